@@ -809,3 +809,68 @@ fn peaks_of_several_runs_of_massif_are_listed_and_nothing_else_of_them() {
     let shown = cg_fmt(&[file, file], "").stdout;
     assert!(shown.contains("2,061,600 (100.0%)"), "{shown}");
 }
+
+#[test]
+fn groups_of_leaks_are_of_one_kind_each() {
+    let stream = r#"{"type":"run","stream":1,"tool":"memcheck","events":["bytes","blocks"],"total":{"bytes":1110,"blocks":4}}
+{"type":"leak","fn":"f","file":"a.c","kind":"reachable","cost":{"bytes":1000,"blocks":1},"indirect_bytes":0,"stack":[{"fn":"f","file":"a.c"},{"fn":"main","file":"m.c"}]}
+{"type":"leak","fn":"f","file":"a.c","kind":"definite","cost":{"bytes":60,"blocks":1},"indirect_bytes":7,"stack":[{"fn":"f","file":"a.c"},{"fn":"main","file":"m.c"}]}
+{"type":"leak","fn":"g","file":"a.c","kind":"definite","cost":{"bytes":20,"blocks":1},"indirect_bytes":2,"stack":[{"fn":"g","file":"a.c"},{"fn":"main","file":"m.c"}]}
+{"type":"leak","fn":"h","file":"b.c","kind":"definite","cost":{"bytes":30,"blocks":1},"indirect_bytes":0,"stack":[{"fn":"h","file":"b.c"}]}
+{"type":"end","records":4}
+"#;
+    let csv = cg_fmt(
+        &[
+            "-f",
+            "csv",
+            "--group-by",
+            "file",
+            "--columns",
+            "bytes,bytes%,incl.bytes,incl.bytes%,kind,file",
+        ],
+        stream,
+    );
+    assert_eq!(
+        csv.stdout,
+        "bytes,bytes%,incl.bytes,incl.bytes%,kind,file
+80,72.73,80,72.73,definite,a.c
+30,27.27,30,27.27,definite,b.c
+0,0.00,80,72.73,definite,m.c
+1000,100.00,1000,100.00,reachable,a.c
+0,0.00,1000,100.00,reachable,m.c
+"
+    );
+    for (by, format) in [
+        ("file", "table"),
+        ("file", "markdown"),
+        ("file", "html"),
+        ("whose", "table"),
+    ] {
+        let people = cg_fmt(&["-f", format, "--group-by", by], stream).stdout;
+        for words in ["definitely lost: 110 bytes", "still reachable: 1,000 bytes"] {
+            assert!(people.contains(words), "{format}: {people}");
+        }
+        // No figure is of both kinds.
+        for sum in ["1,110", "1,080", "1,060"] {
+            assert!(!people.contains(sum), "{format}: {people}");
+        }
+    }
+    let json = cg_fmt(&["-f", "json", "--group-by", "file"], stream).stdout;
+    let group = r#"{"type":"leak","file":"a.c","kind":"definite","cost":{"bytes":80,"blocks":2},"indirect_bytes":9,"stack":[]}"#;
+    assert!(json.lines().any(|line| line == group), "{json}");
+    // Nor is one of a diff.
+    let diff = r#"{"type":"run","stream":1,"tool":"memcheck","runs":["a","b"],"events":["bytes"],"total":{"bytes":[0,1060]}}
+{"type":"diff","fn":"f","file":"a.c","kind":"reachable","of":"leak","status":"added","cost":{"bytes":[null,1000]},"delta":{"bytes":1000}}
+{"type":"diff","fn":"f","file":"a.c","kind":"definite","of":"leak","status":"added","cost":{"bytes":[null,60]},"delta":{"bytes":60}}
+{"type":"end","records":2}
+"#;
+    let columns = "bytes.new,kind,file";
+    let csv = cg_fmt(
+        &["-f", "csv", "--group-by", "file", "--columns", columns],
+        diff,
+    );
+    assert_eq!(
+        csv.stdout,
+        "bytes.new,kind,file\n1000,reachable,a.c\n60,definite,a.c\n"
+    );
+}

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use cg_stream::Writer;
 use cg_stream::profile::Profile;
-use cg_stream::record::{Counts, FnRecord, Name, RecordType};
+use cg_stream::record::{Counts, FnRecord, LeakRecord, Name, RecordType};
 
-use crate::options::{Events, GroupBy, Options};
+use crate::options::{Events, Options};
 use crate::read::ReadProfile;
 use crate::report::diff::{self, Diffs};
 use crate::report::events::events_of;
@@ -101,21 +101,30 @@ fn write_groups<W: io::Write>(
     groups: &Groups,
     order: &[usize],
     writer: &mut Writer<W>,
-) -> io::Result<()> {
+) -> anyhow::Result<()> {
     for group in order {
         let label = Some(Name::from(groups.labels[*group].as_str()));
+        let cost = Counts::from_row(profile.events(), groups.cost(*group).iter().copied());
+        // Leaks of several kinds do not add up, so their groups stay leaks.
+        if let Some(kind) = groups.kind(*group, profile) {
+            let mut record = LeakRecord {
+                kind: kind.into(),
+                cost,
+                indirect_bytes: u64::try_from(groups.indirect_bytes[*group])?,
+                ..LeakRecord::default()
+            };
+            *groups.named(&mut record.name, &mut record.file, &mut record.obj) = label;
+            writer.record(&record)?;
+            continue;
+        }
         let mut record = FnRecord {
-            cost: Counts::from_row(profile.events(), groups.cost(*group).iter().copied()),
+            cost,
             ..FnRecord::default()
         };
         if let Some(incl) = groups.incl(*group) {
             record.incl = Counts::from_row(profile.events(), incl.iter().copied());
         }
-        match groups.by {
-            GroupBy::File => record.file = label,
-            GroupBy::Object => record.obj = label,
-            _ => record.name = label,
-        }
+        *groups.named(&mut record.name, &mut record.file, &mut record.obj) = label;
         writer.record(&record)?;
     }
     Ok(())

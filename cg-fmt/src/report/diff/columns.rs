@@ -39,14 +39,23 @@ impl Diffs<'_> {
             Cell::Text(records[row].status.name().into())
         }));
         match self.group_by {
-            Some(by) => columns.push(
+            Some(by) => columns.extend([
+                text_column(records, "kind", "kind", Layout::Text, |record| {
+                    Cell::name(record.kind.as_deref())
+                })
+                .for_audience(
+                    match records.iter().any(|record| record.kind.is_some()) {
+                        true => Audience::All,
+                        false => Audience::Nobody,
+                    },
+                ),
                 Column::new(by.column(), Layout::Name, move |row| {
                     let record = &records[row];
                     let label = record.name.as_deref().or(record.file.as_deref());
                     Cell::name(label.or(record.obj.as_deref()))
                 })
                 .titled(by.noun(1)),
-            ),
+            ]),
             None => self.push_keys(&mut columns),
         }
         if let Some(column) = columns

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use cg_stream::record::{Count, Counts, CountsPerRun, DiffRecord, Name, PerRun, SilentRun, Status};
+use cg_stream::record::{
+    Count, Counts, CountsPerRun, DiffRecord, Name, PerRun, RecordType, SilentRun, Status,
+};
 use cg_stream::sorting::Order as _;
 
 use crate::options::GroupBy;
@@ -44,6 +46,8 @@ pub(super) fn grouped(
             ));
             let mut group = DiffRecord {
                 of: record.of.clone(),
+                // Leaks of several kinds do not add up.
+                kind: (record.kind.clone()).filter(|_| *record.of == *RecordType::Leak.name()),
                 status: match record.tells_change(true) {
                     true => status(&record.cost, base),
                     false => Status::BelowThreshold,

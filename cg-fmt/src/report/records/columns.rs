@@ -53,7 +53,10 @@ pub(crate) fn table_of<'a>(
     }));
     match kind {
         RecordType::Call => {}
-        RecordType::Leak => leaks::share_by_kind(&mut columns, rows, events),
+        RecordType::Leak => {
+            let of = move |row| (rows.key(row).kind, Some(rows.cost(row)));
+            leaks::share_by_kind(&mut columns, rows, events, ("", of));
+        }
         _ => set_totals(&mut columns, events),
     }
     Table::new(columns, order_by_cost(profile, rows, kind, events))

@@ -2,14 +2,17 @@
 //!
 //! Self cost adds up. Inclusive costs overlap, so groups of functions have none. For stacks, a group's inclusive cost
 //! is that of all stacks that a function of the group is in, each stack once.
+//!
+//! Leaks of several kinds do not add up, so a group of them is of one kind.
 
 use std::collections::{HashMap, HashSet};
 
 use cg_document::{Cell, Column, Layout, Table};
-use cg_stream::profile::{FunctionKey, Key, Profile, Rows};
-use cg_stream::record::{Count, RecordType, add_counts};
+use cg_stream::profile::{FunctionKey, Key, Profile, Rows, Symbol};
+use cg_stream::record::{Count, LeakKind, RecordType, add_counts};
 use cg_stream::sorting::Order as _;
 
+use super::leaks;
 use crate::options::GroupBy;
 use crate::report::columns::{push_events, set_totals};
 use crate::report::events::EventColumns;
@@ -21,9 +24,15 @@ use crate::report::owners::FunctionOwners;
 pub(crate) struct Groups {
     pub(crate) by: GroupBy,
     pub(crate) labels: Vec<String>,
-    index: HashMap<String, usize>,
+    /// Of leaks, by group: their kind.
+    kinds: Vec<Option<Symbol>>,
+    /// Of leaks, by group: the bytes that only these blocks reach.
+    pub(crate) indirect_bytes: Vec<Count>,
+    index: HashMap<(Option<Symbol>, String), usize>,
     /// Cache: the group of each function.
-    functions: HashMap<FunctionKey, usize>,
+    functions: HashMap<(Option<Symbol>, FunctionKey), usize>,
+    /// Of leaks: the kind of the row that is being added.
+    kind: Option<Symbol>,
     /// How many rows each group has self cost of.
     members: Vec<Count>,
     /// Self cost, a row of `stride` counts a group.
@@ -43,8 +52,11 @@ impl Groups {
         let mut groups = Groups {
             by,
             labels: Vec::new(),
+            kinds: Vec::new(),
+            indirect_bytes: Vec::new(),
             index: HashMap::new(),
             functions: HashMap::new(),
+            kind: None,
             members: Vec::new(),
             cost: Vec::new(),
             incl: Vec::new(),
@@ -60,18 +72,18 @@ impl Groups {
         let mut owners = FunctionOwners::of(profile);
         for row in 0..rows.len() {
             let key = rows.key(row);
-            if by == GroupBy::Whose {
-                groups.add_by_owner(&mut owners, profile, kind, row);
-                continue;
-            }
+            groups.kind = key.kind.filter(|_| kind == RecordType::Leak);
             let own = match by {
+                GroupBy::Whose => groups.add_by_owner(&mut owners, profile, kind, row),
                 GroupBy::Thread | GroupBy::Process => {
                     groups.labelled(origins.label(profile, rows, row, by))
                 }
                 _ => groups.of_function(profile, profile.own_function(kind, key)),
             };
             groups.add_own(own, row, rows.cost(row));
-            if groups.has_incl && !matches!(by, GroupBy::Thread | GroupBy::Process) {
+            groups.indirect_bytes[own] += rows.numbers().indirect_bytes.count(row).unwrap_or(0);
+            let is_of_frames = !matches!(by, GroupBy::Thread | GroupBy::Process | GroupBy::Whose);
+            if groups.has_incl && is_of_frames {
                 groups.charge_stack(profile, key, row, rows.cost(row));
             }
         }
@@ -88,14 +100,15 @@ impl Groups {
         }
     }
 
-    /// Adds a row to the groups of those whose code it is. The frames of a stack tell together whose each is.
+    /// The group of those whose code a row is, after the groups of all its frames are charged. The frames of a stack tell
+    /// together whose each is.
     fn add_by_owner(
         &mut self,
         owners: &mut FunctionOwners<'_>,
         profile: &Profile,
         kind: RecordType,
         row: usize,
-    ) {
+    ) -> usize {
         let rows = profile.table(kind);
         let (key, cost) = (rows.key(row), rows.cost(row));
         let own = profile.own_function(kind, key);
@@ -106,12 +119,11 @@ impl Groups {
             Some(position) => of_stack[position],
             None => owners.of_function(own),
         };
-        let group = self.labelled(owner.word().to_owned());
-        self.add_own(group, row, cost);
         for owner in of_stack {
             let group = self.labelled(owner.word().to_owned());
             self.charge(group, row, cost);
         }
+        self.labelled(owner.word().to_owned())
     }
 
     /// Self cost of a group, in the order of the profile's events.
@@ -125,8 +137,32 @@ impl Groups {
         self.has_incl.then(|| &self.incl[range])
     }
 
-    /// The groups as a table, in the order of their cost.
-    pub(crate) fn table(&self, kind: RecordType, events: &EventColumns) -> Table<'_> {
+    /// Which field of a record a group's label stands in.
+    pub(crate) fn named<'f, T>(
+        &self,
+        name: &'f mut T,
+        file: &'f mut T,
+        obj: &'f mut T,
+    ) -> &'f mut T {
+        match self.by {
+            GroupBy::File => file,
+            GroupBy::Object => obj,
+            _ => name,
+        }
+    }
+
+    /// Of leaks, the kind of a group.
+    pub(crate) fn kind<'p>(&self, group: usize, profile: &'p Profile) -> Option<&'p str> {
+        profile.text(self.kinds[group])
+    }
+
+    /// The groups as a table, in the order of their cost; of leaks the worst kind first.
+    pub(crate) fn table<'t>(
+        &'t self,
+        profile: &'t Profile,
+        kind: RecordType,
+        events: &EventColumns,
+    ) -> Table<'t> {
         let mut columns = Vec::new();
         push_events(&mut columns, events, "", move |group| {
             Some(self.cost(group))
@@ -139,13 +175,26 @@ impl Groups {
             Layout::Number,
             move |group| Cell::Count(self.members[group]),
         ));
+        if kind == RecordType::Leak {
+            let kind = move |group| Cell::name(self.kind(group, profile));
+            columns.push(Column::new("kind", Layout::Text, kind));
+        }
         columns.push(
             Column::new(self.by.column(), Layout::Name, move |group| {
                 Cell::Name(&self.labels[group])
             })
             .titled(self.by.noun(1)),
         );
-        set_totals(&mut columns, events);
+        match kind {
+            RecordType::Leak => {
+                let rows = profile.table(kind);
+                let of = move |group| (self.kinds[group], Some(self.cost(group)));
+                leaks::share_by_kind(&mut columns, rows, events, ("", of));
+                let of = move |group| (self.kinds[group], self.incl(group));
+                leaks::share_by_kind(&mut columns, rows, events, ("incl.", of));
+            }
+            _ => set_totals(&mut columns, events),
+        }
         let first = events.first_index();
         let cost = |counts: &[Count]| counts.get(first).copied().unwrap_or(0);
         let figures = |group: usize| {
@@ -153,9 +202,10 @@ impl Groups {
             (cost(self.cost(group)), incl)
         };
         let mut order: Vec<usize> = (0..self.labels.len()).collect();
+        let severity = |group: usize| self.kind(group, profile).and_then(LeakKind::from_word);
         order.order_by(|a, b| {
-            figures(*b)
-                .cmp(&figures(*a))
+            (severity(*a).cmp(&severity(*b)))
+                .then_with(|| figures(*b).cmp(&figures(*a)))
                 .then_with(|| self.labels[*a].cmp(&self.labels[*b]))
         });
         Table::new(columns, order)
@@ -163,12 +213,15 @@ impl Groups {
 
     /// The group with this label, new or known.
     fn labelled(&mut self, label: String) -> usize {
-        if let Some(group) = self.index.get(&label) {
+        let key = (self.kind, label);
+        if let Some(group) = self.index.get(&key) {
             return *group;
         }
         let group = self.labels.len();
-        self.index.insert(label.clone(), group);
-        self.labels.push(label);
+        self.labels.push(key.1.clone());
+        self.kinds.push(self.kind);
+        self.indirect_bytes.push(0);
+        self.index.insert(key, group);
         self.members.push(0);
         self.charged.push(0);
         self.cost.resize(self.cost.len() + self.stride, 0);
@@ -177,7 +230,7 @@ impl Groups {
     }
 
     fn of_function(&mut self, profile: &Profile, function: FunctionKey) -> usize {
-        if let Some(group) = self.functions.get(&function) {
+        if let Some(group) = self.functions.get(&(self.kind, function)) {
             return *group;
         }
         let group = self.labelled(group_of(
@@ -186,7 +239,7 @@ impl Groups {
             profile.text(function.obj),
             self.by,
         ));
-        self.functions.insert(function, group);
+        self.functions.insert((self.kind, function), group);
         group
     }
 

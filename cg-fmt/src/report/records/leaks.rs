@@ -17,6 +17,9 @@ struct KindTotal {
     cost: Vec<Count>,
 }
 
+/// A kind, and counts of it.
+type OfKind<'a> = (Option<Symbol>, Option<&'a [Count]>);
+
 fn totals(rows: &Rows) -> BTreeMap<Option<Symbol>, KindTotal> {
     let mut totals: BTreeMap<Option<Symbol>, KindTotal> = BTreeMap::new();
     for (row, key) in rows.keys().iter().enumerate() {
@@ -27,22 +30,26 @@ fn totals(rows: &Rows) -> BTreeMap<Option<Symbol>, KindTotal> {
     totals
 }
 
-/// Makes the percentages of leaks those of their kinds' totals.
-pub(super) fn share_by_kind<'a>(columns: &mut [Column<'a>], rows: &'a Rows, events: &EventColumns) {
+/// Makes the percentages of rows of leaks those of their kinds' totals. A row is told by its kind and its cost, which is in
+/// the columns with this prefix.
+pub(super) fn share_by_kind<'a>(
+    columns: &mut [Column<'a>],
+    rows: &Rows,
+    events: &EventColumns,
+    (prefix, of): (&str, impl Fn(usize) -> OfKind<'a> + Copy + 'a),
+) {
     let totals = Rc::new(totals(rows));
     for event in &events.events {
-        let name = format!("{}%", event.name);
+        let name = format!("{prefix}{}%", event.name);
         let Some(column) = columns.iter_mut().find(|column| column.name == name) else {
             continue;
         };
         let (index, totals) = (event.index, Rc::clone(&totals));
         let count = move |cost: &[Count]| cost.get(index).copied().unwrap_or(0);
         *column = Column::new(name, Layout::Percent, move |row| {
-            let whole = totals.get(&rows.key(row).kind);
-            Cell::share(
-                count(rows.cost(row)),
-                whole.map_or(0, |kind| count(&kind.cost)),
-            )
+            let (kind, cost) = of(row);
+            let whole = totals.get(&kind).map_or(0, |kind| count(&kind.cost));
+            cost.map_or(Cell::Empty, |cost| Cell::share(count(cost), whole))
         })
         .titled("%")
         .for_audience(column.audience);

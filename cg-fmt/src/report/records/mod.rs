@@ -141,14 +141,17 @@ impl<'a> Listings<'a> {
         if count == 0 {
             document.push(Block::Text(format!("no {}", kinds::noun(kind, 2))));
         }
-        let is_of_leaks = kind == RecordType::Leak && self.groups(position).is_none();
+        let is_of_leaks = kind == RecordType::Leak;
         if is_of_leaks && options.format.is_for_people() {
             if count == 0 {
                 // A table without rows and totals has nothing to show.
                 return Ok(document.blocks);
             }
-            let kinds = leaks::kinds(self.profile, self.profile.table(kind), &events, noun);
-            document.blocks.extend(kinds);
+            let rows = self.profile.table(kind);
+            let noun = |count| kinds::noun(kind, count);
+            document
+                .blocks
+                .extend(leaks::kinds(self.profile, rows, &events, noun));
         }
         // The inclusive cost of calls does not add up, nor do leaks of several kinds: what is left out of these has no
         // share.
@@ -168,7 +171,7 @@ impl<'a> Listings<'a> {
     fn table(&self, position: usize, events: &EventColumns) -> Table<'_> {
         let kind = self.kinds[position];
         match self.groups(position) {
-            Some(groups) => groups.table(kind, events),
+            Some(groups) => groups.table(self.profile, kind, events),
             None => table(self.profile, kind, events),
         }
     }
