@@ -45,6 +45,7 @@ use cg_names::rules::Rules;
   cg-diff callgrind.out.before callgrind.out.after | cg-fmt
   cg-diff --fail-if 'Ir>+5%' main.out branch.out | cg-fmt -f markdown > comment.md
   cg-diff --before a1.out a2.out a3.out --after b1.out b2.out b3.out | cg-fmt
+  cg-diff --snapshot 3..9 massif.out | cg-fmt
   cg-diff --statistic sum --before 'profiles/commit=a/*/*.gz' --after 'profiles/commit=b/*/*.gz' | cg-fmt",
     after_long_help = "Exit status: 0 is done, differences or not; 1 is a limit broken or, with --exit-code, a difference; 2 is trouble."
 )]
@@ -202,16 +203,18 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "What is shown", hide_short_help = true)]
     pub(crate) inclusive: bool,
 
-    /// The Massif snapshot to compare: peak or its number.
+    /// The Massif snapshot to compare: peak, its number, or one a run as N..M.
+    ///
+    /// N..M of one file compares what its heap held at the two.
     #[arg(
         long,
         value_name = "WHICH",
         default_value = "peak",
         hide_short_help = true,
         hide_possible_values = true,
-        value_parser = Suggested(&["peak"]).try_map(|which| snapshot(&which))
+        value_parser = Suggested(&["peak"]).try_map(|which| snapshots(&which))
     )]
-    pub(crate) snapshot: Snapshots,
+    pub(crate) snapshot: SnapshotPerRun,
 
     /// Join equal names only.
     #[arg(long, help_heading = "Matching", hide_short_help = true, conflicts_with_all = ["rules"])]
@@ -292,13 +295,62 @@ pub(crate) struct Args {
     pub(crate) allow_missing: bool,
 }
 
-fn snapshot(text: &str) -> Result<Snapshots, String> {
-    if text == "peak" {
-        return Ok(Snapshots::Peak);
+/// The snapshot of each run, in order; one of all.
+#[derive(Clone, Debug)]
+pub(crate) struct SnapshotPerRun(Vec<Snapshots>);
+
+fn snapshots(text: &str) -> Result<SnapshotPerRun, String> {
+    let one = |text: &str| match text {
+        "peak" => Some(Snapshots::Peak),
+        number => number.parse().map(Snapshots::Number).ok(),
+    };
+    let all: Option<Vec<Snapshots>> = text.split("..").map(one).collect();
+    all.map(SnapshotPerRun)
+        .ok_or_else(|| "expected peak, the number of a snapshot, or one a run: N..M".to_owned())
+}
+
+impl SnapshotPerRun {
+    /// Gives each side its snapshot.
+    ///
+    /// # Errors
+    /// Where there are more or fewer of them than sides.
+    fn put_into(&self, sides: &mut [Side]) -> anyhow::Result<()> {
+        let all = match self.0[..] {
+            [one] => vec![one; sides.len()],
+            _ => self.0.clone(),
+        };
+        anyhow::ensure!(
+            all.len() == sides.len(),
+            "--snapshot has {} snapshots for {} runs",
+            all.len(),
+            sides.len()
+        );
+        for (side, snapshot) in sides.iter_mut().zip(all) {
+            side.snapshot = snapshot;
+        }
+        Ok(())
     }
-    text.parse()
-        .map(Snapshots::Number)
-        .map_err(|_| "expected peak or the number of a snapshot".to_owned())
+
+    /// A file once for each snapshot; `None` where there is one snapshot alone.
+    fn of_one_file(&self, file: &Path) -> anyhow::Result<Option<Vec<Side>>> {
+        if self.0.len() < 2 {
+            return Ok(None);
+        }
+        let name = file.display();
+        anyhow::ensure!(
+            !file.exists() || file.is_file(),
+            "{name}: snapshots of one run are read one after the other, which takes a file"
+        );
+        let side = |snapshot: &Snapshots| Side {
+            name: match snapshot {
+                Snapshots::Number(number) => format!("{name} snapshot {number}"),
+                Snapshots::Peak | Snapshots::All => format!("{name} peak"),
+            },
+            files: vec![file.to_owned()],
+            snapshot: *snapshot,
+        };
+        Ok(Some(self.0.iter().map(side).collect()))
+    }
 }
 
 impl Args {
@@ -308,10 +360,13 @@ impl Args {
     /// Where they contradict each other, or a file of rules or limits cannot be read.
     pub(crate) fn options(self) -> anyhow::Result<Options> {
         let Benchmarks {
-            pairs,
+            mut pairs,
             missing,
             of_two_layouts,
         } = self.benchmarks()?;
+        for sides in &mut pairs {
+            self.snapshot.put_into(sides)?;
+        }
         let rules = match &self.rules {
             None => Rules::of_table(),
             Some(path) => Rules::with_file(&read(path)?)
@@ -323,7 +378,7 @@ impl Args {
             limits.extend(parsed.map_err(|error| anyhow::anyhow!("{}:{error}", path.display()))?);
         }
         anyhow::ensure!(
-            self.statistic == Statistic::Median || self.snapshot == Snapshots::Peak,
+            self.statistic == Statistic::Median || matches!(self.snapshot.0[..], [Snapshots::Peak]),
             "--snapshot names a snapshot of one run; --statistic sum adds up peaks"
         );
         let types = if self.types.is_empty() {
@@ -352,7 +407,6 @@ impl Args {
                 rules,
                 exact: self.exact,
                 capture: self.join,
-                snapshots: self.snapshot,
                 renames: !self.no_renames,
             },
             causes: self.causes,
@@ -386,12 +440,19 @@ impl Args {
     }
 
     fn sides(&self) -> anyhow::Result<Vec<Side>> {
-        let mut sides: Vec<Side> = if self.before.is_empty() {
+        let of_one_file = match &self.files[..] {
+            [file] => self.snapshot.of_one_file(file)?,
+            _ => None,
+        };
+        let mut sides: Vec<Side> = if let Some(sides) = of_one_file {
+            sides
+        } else if self.before.is_empty() {
             self.files
                 .iter()
                 .map(|file| Side {
                     name: file.display().to_string(),
                     files: vec![file.clone()],
+                    snapshot: Snapshots::Peak,
                 })
                 .collect()
         } else {
@@ -402,6 +463,7 @@ impl Args {
                     Ok(Side {
                         name: name.to_owned(),
                         files,
+                        snapshot: Snapshots::Peak,
                     })
                 })
                 .collect::<anyhow::Result<_>>()?

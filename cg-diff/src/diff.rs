@@ -200,7 +200,6 @@ fn compare_sides(
     let reference = options.relative_to.side(sides)?;
     let read_options = ReadOptions {
         statistic: options.statistic,
-        snapshots: options.join.snapshots,
         lines: options.join.types.contains(&RecordType::Line)
             || (options.causes && options.records.lines),
         by_function: options.by_function,
@@ -299,7 +298,6 @@ fn compare_runs(
         &changes,
         &options.limits,
         compare_options,
-        options.join.snapshots,
         diagnostics,
     );
     if !options.limits.is_empty() {

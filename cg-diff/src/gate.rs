@@ -38,14 +38,12 @@ pub(crate) fn judge(
     changes: &[Change],
     limits: &[Limit],
     options: CompareOptions,
-    snapshot: Snapshots,
     diagnostics: &mut Diagnostics,
 ) -> JudgedLimits {
     let gate = Gate {
         runs,
         joined,
         changes,
-        snapshot,
         // If nothing differs between the runs, limits are judged exactly, without an allowance for chance.
         sampling: (options.sampling).filter(|_| !are_equal(runs, joined, changes)),
     };
@@ -155,8 +153,6 @@ struct Gate<'a> {
     runs: &'a Runs,
     joined: &'a Joined,
     changes: &'a [Change],
-    /// The Massif snapshot that is compared.
-    snapshot: Snapshots,
     /// What of a change is chance, where the runs were sampled and are not the same.
     sampling: Option<&'a Sampling>,
 }
@@ -464,7 +460,8 @@ impl Gate<'_> {
     /// The levels of the compared Massif snapshots; no total includes them.
     fn level(&self, name: &str, sides: [usize; 2]) -> Option<Figure> {
         let figure = Figure::of_profiles(self.runs, |profile| {
-            let snapshot = compared(self.runs.profiles[profile].snapshots(), self.snapshot)?;
+            let wanted = self.runs.snapshots[profile];
+            let snapshot = compared(self.runs.profiles[profile].snapshots(), wanted)?;
             level_of(snapshot, name)
         });
         let has_both = figure.entries[sides[0]].is_some() && figure.entries[sides[1]].is_some();
@@ -518,7 +515,7 @@ const LEVELS: [&str; 3] = ["heap_bytes", "extra_bytes", "stacks_bytes"];
 
 /// The snapshot that is compared: the one with that number, or the peak, which is the one that Massif marked, or else
 /// the largest.
-fn compared(snapshots: &[SnapshotRecord], wanted: Snapshots) -> Option<&SnapshotRecord> {
+pub(crate) fn compared(snapshots: &[SnapshotRecord], wanted: Snapshots) -> Option<&SnapshotRecord> {
     match wanted {
         Snapshots::Number(number) => snapshots
             .iter()

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 
 use crate::runs::Side;
+use cg_parse::Snapshots;
 
 /// The benchmarks in a directory and those below it.
 #[derive(Debug, Default)]
@@ -163,6 +164,7 @@ fn side(path: PathBuf) -> Side {
     Side {
         name: path.display().to_string(),
         files: vec![path],
+        snapshot: Snapshots::Peak,
     }
 }
 

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
+use crate::gate::compared;
 use crate::known_chains::{InputChains, undo_inlining};
 use crate::leak_kinds::ShownLeakKinds;
 use cg_parse::{Options, Snapshots};
@@ -24,6 +25,8 @@ pub(crate) struct Side {
     pub(crate) name: String,
     /// Its files; one, where noise is not measured.
     pub(crate) files: Vec<PathBuf>,
+    /// The Massif snapshot that is compared.
+    pub(crate) snapshot: Snapshots,
 }
 
 impl Side {
@@ -70,8 +73,6 @@ impl Statistic {
 pub(crate) struct ReadOptions {
     /// What becomes of several files of one side.
     pub(crate) statistic: Statistic,
-    /// The Massif snapshots whose heap records are read of a raw profile.
-    pub(crate) snapshots: Snapshots,
     /// Whether source lines are read; they can be most of a profile.
     pub(crate) lines: bool,
     /// Whether stacks are turned into the functions in them.
@@ -91,8 +92,8 @@ pub(crate) struct ReadOptions {
 }
 
 impl ReadOptions {
-    /// What is read of the raw profiles of a side, the `number`th of so many.
-    fn of_raw_profiles(&self, number: usize, sides: usize) -> Options {
+    /// What is read of the raw profiles of the side at `number`.
+    fn of_raw_profiles(&self, number: usize, sides: &[Side]) -> Options {
         let asked = &self.records;
         let mut search = asked.search.clone();
         let [old, new] = &self.debug_roots;
@@ -102,13 +103,13 @@ impl ReadOptions {
         search.roots.splice(0..0, old.filter(|_| number == 0));
         search
             .roots
-            .splice(0..0, new.filter(|_| number + 1 == sides));
+            .splice(0..0, new.filter(|_| number + 1 == sides.len()));
         Options {
             search,
             // Why a cost changed is told from call arcs. Stacks stand instead of them.
             calls: asked.calls || !asked.stacks,
             lines: asked.lines || (self.lines && !asked.stacks),
-            snapshots: self.snapshots,
+            snapshots: sides[number].snapshot,
             ..asked.clone()
         }
     }
@@ -122,6 +123,8 @@ pub(crate) struct Runs {
     pub(crate) profiles: Vec<Profile>,
     /// The sides, as ranges of `profiles`.
     pub(crate) sides: Vec<(String, Range<usize>)>,
+    /// The Massif snapshot that is compared of each profile.
+    pub(crate) snapshots: Vec<Snapshots>,
     /// The events of all runs, in the order they came.
     pub(crate) events: Vec<String>,
     /// The files that were fragments or empty, which is no basis for a verdict.
@@ -175,6 +178,7 @@ impl Runs {
         let mut profiles = Vec::new();
         let mut chains = Vec::new();
         let mut ranges = Vec::new();
+        let mut snapshots = Vec::new();
         let mut incomplete = Vec::new();
         let mut leak_kinds = ShownLeakKinds::new(how.allow_fragment);
         let mut are_sampled = true;
@@ -182,7 +186,7 @@ impl Runs {
         let mut has_chains_in_part = false;
         let mut heaps = Vec::new();
         for (number, side) in sides.iter().enumerate() {
-            let options = how.of_raw_profiles(number, sides.len());
+            let options = how.of_raw_profiles(number, sides);
             let start = profiles.len();
             let files = cg_parse::without_empty_bases(&side.files);
             files_read.push(files.len());
@@ -200,7 +204,7 @@ impl Runs {
                     if !diagnostics.had_trouble() {
                         let why = no_basis(framing);
                         incomplete.extend(why.map(|why| format!("{}: {why}", file.display())));
-                        check_snapshot(how.snapshots, &profile, file, diagnostics);
+                        check_snapshot(side.snapshot, &profile, file, diagnostics);
                     }
                 }
                 let name = side.name_of(files);
@@ -222,6 +226,7 @@ impl Runs {
                 chains.push(InputChains::of(name, has_chains, &profile));
                 names = profile.take_names();
                 profiles.push(profile);
+                snapshots.push(side.snapshot);
             }
             ranges.push((side.name.clone(), start..profiles.len()));
         }
@@ -235,6 +240,7 @@ impl Runs {
         leak_kinds.finish(&names.symbols, how.by_function);
         leak_kinds.add_unprinted(&mut profiles, &mut names)?;
         Ok(Runs {
+            snapshots,
             leak_kinds,
             out_of_line,
             heaps,
@@ -264,6 +270,7 @@ impl Runs {
         let files_read = sides.iter().map(|(_, profiles)| profiles.len()).collect();
         Runs {
             names,
+            snapshots: vec![Snapshots::Peak; profiles.len()],
             profiles,
             sides,
             events,
@@ -341,6 +348,16 @@ impl Runs {
         (0..self.events.len()).find(is_of_type).unwrap_or(0)
     }
 
+    /// Where the stream of one run has the trees of several snapshots: what the one that is compared holds.
+    fn held_of_several(&self, profile: usize, event: usize) -> Option<Count> {
+        let records = &self.profiles[profile];
+        let keys = records.table(RecordType::Heap).keys();
+        let has_several = keys.iter().any(|key| key.snapshot != keys[0].snapshot);
+        let is_of_several = has_several && records.runs().len() == 1;
+        let snapshot = compared(records.snapshots(), self.snapshots[profile])?;
+        (is_of_several && self.events[event] == "bytes").then_some(snapshot.heap_bytes.into())
+    }
+
     /// The total of a profile's event: what its `run` records say, or of a fragment the sum of what is there.
     pub(crate) fn total(&self, profile: usize, event: usize) -> Option<Count> {
         if !self.counts(profile, event) {
@@ -349,6 +366,10 @@ impl Runs {
         let Some(position) = self.position(profile, event) else {
             return Some(0);
         };
+        let held = self.held_of_several(profile, event);
+        if held.is_some() {
+            return held;
+        }
         let index = profile;
         let profile = &self.profiles[profile];
         if !profile.runs().is_empty() {

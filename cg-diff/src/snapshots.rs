@@ -9,8 +9,14 @@ use crate::runs::Runs;
 const MOST: usize = 2_000;
 
 /// The snapshots of all runs, each with the position of its run. Empty if a side has several runs, which share no time
-/// axis.
+/// axis, or if the sides are snapshots of one run: its line would be drawn over itself.
 pub(crate) fn of_runs(runs: &Runs) -> Vec<SnapshotRecord> {
+    let is_one_snapshot = runs.snapshots.windows(2).all(|pair| pair[0] == pair[1]);
+    let mut profiles = runs.profiles.windows(2);
+    let is_one_run = profiles.all(|pair| pair[0].snapshots() == pair[1].snapshots());
+    if is_one_run && !is_one_snapshot {
+        return Vec::new();
+    }
     let mut all = Vec::new();
     for (position, (_, files)) in runs.sides.iter().enumerate() {
         let [profile] = &runs.profiles[files.clone()] else {

@@ -27,7 +27,6 @@ use std::collections::HashMap;
 use std::hash::Hash;
 
 use cg_names::rules::{MatchedRules, Rules};
-use cg_parse::Snapshots;
 use cg_stream::profile::{FunctionKey, Symbol};
 use cg_stream::record::{Count, RecordType};
 use foldhash::fast::FixedState;
@@ -56,8 +55,6 @@ pub(crate) struct JoinOptions {
     pub(crate) exact: bool,
     /// Functions that this matches are the same where it captures the same text.
     pub(crate) capture: Option<Regex>,
-    /// The snapshot whose heap records are compared.
-    pub(crate) snapshots: Snapshots,
     /// Whether functions that are left over are tried as renames and moves.
     pub(crate) renames: bool,
 }
@@ -133,7 +130,7 @@ pub(crate) fn join(runs: &mut Runs, options: &JoinOptions) -> Joined {
     if !options.exact {
         joiner.names.prepare_records(joiner.runs);
     }
-    let (rows, members) = joiner.join_records(&options.types, options.snapshots, options.exact);
+    let (rows, members) = joiner.join_records(&options.types, options.exact);
     let nested = Nested::of(joiner.runs, &rows, &members);
     let untold = joiner.untold(&rows, &members);
     runs.names.symbols = joiner.names.symbols;

@@ -53,7 +53,6 @@ impl Joiner<'_> {
     pub(super) fn join_records(
         &self,
         types: &[RecordType],
-        snapshots: Snapshots,
         is_exact: bool,
     ) -> (Vec<JoinedRow>, Vec<RowMembers>) {
         let mut rows = Vec::new();
@@ -63,7 +62,7 @@ impl Joiner<'_> {
             if *of == RecordType::Fn {
                 self.rows_of_functions(&mut rows, &mut rows_of);
             } else {
-                RecordJoin::new(self, *of, snapshots).join(is_exact, &mut rows, &mut rows_of);
+                RecordJoin::new(self, *of).join(is_exact, &mut rows, &mut rows_of);
             }
         }
         let members = rows_of
@@ -109,7 +108,6 @@ impl Joiner<'_> {
 struct RecordJoin<'a> {
     joiner: &'a Joiner<'a>,
     of: RecordType,
-    snapshots: Snapshots,
     drafts: Vec<Draft>,
     index: Map<Rc<Identity>, usize>,
     /// For each profile, the draft of each record.
@@ -119,11 +117,10 @@ struct RecordJoin<'a> {
 }
 
 impl<'a> RecordJoin<'a> {
-    fn new(joiner: &'a Joiner<'a>, of: RecordType, snapshots: Snapshots) -> RecordJoin<'a> {
+    fn new(joiner: &'a Joiner<'a>, of: RecordType) -> RecordJoin<'a> {
         RecordJoin {
             joiner,
             of,
-            snapshots,
             drafts: Vec::new(),
             index: Map::default(),
             drafts_of: Vec::new(),
@@ -182,7 +179,7 @@ impl<'a> RecordJoin<'a> {
         let runs = self.joiner.runs;
         for (side, profile) in runs.files() {
             let table = runs.profiles[profile].table(self.of);
-            let compared = compared_records(self.of, table, self.snapshots);
+            let compared = compared_records(self.of, table, runs.snapshots[profile]);
             let mut drafts = Vec::with_capacity(table.len());
             for record in 0..table.len() {
                 if !compared(record) || runs.is_left_out(table.key(record)) {

@@ -32,7 +32,6 @@ pub(crate) fn options() -> JoinOptions {
         rules: Rules::of_table(),
         exact: false,
         capture: None,
-        snapshots: Snapshots::Peak,
         renames: true,
     }
 }
