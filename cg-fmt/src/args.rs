@@ -38,6 +38,7 @@ use crate::options::{Directions, Events, GroupBy, Options, OutputFormat, Percent
   cg-fmt --source callgrind.out.1234
   cg-fmt -f html -o profile.html callgrind.out.1234
   cg-fmt -f svg -o memory.svg massif.out.1234
+  cg-fmt --tree snapshot=3..9 massif.out.1234
   cg-fmt -f flamegraph -o allocations.svg dhat.out.1234
   cg-fmt --tree callers --sort gmax_bytes dhat.out.1234",
     after_long_help = "Exit status: 0 is done; 2 is trouble, after what could be read was written."
@@ -85,7 +86,8 @@ pub(crate) struct Args {
     ///
     /// Of functions, with call counts and the cost of these calls, from the call records that cg-parse writes with
     /// --calls. Of records with stacks (leaks, heap records, program points), with the cost of all stacks through each
-    /// frame. snapshot=N shows what the heap held at a Massif snapshot.
+    /// frame. snapshot=N shows what the heap held at a Massif snapshot, snapshot=N..M what it held at M against N; of one
+    /// without a tree the newest before it stands for it. cg-diff --snapshot N..M is the same as a stream.
     #[arg(
         long,
         value_name = "WHICH",
@@ -428,6 +430,7 @@ impl Args {
         match self.tree {
             Some(TreeOf::Calls(directions)) => return View::Tree(directions),
             Some(TreeOf::Snapshot(number)) => return View::Snapshot(number),
+            Some(TreeOf::Snapshots(numbers)) => return View::Snapshots(numbers),
             None => {}
         }
         match &self.source {
@@ -452,6 +455,7 @@ enum NamesName {
 enum TreeOf {
     Calls(Directions),
     Snapshot(u64),
+    Snapshots([u64; 2]),
 }
 
 /// The words of a list, without the blanks that stand behind its commas.
@@ -477,9 +481,17 @@ fn tree(text: &str) -> Result<TreeOf, String> {
         "both" => Ok(calls(true, true)),
         _ => text
             .strip_prefix("snapshot=")
-            .and_then(|number| number.parse().ok())
-            .map(TreeOf::Snapshot)
-            .ok_or_else(|| "expected callers, callees, both or snapshot=NUMBER".to_owned()),
+            .and_then(of_snapshots)
+            .ok_or_else(|| {
+                "expected callers, callees, both, snapshot=N or snapshot=N..M".to_owned()
+            }),
+    }
+}
+
+fn of_snapshots(text: &str) -> Option<TreeOf> {
+    match text.split_once("..") {
+        None => text.parse().ok().map(TreeOf::Snapshot),
+        Some((old, new)) => Some(TreeOf::Snapshots([old.parse().ok()?, new.parse().ok()?])),
     }
 }
 

@@ -270,6 +270,8 @@ pub(crate) enum View {
     Peek(Regex),
     /// What the heap held at one Massif snapshot.
     Snapshot(u64),
+    /// What it held at the second against what it held at the first.
+    Snapshots([u64; 2]),
     /// Source lines with their costs.
     Source {
         /// Where sources are looked for and may be shown from.

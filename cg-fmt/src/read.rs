@@ -126,6 +126,7 @@ fn parse_options(options: &Options) -> cg_parse::Options {
         snapshots: match options.view {
             View::Snapshot(number) => Snapshots::Number(number),
             _ if options.is_full_page()
+                || matches!(options.view, View::Snapshots(_))
                 || is_heap_report
                 || options.format == OutputFormat::Svg
                 || options.is_any_picture =>

@@ -4,6 +4,7 @@
 //! - [`transcript`] runs shell sessions written down in markdown, those of the README and its tour among them;
 //! - [`browser`] is a real one, for pages;
 //! - [`fuzzed`] has the laws that hold for any bytes;
+//! - [`made_massif`] writes small runs of Massif;
 //! - [`made_programs`] differ by a cause that is known, and [`second_reader`] says what their profiles and their code say;
 //! - [`corpus`] holds what cg-parse says of a profile against what an independent reader finds in it.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
@@ -11,6 +12,7 @@
 pub mod browser;
 pub mod corpus;
 pub mod fuzzed;
+pub mod made_massif;
 pub mod made_programs;
 pub mod second_reader;
 pub mod tools;

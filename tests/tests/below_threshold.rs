@@ -6,42 +6,8 @@ use std::fs;
 
 use serde_json::Value;
 use tempfile::TempDir;
+use tests::made_massif::massif;
 use tests::tools::{Run, run};
-
-/// A run of Massif whose peak has this tree: a line a node, `bytes function:line`, indented by its depth; below the root a
-/// function of a number alone are so many places.
-fn massif(tree: &str) -> String {
-    let nodes: Vec<(usize, u64, &str)> = tree
-        .lines()
-        .map(|line| {
-            let node = line.trim_start();
-            let (bytes, what) = node.split_once(' ').unwrap();
-            (line.len() - node.len(), bytes.parse().unwrap(), what)
-        })
-        .collect();
-    let mut text = String::new();
-    for (position, (depth, bytes, what)) in nodes.iter().enumerate() {
-        let inside = nodes[position + 1..]
-            .iter()
-            .take_while(|node| node.0 > *depth);
-        let children = inside.filter(|node| node.0 == depth + 1).count();
-        text += &" ".repeat(*depth);
-        text += &match what.split_once(':') {
-            _ if *depth == 0 => format!(
-                "n{children}: {bytes} (heap allocation functions) malloc/new/new[], --alloc-fns, etc.\n"
-            ),
-            Some((name, line)) => format!("n{children}: {bytes} 0x1: {name} ({name}.c:{line})\n"),
-            None if *what == "1" => {
-                format!("n0: {bytes} in 1 place, below massif's threshold (1.00%)\n")
-            }
-            None => format!("n0: {bytes} in {what} places, all below massif's threshold (1.00%)\n"),
-        };
-    }
-    let total = nodes[0].1;
-    format!(
-        "desc: (none)\ncmd: ./a\ntime_unit: i\n#-----------\nsnapshot=0\n#-----------\ntime=0\nmem_heap_B={total}\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=peak\n{text}"
-    )
-}
 
 struct Pair {
     folder: TempDir,
@@ -51,7 +17,7 @@ impl Pair {
     fn of(old: &str, new: &str) -> Pair {
         let folder = TempDir::new().unwrap();
         for (name, tree) in [("old", old), ("new", new)] {
-            fs::write(folder.path().join(name), massif(tree)).unwrap();
+            fs::write(folder.path().join(name), massif(&[Some(tree)])).unwrap();
         }
         Pair { folder }
     }

@@ -44,6 +44,7 @@ mod perf_oracle;
 mod readme;
 mod recipes;
 mod screens;
+mod snapshots;
 mod speedscope;
 mod stack_oracle;
 mod terminal;

@@ -69,7 +69,7 @@ fn view(options: &Options) -> String {
             _ => "--source".to_owned(),
         },
         View::Peek(wanted) => format!("--peek {}", shell_word(wanted.as_str())),
-        View::List | View::Snapshot(_) => {
+        View::List | View::Snapshot(_) | View::Snapshots(_) => {
             let format = options.format.to_possible_value();
             format.map_or_else(String::new, |format| format!("-f {}", format.get_name()))
         }

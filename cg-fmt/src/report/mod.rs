@@ -87,7 +87,7 @@ impl<'a> Report<'a> {
             return Ok(Report::Totals(totals));
         }
         match &options.view {
-            View::List | View::Snapshot(_) | View::Peek(_) => {
+            View::List | View::Snapshot(_) | View::Snapshots(_) | View::Peek(_) => {
                 Listings::of(profile, options).map(Report::Records)
             }
             View::Tree(directions) => Trees::of(profile, *directions, options).map(Report::Tree),
@@ -106,7 +106,7 @@ impl<'a> Report<'a> {
         match self {
             Report::Records(records) => records.document(options, diagnostics),
             Report::Diff(diffs) => diffs.document(options),
-            Report::Heap(heap) => heap.document(options),
+            Report::Heap(heap) => heap.document(options, diagnostics),
             Report::Inlined(inlined) => inlined.document(options),
             Report::Samples(samples) => samples.document(options),
             Report::Tree(tree) => tree.document(options, diagnostics),

@@ -114,6 +114,10 @@ impl<'a> WrittenStacks<'a> {
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<WrittenStacks<'a>> {
         ensure!(
+            !matches!(options.view, View::Snapshots(_)),
+            "--tree snapshot=N..M is a table; cg-diff --snapshot N..M FILE | cg-fmt -f flamegraph draws the stacks of both"
+        );
+        ensure!(
             options.is_of_all_records(),
             "a format for other viewers has all stacks: --tree, --source, --by, --group-by, --sort, --top and --columns are for tables"
         );

@@ -4,12 +4,18 @@ use std::collections::HashSet;
 
 use cg_document::{Block, Document, Table, number};
 use cg_stream::profile::{Key, Profile};
-use cg_stream::record::RecordType;
+use cg_stream::record::{RecordType, SnapshotRecord};
+use cg_stream::tool::Diagnostics;
+
+use difference::HeapDifference;
 
 use super::stack_tree::{Branches, Root, StackTree};
 use super::timeline::Timeline;
 use super::{arrange, origin};
 use crate::options::{Options, View};
+
+mod difference;
+mod pair_tree;
 
 /// The report on a Massif run, or a part of it.
 pub(crate) struct Heap<'a> {
@@ -19,6 +25,7 @@ pub(crate) struct Heap<'a> {
     has_snapshots: bool,
     /// What the heap held at one snapshot, under a heading.
     tree: Option<(String, Branches<'a>)>,
+    difference: Option<HeapDifference<'a>>,
 }
 
 impl<'a> Heap<'a> {
@@ -26,8 +33,9 @@ impl<'a> Heap<'a> {
     pub(crate) fn of(profile: &'a Profile, options: &Options) -> anyhow::Result<Option<Heap<'a>>> {
         let is_one_run = profile.runs().len() <= 1;
         let timeline = Timeline::of(profile);
+        let is_of_snapshots = matches!(options.view, View::Snapshot(_) | View::Snapshots(_));
         anyhow::ensure!(
-            (timeline.is_some() && is_one_run) || !matches!(options.view, View::Snapshot(_)),
+            (timeline.is_some() && is_one_run) || !is_of_snapshots,
             "--tree snapshot=N is for one Massif run, and this is not one"
         );
         let Some(timeline) = timeline else {
@@ -40,6 +48,7 @@ impl<'a> Heap<'a> {
         let wants_report = is_one_run && !has_points && !options.wants_listing();
         let (is_report, number) = match (&options.view, options.kind) {
             (View::Snapshot(number), _) => (false, Some(*number)),
+            (View::Snapshots(_), _) => (false, None),
             (View::List, Some(RecordType::Snapshot)) => (false, None),
             (View::List, None) if wants_report || !has_more => {
                 (true, snapshot_with_tree(&timeline))
@@ -47,15 +56,24 @@ impl<'a> Heap<'a> {
             _ => return Ok(None),
         };
         let tree = number.map(|number| tree(&timeline, number, options));
+        let difference = match options.view {
+            View::Snapshots(numbers) => Some(HeapDifference::of(&timeline, numbers, options)?),
+            _ => None,
+        };
         Ok(Some(Heap {
+            difference,
             has_overview: is_report && timeline.is_in_time(),
-            has_snapshots: !matches!(options.view, View::Snapshot(_)),
+            has_snapshots: !is_of_snapshots,
             tree: tree.transpose()?,
             timeline,
         }))
     }
 
-    pub(crate) fn document(&self, options: &Options) -> anyhow::Result<Document<'_>> {
+    pub(crate) fn document(
+        &self,
+        options: &Options,
+        diagnostics: &mut Diagnostics,
+    ) -> anyhow::Result<Document<'_>> {
         let mut document = Document::default();
         let origin = origin::origin(self.timeline.profile);
         document.blocks.extend(origin.map(Block::Heading));
@@ -68,6 +86,15 @@ impl<'a> Heap<'a> {
         if let Some((heading, branches)) = &self.tree {
             document.push(Block::Heading(heading.clone()));
             document.blocks.extend(branches.blocks(options)?);
+        }
+        if let Some(difference) = &self.difference {
+            document.push(Block::Heading(difference.heading.clone()));
+            document.blocks.extend(difference.blocks(options)?);
+            // Rows alone do not say it.
+            let is_said = options.format.is_for_people();
+            for stand_in in difference.stand_ins.iter().filter(|_| !is_said) {
+                diagnostics.warn(stand_in);
+            }
         }
         Ok(document)
     }
@@ -95,6 +122,14 @@ fn snapshot_with_tree(timeline: &Timeline) -> Option<u64> {
     with_tree
         .max_by_key(|snapshot| (snapshot.detail == "peak", snapshot.total()))
         .map(|snapshot| snapshot.snapshot)
+}
+
+/// What the tree of a snapshot counts.
+fn event_of(snapshot: &SnapshotRecord) -> &'static str {
+    match &snapshot.event {
+        Some(event) if event.ends_with("Bk") => "blocks",
+        _ => "bytes",
+    }
 }
 
 /// What the heap held at one snapshot, and a heading.
@@ -125,10 +160,7 @@ fn tree<'a>(
         !tree.is_empty() || snapshot.heap_bytes == 0,
         "there are no heap records of snapshot {number}: give the massif.out file itself, or cg-parse --snapshots {number}; recordings of heaptrack have none"
     );
-    let event = match &snapshot.event {
-        Some(event) if event.ends_with("Bk") => "blocks",
-        _ => "bytes",
-    };
+    let event = event_of(snapshot);
     let whole = snapshot.total();
     let what = match (&snapshot.event, snapshot.detail.as_str()) {
         (Some(event), _) => format!(": {} {event}", number::grouped(whole)),

@@ -18,7 +18,7 @@ mod tree;
 
 use tree::{Branch, ShownNode};
 
-pub(crate) use tree::{Root, StackTree};
+pub(crate) use tree::{Root, StackTree, corner, name_and_place};
 
 /// A tree as it is shown: a row a node. Children below a threshold are folded.
 pub(crate) struct Branches<'a> {

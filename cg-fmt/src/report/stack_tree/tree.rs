@@ -336,7 +336,7 @@ impl TreeWalk<'_> {
 }
 
 /// The line to a child, and the line beside what is below that child. Children of the root begin at the margin.
-fn corner(depth: u64, is_last: bool) -> (&'static str, &'static str) {
+pub(crate) fn corner(depth: u64, is_last: bool) -> (&'static str, &'static str) {
     match (depth, is_last) {
         (0, _) => ("", ""),
         (_, true) => ("└─ ", "   "),
@@ -423,7 +423,7 @@ impl ShownNode {
 }
 
 /// The function of a frame, and the line or the object that it is in.
-fn name_and_place<'p>(frame: &FrameKey, profile: &'p Profile) -> (&'p str, String) {
+pub(crate) fn name_and_place<'p>(frame: &FrameKey, profile: &'p Profile) -> (&'p str, String) {
     // A line is one of the file that it says.
     let site = profile.text(frame.site).filter(|_| frame.line.is_some());
     let file = site.or(profile.text(frame.function.file));

@@ -1,0 +1,262 @@
+//! What the heap held at one snapshot against what it held at another, as a tree.
+
+use cg_document::{Audience, Block, Cell, Column, Layout, Table, number};
+use cg_stream::profile::{FrameKey, Profile};
+use cg_stream::record::{Count, RecordType, SnapshotRecord, Status};
+
+use super::pair_tree::{PairRow, PairRowKind, PairTree};
+use crate::options::Options;
+use crate::report::arrange;
+use crate::report::stack_tree::name_and_place;
+use crate::report::timeline::Timeline;
+
+/// The difference of two snapshots.
+pub(super) struct HeapDifference<'a> {
+    profile: &'a Profile,
+    pub(super) heading: String,
+    /// Which trees stand for snapshots that have none.
+    pub(super) stand_ins: Vec<String>,
+    event: &'static str,
+    rows: Vec<PairRow>,
+    threshold: f64,
+}
+
+impl<'a> HeapDifference<'a> {
+    /// The later snapshot against the earlier one.
+    ///
+    /// # Errors
+    /// Where there is no such snapshot, none with a tree at it or before it, or two that count different things.
+    pub(super) fn of(
+        timeline: &Timeline<'a>,
+        numbers: [u64; 2],
+        options: &Options,
+    ) -> anyhow::Result<HeapDifference<'a>> {
+        let profile = timeline.profile;
+        anyhow::ensure!(
+            profile.table(RecordType::ProgramPoint).is_empty(),
+            "--tree snapshot=N..M is for Massif's snapshots: those of heaptrack have no trees that tell all places"
+        );
+        let mut stand_ins = Vec::new();
+        let mut shown = |number| -> anyhow::Result<&'a SnapshotRecord> {
+            let shown = with_tree(timeline, number)?;
+            if shown.snapshot != number {
+                stand_ins.push(format!(
+                    "snapshot {number} has no tree; the newest before it that has one is {}",
+                    shown.snapshot
+                ));
+            }
+            Ok(shown)
+        };
+        let shown = [shown(numbers[0])?, shown(numbers[1])?];
+        anyhow::ensure!(
+            shown[0].event == shown[1].event,
+            "snapshots {} and {} count different things: {} and {}",
+            shown[0].snapshot,
+            shown[1].snapshot,
+            shown[0].event.as_deref().unwrap_or("bytes"),
+            shown[1].event.as_deref().unwrap_or("bytes")
+        );
+        let event = super::event_of(shown[0]);
+        let position = profile.event(event).unwrap_or(0);
+        let snapshots = shown.map(|one| (one.heap_bytes > 0).then_some(one.snapshot));
+        let tree = PairTree::of(profile, snapshots, position);
+        let most = shown.map(|one| one.heap_bytes).into_iter().max();
+        let threshold = options.threshold();
+        let least = most.unwrap_or(0) as f64 * threshold / 100.0;
+        let rows = tree.rows(profile, least.ceil() as Count);
+        for (one, bytes) in shown.iter().zip(rows[0].bytes) {
+            anyhow::ensure!(
+                bytes != Some(0) || one.heap_bytes == 0,
+                "there are no heap records of snapshot {}: give the massif.out file itself, or cg-parse --snapshots all",
+                one.snapshot
+            );
+        }
+        Ok(HeapDifference {
+            profile,
+            heading: heading(shown, event),
+            stand_ins,
+            event,
+            rows,
+            threshold,
+        })
+    }
+
+    pub(super) fn blocks(&self, options: &Options) -> anyhow::Result<Vec<Block<'_>>> {
+        let mut table = Table::new(self.columns(), (0..self.rows.len()).collect());
+        table.depths = self.rows.iter().map(|row| row.depth).collect();
+        arrange::choose_columns(&mut table, None, options)?;
+        let mut blocks: Vec<Block> = self.stand_ins.iter().cloned().map(Block::Text).collect();
+        blocks.push(Block::Table(table));
+        let has = |is_of: fn(&PairRow) -> bool| self.rows.iter().any(is_of);
+        if has(|row| !row.is_told) {
+            blocks.push(Block::Note(
+                "a place without a delta is below Massif's threshold in one of the two; with --threshold=0 Massif tells it"
+                    .to_owned(),
+            ));
+        }
+        if has(|row| matches!(row.kind, PairRowKind::Pruned(_))) {
+            blocks.push(Block::Note(format!(
+                "what changed by less than {}% of the larger heap is folded (--threshold 0 shows all that changed)",
+                self.threshold
+            )));
+        }
+        Ok(blocks)
+    }
+
+    /// Figures, and for people what the tree looks like, for programs what it consists of.
+    fn columns(&self) -> Vec<Column<'_>> {
+        let event = self.event;
+        let mut columns = Vec::new();
+        for (side, word) in ["old", "new"].into_iter().enumerate() {
+            columns.push(
+                Column::new(format!("{event}.{word}"), Layout::Number, move |row| {
+                    Cell::count(self.rows[row].bytes[side])
+                })
+                .titled(format!("{event} {word}")),
+            );
+        }
+        columns.push(
+            Column::new(format!("{event}.delta"), Layout::Number, |row| {
+                self.rows[row].delta().map_or(Cell::Empty, Cell::Delta)
+            })
+            .titled(format!("{event} delta")),
+        );
+        columns.push(
+            Column::new(format!("{event}.delta%"), Layout::Percent, |row| {
+                let from = self.rows[row].bytes[0].unwrap_or(0);
+                let delta = self.rows[row].delta();
+                delta.map_or(Cell::Empty, |delta| Cell::change(delta, from))
+            })
+            .titled("%"),
+        );
+        columns.push(Column::new("status", Layout::Text, |row| {
+            Cell::Text(status(&self.rows[row]).name().into())
+        }));
+        columns.push(
+            Column::new("tree", Layout::Name, |row| self.cell(row)).for_audience(Audience::People),
+        );
+        self.push_programs(&mut columns);
+        columns
+    }
+
+    fn push_programs<'c>(&'c self, columns: &mut Vec<Column<'c>>) {
+        let mut push = |name: &str, layout, cell: fn(&PairRow, &'c Profile) -> Cell<'c>| {
+            let cell = move |row: usize| cell(&self.rows[row], self.profile);
+            columns.push(Column::new(name, layout, cell).for_audience(Audience::Programs));
+        };
+        push("depth", Layout::Number, |row, _| {
+            Cell::Ordinal(row.depth as u64)
+        });
+        push("fn", Layout::Name, |row, profile| {
+            Cell::name(frame(row).and_then(|frame| profile.text(frame.function.name)))
+        });
+        push("file", Layout::Path, |row, profile| {
+            Cell::name(frame(row).and_then(|frame| profile.text(frame.function.file)))
+        });
+        push("line", Layout::Number, |row, _| {
+            Cell::ordinal(frame(row).and_then(|frame| frame.line))
+        });
+        push("obj", Layout::Path, |row, profile| {
+            Cell::name(frame(row).and_then(|frame| profile.text(frame.function.obj)))
+        });
+        push("places.old", Layout::Number, |row, _| places(row, 0));
+        push("places.new", Layout::Number, |row, _| places(row, 1));
+        push("what", Layout::Text, |row, _| match row.kind {
+            PairRowKind::Frame(_) => Cell::Empty,
+            kind => Cell::Text(words(kind).into()),
+        });
+    }
+
+    /// What a row is called, behind the lines that lead to it.
+    fn cell(&self, row: usize) -> Cell<'a> {
+        let row = &self.rows[row];
+        match frame(row) {
+            Some(frame) => {
+                let (name, place) = name_and_place(&frame, self.profile);
+                Cell::Placed {
+                    lead: row.lines.clone().into(),
+                    name,
+                    place,
+                }
+            }
+            None => Cell::Text(format!("{}{}", row.lines, words(row.kind)).into()),
+        }
+    }
+}
+
+/// The snapshot whose tree tells of this one: itself, or the newest before it that has a tree.
+fn with_tree<'a>(timeline: &Timeline<'a>, number: u64) -> anyhow::Result<&'a SnapshotRecord> {
+    let snapshots = &timeline.snapshots;
+    let listed = |is_listed: fn(&SnapshotRecord) -> bool| {
+        let listed = snapshots.iter().filter(|one| is_listed(one));
+        let listed: Vec<String> = listed.map(|one| one.snapshot.to_string()).collect();
+        listed.join(", ")
+    };
+    // What holds nothing needs no tree.
+    let has_tree = |one: &SnapshotRecord| one.detail != "empty" || one.heap_bytes == 0;
+    let Some(at) = snapshots.iter().position(|one| one.snapshot == number) else {
+        anyhow::bail!(
+            "there is no snapshot {number}; those with a tree are {}",
+            listed(has_tree)
+        );
+    };
+    let found = snapshots[..=at].iter().rev().find(|one| has_tree(one));
+    found.copied().ok_or_else(|| {
+        anyhow::anyhow!(
+            "snapshot {number} has no tree, and none before it has; those with one are {}",
+            listed(has_tree)
+        )
+    })
+}
+
+fn heading([old, new]: [&SnapshotRecord; 2], event: &str) -> String {
+    let bytes = [old, new].map(|one| Count::from(one.heap_bytes));
+    format!(
+        "snapshot {} → {}: {} → {} {event} on the heap ({})",
+        old.snapshot,
+        new.snapshot,
+        number::grouped(bytes[0]),
+        number::grouped(bytes[1]),
+        number::signed(bytes[1] - bytes[0])
+    )
+}
+
+fn frame(row: &PairRow) -> Option<FrameKey> {
+    match row.kind {
+        PairRowKind::Frame(frame) => Some(frame),
+        _ => None,
+    }
+}
+
+fn places(row: &PairRow, side: usize) -> Cell<'static> {
+    match row.kind {
+        PairRowKind::Places(places) => Cell::count(places[side]),
+        _ => Cell::Empty,
+    }
+}
+
+fn status(row: &PairRow) -> Status {
+    match (row.is_told, row.bytes) {
+        (false, _) => Status::BelowThreshold,
+        (_, [None, Some(_)]) => Status::Added,
+        (_, [Some(_), None]) => Status::Removed,
+        (_, [old, new]) if old == new => Status::Same,
+        _ => Status::Changed,
+    }
+}
+
+fn words(kind: PairRowKind) -> String {
+    let count = |places: Option<Count>| number::grouped(places.unwrap_or(0));
+    match kind {
+        PairRowKind::Total => "total".to_owned(),
+        PairRowKind::Frame(_) => String::new(),
+        PairRowKind::Places([old, new]) => format!(
+            "places below Massif's threshold: {} → {}",
+            count(old),
+            count(new)
+        ),
+        PairRowKind::Among => "what one has below Massif's threshold".to_owned(),
+        PairRowKind::Itself => "itself".to_owned(),
+        PairRowKind::Pruned(rows) => format!("{} more", number::grouped(rows as Count)),
+    }
+}
