@@ -8,6 +8,7 @@ use needs::needs;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tests::browser::Browser;
+use tests::made_massif::massif;
 use tests::tools;
 
 /// What a tool writes, as a file.
@@ -466,6 +467,101 @@ fn the_heap_that_is_shown_is_that_of_the_snapshot() {
     );
     go(&mut browser, &format!("#view=flame&snapshot={first}"));
     assert_eq!(browser.evaluate("items('flame')[0][3]"), held);
+    assert_eq!(browser.troubles, Vec::<String>::new());
+}
+
+#[test]
+fn a_heap_is_compared_with_that_of_another_snapshot() {
+    needs!("browser");
+    let folder = tempfile::tempdir().unwrap();
+    let told = "1000 root\n 980 load:31\n  980 main:9\n 15 pool:8\n  15 main:9\n 5 3";
+    let hidden = "2000 root\n 1900 load:31\n  1900 main:9\n 79 new:4\n  79 main:7\n 21 4";
+    let file = folder.path().join("massif.out");
+    std::fs::write(&file, massif(&[Some(told), None, Some(hidden)])).unwrap();
+    let path = page(
+        &folder,
+        "cg-fmt",
+        &["-f", "html", file.to_str().unwrap()],
+        b"",
+    );
+    let mut browser = Browser::start(1200, 900);
+    open(&mut browser, &path);
+    let rows = "rows().map(({dataset: row}) => [row.fn, row.old, row.new, row.delta, row.status].join(' '))";
+    assert_eq!(
+        browser.evaluate("rows()[0].dataset.delta === undefined"),
+        true
+    );
+    let base = "document.querySelector('select[aria-label=\"Compared with\"]')";
+    let choices = format!("Array.from({base}.options, (option) => option.value)");
+    assert_eq!(browser.evaluate(&choices), json!(["", "0", "2"]));
+    browser.evaluate(&format!(
+        "{base}.value = '0'; {base}.dispatchEvent(new Event('change')); 0"
+    ));
+    browser.wait_for(IS_READY);
+    assert_eq!(browser.evaluate("said().base"), "0");
+    // What one heap has below the threshold has no change: not all of it came or went. All of `new` may have been there.
+    assert_eq!(
+        browser.evaluate(rows),
+        json!([
+            "load 980 1900 920 changed",
+            "new  79  below-threshold",
+            " 5 21  below-threshold",
+            "pool 15   below-threshold"
+        ])
+    );
+    assert_eq!(
+        browser.evaluate("all('[role=columnheader]').map((one) => one.dataset.column).slice(0, 3)"),
+        json!(["delta", "old", "new"])
+    );
+    // As the two runs that `cg-diff` compares.
+    go(&mut browser, "#view=table&base=2&snapshot=1");
+    assert_eq!(
+        browser.evaluate(rows),
+        json!([
+            "load 1900 980 -920 changed",
+            "new 79   below-threshold",
+            "pool  15  below-threshold",
+            " 21 5  below-threshold"
+        ])
+    );
+    go(&mut browser, "#view=flame&base=0");
+    assert_eq!(
+        browser.evaluate("[document.querySelector('main').dataset.total, pane('flame').querySelector('select').value]"),
+        json!(["2000", "differential"])
+    );
+    assert_eq!(
+        browser.evaluate("all('[role=treeitem]', pane('flame')).map(({dataset: item}) => [item.fn, item.incl, item.old ?? null]).sort()"),
+        json!([
+            ["", "2000", "1000"],
+            ["", "21", null],
+            ["load", "1900", "980"],
+            ["main", "1979", "995"],
+            ["new", "79", null]
+        ])
+    );
+    go(&mut browser, "#view=calls&base=0&fn=main");
+    assert_eq!(
+        browser.evaluate("all('[aria-label=Callees] li').map((one) => one.textContent.match(/\\(.[0-9]*\\)/)?.[0] ?? '')"),
+        json!(["(+920)", ""])
+    );
+    go(&mut browser, "#view=memory&base=0");
+    let marks = "all('line.mark', pane('memory')).filter((line) => getComputedStyle(line).display !== 'none').map((line) => [line.dataset.snapshot, Number(line.getAttribute('x1'))]).sort()";
+    let marked = browser.evaluate(marks);
+    assert_eq!([&marked[0][0], &marked[1][0]], ["0", "2"]);
+    assert!(marked[0][1].as_f64() < marked[1][1].as_f64(), "{marked}");
+    // Back undoes a choice, and what is not there does no harm.
+    go(&mut browser, "#view=table");
+    assert_eq!(
+        browser.evaluate("rows()[0].dataset.delta === undefined"),
+        true
+    );
+    browser.evaluate("history.back()");
+    browser.wait_for(&format!("({marks}).length === 2"));
+    go(&mut browser, "#view=flame&base=7&flame=differential");
+    assert_eq!(
+        browser.evaluate("pane('flame').querySelector('select').value"),
+        "icicle"
+    );
     assert_eq!(browser.troubles, Vec::<String>::new());
 }
 

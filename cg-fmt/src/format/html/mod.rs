@@ -182,6 +182,7 @@ impl PageContent {
         {
             rows.write_stacks(profile, (&mut self.functions, &mut self.data));
         }
+        rows.write_heap_stacks(profile, (&mut self.functions, &mut self.data));
     }
 
     fn add_stacks_and_code(
@@ -251,7 +252,14 @@ impl PageContent {
         header.insert("runs".to_owned(), json!(runs));
         header.insert("causes".to_owned(), causes.into());
         let Some(runs) = runs::runs_of(profile, diffs) else {
-            self.notes.push("lines, calls and stacks are those of the two profiles, which are not where they were, or no longer as they were".to_owned());
+            // The rows of heaps have their stacks, and there is no more to tell of them.
+            if diffs
+                .records
+                .iter()
+                .any(|record| *record.of != *RecordType::Heap.name())
+            {
+                self.notes.push("lines, calls and stacks are those of the two profiles, which are not where they were, or no longer as they were".to_owned());
+            }
             forest.add_diff(diffs, names, (&mut self.functions, &mut self.data));
             return Ok(());
         };

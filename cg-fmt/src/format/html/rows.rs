@@ -5,6 +5,7 @@ use cg_document::{Cell, Column, Layout, NAMELESS, Table};
 use cg_names::whose::CodeOwner;
 use cg_stream::profile::{Profile, Rows};
 use cg_stream::record::{Count, RecordType};
+use indexmap::IndexSet;
 use serde_json::{Value, json};
 
 use super::data::{PageData, PageText};
@@ -270,6 +271,38 @@ impl PageRows<'_> {
         data.numbers("k.fn", ids);
         data.numbers("k.site", sites);
         data.numbers("k.line", lines);
+    }
+
+    /// The stack of each row of a heap, by which rows of two snapshots are joined, and each stack with its lines.
+    pub(super) fn write_heap_stacks(
+        &self,
+        profile: &Profile,
+        (functions, data): (&mut PageFunctions, &mut PageData),
+    ) {
+        let ([RecordType::Heap], [table]) = (&self.kinds[..], &self.tables[..]) else {
+            return;
+        };
+        let heap = profile.table(RecordType::Heap);
+        let mut stacks = IndexSet::new();
+        let rows = table.rows.iter();
+        let of_rows: Vec<u64> = rows
+            .map(|row| stacks.insert_full(heap.key(*row).stack).0 as u64)
+            .collect();
+        let mut known = FunctionsOf::new(profile, false);
+        let (mut lengths, mut ids, mut lines) = (vec![], vec![], vec![]);
+        for stack in stacks {
+            let frames = stack.map(|stack| profile.stacks().frames(stack));
+            let frames = frames.unwrap_or_default();
+            lengths.push(frames.len() as u64);
+            for frame in frames.iter() {
+                ids.push(known.of(frame.function, functions, data));
+                lines.push(frame.line.unwrap_or(0));
+            }
+        }
+        data.numbers("r.stack", of_rows);
+        data.numbers("h.length", lengths);
+        data.numbers("h.fn", ids);
+        data.numbers("h.line", lines);
     }
 
     /// What it comes to, in a sentence: how much there is, the row with most of it, the part of the program's own code.

@@ -29,6 +29,7 @@ const SOURCES: &str = concat!(
     include_str!("viewer/tree.js"),
     include_str!("viewer/calls.js"),
     include_str!("viewer/source.js"),
+    include_str!("viewer/compare.js"),
     include_str!("viewer/memory.js"),
     include_str!("viewer/controls.js"),
     include_str!("viewer/print.js"),

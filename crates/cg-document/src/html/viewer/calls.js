@@ -27,9 +27,12 @@ const callsPane = (app) => {
       }
       return now;
     }
-    const of = arcsOfStacks(app.stacks, app.sums(), functions);
-    const plain = (costs) => new Map(Array.from(costs, ([fn, incl]) => [fn, { incl, calls: null }]));
-    return { callers: plain(of.callers), callees: plain(of.callees) };
+    const sums = app.sums();
+    const of = arcsOfStacks(app.stacks, sums, functions);
+    // An arc that one of two snapshots lacks may be below Massif's threshold there, so that it says no change.
+    const before = app.base === null ? { callers: new Map(), callees: new Map() } : arcsOfStacks(app.stacks, sums.before, functions);
+    const plain = (part) => new Map(Array.from(of[part], ([fn, incl]) => [fn, { incl, calls: null, old: before[part].get(fn) }]));
+    return { callers: plain("callers"), callees: plain("callees") };
   };
   const update = () => {
     const { fn } = app.state;

@@ -10,6 +10,7 @@ const makeControls = (app, views) => {
     ...model.events.map(({ name }) => h("option", { value: name }, visible(name))));
   const threads = model.header.threads && h("select", { "aria-label": "Thread", onchange: () => app.choose({ thread: threads.value }) },
     h("option", { value: "" }, "all threads"), ...model.header.threads.filter(Boolean).slice(0, 200).map((name) => h("option", { value: name }, visible(name))));
+  const base = comparisonChoice(app);
   const search = h("input", { type: "search", "aria-label": "Search functions and files", placeholder: "search functions, files", autocomplete: "off", spellcheck: "false" });
   const status = h("span", { role: "status", "data-matches": "0" });
   const next = h("button", { type: "button", "aria-label": "Next match", onclick: () => app.match(1) }, "↓");
@@ -31,13 +32,14 @@ const makeControls = (app, views) => {
   });
   const bar = h("div", { class: "bar" },
     h("nav", { "aria-label": "Views" }, ...tabs),
-    h("div", { class: "tools" }, events, threads, h("span", { role: "search" }, search, next, previous, status)),
+    h("div", { class: "tools" }, events, threads, base, h("span", { role: "search" }, search, next, previous, status)),
     h("div", { class: "chips", role: "group", "aria-label": "Whose code" }, ...chips), selection);
   const update = () => {
     const { state } = app;
     for (const tab of tabs) tab.setAttribute("aria-current", tab.dataset.tab === state.view ? "page" : "false");
     events.value = state.event;
     if (threads) threads.value = state.thread;
+    if (base) base.value = app.base === null ? "" : String(app.base);
     if (search.value !== state.q) search.value = state.q;
     const count = app.shown.length;
     status.dataset.matches = String(count);

@@ -10,7 +10,7 @@ const usualFlame = (model) => (model.isDiff ? "differential" : "icicle");
 
 const flamePane = (app) => {
   const { model } = app;
-  const kinds = FLAMES.filter(([kind]) => kind !== "differential" || model.isDiff);
+  const kinds = FLAMES.filter(([kind]) => kind !== "differential" || model.isDiff || comparable(app).length);
   const choice = h("select", { "aria-label": "Flame graph", onchange: () => app.choose({ flame: choice.value }) },
     ...kinds.map(([value, words]) => h("option", { value }, words)));
   const note = h("p", { class: "note" });
@@ -21,9 +21,10 @@ const flamePane = (app) => {
 
   const update = () => {
     const { state } = app;
+    for (const option of choice.options) option.hidden = option.disabled = option.value === "differential" && !model.isDiff;
     choice.value = state.flame;
     const width = Math.floor(place.clientWidth);
-    const key = [state.flame, app.eventIndex, app.snapshot, state.thread, width, state.flame === "sandwich" ? `${state.fn} ${state.file} ${state.obj}` : ""].join("|");
+    const key = [state.flame, app.eventIndex, app.snapshot, app.base, state.thread, width, state.flame === "sandwich" ? `${state.fn} ${state.file} ${state.obj}` : ""].join("|");
     if (key !== drawn) {
       drawn = key;
       const trees = flameTrees(app.stacks, app.sums(), state.flame, app.selected());
@@ -34,7 +35,7 @@ const flamePane = (app) => {
     const said = [];
     if (model.header.estimated) said.push(estimateText(app));
     if (state.flame === "sandwich" && state.fn === null) said.push("Select a function to see its callers and callees.");
-    if (model.isDiff && state.flame === "differential") said.push("As wide as the new run; orange costs more than before, blue less.");
+    if (model.isDiff && state.flame === "differential") said.push(`${comparisonText(app)} As wide as the new ${app.base === null ? "run" : "heap"}; orange costs more than before, blue less.`.trim());
     note.textContent = said.join(" ");
     parts.forEach((part) => part.update());
   };

@@ -16,10 +16,10 @@ const makeApp = (main, model) => {
   const trees = new Set([...model.column("s.snapshot"), ...model.column("r.snapshot")]);
   const has = { table: true, flame: hasStacks, tree: hasStacks, calls: hasStacks || header.calls, source: header.lines, memory: snapshots.length > 0 || document.getElementById("chart") !== null };
   const views = VIEWS.filter((view) => has[view]);
-  const usual = { view: "table", event: model.events[0]?.name ?? "", fn: null, file: null, obj: null, sort: "", whose: "", q: "", flame: usualFlame(model), snapshot: "", thread: "" };
+  const usual = { view: "table", event: model.events[0]?.name ?? "", fn: null, file: null, obj: null, sort: "", whose: "", q: "", flame: usualFlame(model), snapshot: "", base: "", thread: "" };
   const app = {
     model, snapshots, trees, stacks: hasStacks ? makeStacks(model) : null, code: makeCode(model), state: { ...usual }, usual, views,
-    activeRow: null, selectedIn: "", ordered: [], shown: [], rowsOfSnapshot: 0, eventIndex: 0, total: null, snapshot: null,
+    activeRow: null, selectedIn: "", ordered: [], shown: [], rowsOfSnapshot: 0, eventIndex: 0, total: null, snapshot: null, base: null,
   };
   addQuestions(app);
   addChoices(app);
@@ -40,13 +40,15 @@ const makeApp = (main, model) => {
     const { state } = app;
     if (how !== "none") history[how === "push" ? "pushState" : "replaceState"](null, "", printHash(state, usual));
     app.refresh();
-    const order = (of) => [of.sort, of.whose, of.q, of.event, of.snapshot, of.thread].join("\n");
+    const order = (of) => [of.sort, of.whose, of.q, of.event, of.snapshot, of.base, of.thread].join("\n");
     const isNewOrder = before === null || order(before) !== order(state);
     const isNewSelection = before === null || ["fn", "file", "obj", "view"].some((key) => before[key] !== state[key]) || app.activeRow !== before.activeRow;
     before = { ...state, activeRow: app.activeRow };
     Object.assign(main.dataset, { current: state.view, event: state.event });
     if (!model.isFindings && app.total !== null) main.dataset.total = String(app.total);
     if (app.snapshot !== null) main.dataset.snapshot = String(app.snapshot);
+    if (app.base !== null) main.dataset.base = String(app.base);
+    else delete main.dataset.base;
     controls.update();
     for (const pane of panes) {
       const isHidden = !app.isInSight(pane);
@@ -71,7 +73,7 @@ const makeApp = (main, model) => {
 const addQuestions = (app) => {
   const { model } = app;
   app.selected = () => model.selected(app.state);
-  app.sums = () => sumStacks(app.stacks, app.eventIndex, app.snapshot, app.state.thread);
+  app.sums = () => sumStacks(app.stacks, app.eventIndex, app.snapshot, app.state.thread, app.base);
   app.sumsByWhose = () => sumsByWhose(model, app.eventIndex, app.snapshot);
   /** Other figures of a row that there is room for. */
   app.chosenOthers = (count) => {
@@ -89,7 +91,9 @@ const addQuestions = (app) => {
   app.refresh = () => {
     const { state } = app;
     app.eventIndex = Math.max(0, model.events.findIndex(({ name }) => name === state.event));
-    app.snapshot = heapShown(app);
+    app.snapshot = heapShown(app, state.snapshot);
+    app.base = state.base ? heapShown(app, state.base) : null;
+    comparePair(app);
     Object.assign(model.ofThread, state.thread && app.stacks ? sumFunctions(app.stacks, app.sums()) : { self: null, incl: null });
     app.ordered = orderRows(model, filterRows(model, { q: "", whose: "" }, app.snapshot), { sort: state.sort, event: app.eventIndex });
     app.rowsOfSnapshot = app.ordered.length;
@@ -102,12 +106,12 @@ const addQuestions = (app) => {
 };
 
 /** The snapshot whose heap is shown: the chosen one or the newest before it that has a tree; at first the peak. */
-const heapShown = (app) => {
-  const { snapshots, trees, state } = app;
+const heapShown = (app, wanted) => {
+  const { snapshots, trees } = app;
   if (!snapshots.length || !trees.size) return null;
   const withTree = snapshots.filter((one) => trees.has(one.number));
   if (!withTree.length) return null;
-  const at = snapshots.findIndex((one) => String(one.number) === state.snapshot);
+  const at = snapshots.findIndex((one) => String(one.number) === wanted);
   if (at >= 0) {
     for (let place = at; place >= 0; place--) if (trees.has(snapshots[place].number)) return snapshots[place].number;
     return withTree[0].number;
@@ -156,7 +160,10 @@ const addChoices = (app) => {
     const state = { ...usual, ...said };
     if (!app.views.includes(state.view)) state.view = usual.view;
     if (!model.events.some(({ name }) => name === state.event)) state.event = usual.event;
-    if (!FLAMES.some(([kind]) => kind === state.flame) || (state.flame === "differential" && !model.isDiff)) state.flame = usual.flame;
+    if (!comparable(app).length || !app.snapshots.some((one) => String(one.number) === state.base)) state.base = "";
+    if (state.base && !said.flame) state.flame = "differential";
+    const isDiff = Boolean(state.base || model.header.runs);
+    if (!FLAMES.some(([kind]) => kind === state.flame) || (state.flame === "differential" && !isDiff)) state.flame = usual.flame;
     const words = state.whose.split(",").filter((word) => model.header.whose.includes(word));
     state.whose = words.join(",");
     if (!app.snapshots.some((one) => String(one.number) === state.snapshot)) state.snapshot = "";

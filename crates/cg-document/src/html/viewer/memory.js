@@ -31,8 +31,10 @@ const memoryPane = (app) => {
     choose(listed[to].number, "replace");
   });
   if (figure && snapshots.length) followChart(figure, snapshots, { tell: (one) => (note.textContent = one), choose });
+  const marks = figure && snapshots.length ? chartMarks(figure, snapshots) : () => {};
   const update = () => {
     const chosen = app.chosenSnapshot();
+    marks({ chosen: app.snapshot, base: app.base });
     list.removeAttribute("aria-activedescendant");
     for (const option of list.children) {
       const isChosen = option.dataset.snapshot === chosen;
@@ -61,4 +63,28 @@ const followChart = (figure, snapshots, { tell, choose }) => {
     tell(`snapshot ${one.number}, time ${grouped(one.time)}: ${grouped(one.bytes)} bytes`);
   });
   figure.addEventListener("click", (event) => choose(at(event).number, "push"));
+};
+
+/** Lines in the chart at the times of the heap that is shown and of the one that it is compared with. */
+const chartMarks = (figure, snapshots) => {
+  const total = figure.querySelector("path.total");
+  if (!total) return () => {};
+  const [first, last] = [Number(snapshots[0].time), Number(snapshots[snapshots.length - 1].time)];
+  const line = (name) => {
+    const one = document.createElementNS("http://www.w3.org/2000/svg", "line");
+    one.setAttribute("class", `mark ${name}`);
+    total.after(one);
+    return one;
+  };
+  const lines = { chosen: line("chosen"), base: line("base") };
+  return (numbers) => {
+    const box = total.getBBox();
+    for (const [name, one] of Object.entries(lines)) {
+      const snapshot = snapshots.find(({ number }) => number === numbers[name]);
+      one.toggleAttribute("hidden", !snapshot);
+      if (!snapshot) continue;
+      const x = box.x + ((Number(snapshot.time) - first) / (last - first || 1)) * box.width;
+      Object.entries({ x1: x, x2: x, y1: box.y, y2: box.y + box.height, "data-snapshot": snapshot.number }).forEach(([key, value]) => one.setAttribute(key, String(value)));
+    }
+  };
 };

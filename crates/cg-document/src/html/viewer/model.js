@@ -55,16 +55,22 @@ const makeModel = (data) => {
   const row = {
     fn: (at) => fn.name(functions[at]), file: (at) => fn.file(functions[at]), obj: (at) => fn.obj(functions[at]),
     function: (at) => functions[at], whose: (at) => fn.whose(functions[at]), kind: texts("r.kind"), what: texts("r.what"),
-    status: texts("r.status"), line: numbers("r.line"), snapshot: numbers("r.snapshot"),
+    status: (at) => statusOf(at), line: numbers("r.line"), snapshot: numbers("r.snapshot"),
     calls: numbers(isDiff ? "r.calls.new" : "r.calls"), oldCalls: numbers("r.calls.old"),
   };
+  const statusTold = texts("r.status");
   const of = (part) => (event) => numbers(`r.${part}.${event}`);
   /** Costs by function of the thread that is shown alone; null where all are. */
   const ofThread = { self: null, incl: null };
+  /** Two snapshots that are compared, by the row that stands for both; null where none are. @type {{key: string, rows: Map<number, any> | null}} */
+  const pair = { key: "", rows: null };
   const orOfThread = (part, usual) => (event) => (ofThread[part] ? (at) => ofThread[part].get(functions[at]) ?? null : usual(event));
+  const ofSelf = of(isDiff ? "new" : "self");
+  const orOfPair = (side, usual) => (event) => (pair.rows ? (at) => ofRow(ofSelf(event), pair.rows.get(at)?.[side]) : usual(event));
+  const ofRow = (count, at) => (at === null || at === undefined ? null : count(at));
   const figures = {
-    self: orOfThread("self", of(isDiff ? "new" : "self")), incl: orOfThread("incl", of(isDiff ? "incl.new" : "incl")),
-    old: of("old"), oldIncl: of("incl.old"),
+    plain: ofSelf, self: orOfPair("now", orOfThread("self", ofSelf)), incl: orOfThread("incl", of(isDiff ? "incl.new" : "incl")),
+    old: orOfPair("old", of("old")), oldIncl: of("incl.old"),
   };
   // Rows that are compared by inclusive cost alone have no self cost: arcs.
   const isInclusive = isDiff && !column("r.old.0").length && !column("r.new.0").length;
@@ -72,7 +78,12 @@ const makeModel = (data) => {
   const has = (name) => column(name).length > 0;
   const delta = (event) => {
     const [before, after] = [figures.old(event), figures.self(event)];
-    return (at) => (before(at) === null && after(at) === null ? null : (after(at) ?? zero) - (before(at) ?? zero));
+    return (at) => (pair.rows?.get(at)?.isTold === false ? null : before(at) === null && after(at) === null ? null : (after(at) ?? zero) - (before(at) ?? zero));
+  };
+  const statusOf = (at) => {
+    if (!pair.rows) return statusTold(at);
+    const own = pair.rows.get(at);
+    return own ? comparedStatus(own, figures.self(0)(at) === figures.old(0)(at)) : "";
   };
   const others = header.others.map(([name, title, form]) => ({
     name, title, form, value: form === "text" ? texts(`x.${name}`) : numbers(`x.${name}`),
@@ -93,7 +104,7 @@ const makeModel = (data) => {
   const narrow = (state) => (file, obj) =>
     (state.file === null || state.file === file) && (state.obj === null || state.obj === obj);
   return {
-    data, header, zero, count, events, isDiff, rows, row, figures, ofThread, delta, others, fn, has, column, isInclusive,
+    data, header, zero, count, events, isDiff, rows, row, figures, ofThread, pair, delta, others, fn, has, column, isInclusive,
     isFindings: header.findings,
     /** Ids of the functions that are selected. */
     selected: (state) => {
@@ -155,7 +166,7 @@ const sortKey = (model, name, event) => {
     self: figures.self(event), incl: figures.incl(event), new: figures.self(event), old: figures.old(event),
     delta: size(model.delta(event)), calls: row.calls,
   };
-  const isOwnOrder = name === usualSort(model) && event === 0 && !model.ofThread.self;
+  const isOwnOrder = name === usualSort(model) && event === 0 && !model.ofThread.self && !model.pair.rows;
   if (isOwnOrder || (model.isFindings && name === "self")) return null;
   if (Object.hasOwn(counts, name)) return { value: counts[name], isCount: true };
   const texts = { fn: row.fn, file: row.file, obj: row.obj, whose: row.whose, what: row.what, status: row.status };
@@ -180,7 +191,7 @@ const filterRows = (model, state, snapshot) => {
   const hasSnapshots = model.has("r.snapshot") && snapshot !== null;
   const kept = [];
   for (let at = 0; at < model.rows; at++) {
-    if (hasSnapshots && row.snapshot(at) !== snapshot) continue;
+    if (model.pair.rows ? !model.pair.rows.has(at) : hasSnapshots && row.snapshot(at) !== snapshot) continue;
     if (model.ofThread.incl && !model.ofThread.incl.has(model.row.function(at))) continue;
     if (whose && !whose.has(row.whose(at))) continue;
     if (words && !searchText(model, at).includes(words)) continue;

@@ -26,19 +26,19 @@ const makeStacks = (model) => {
   return { model, count, parent, fn, end, inner, sums: new Map() };
 };
 
-/** Self and inclusive costs of all nodes: of an event, a snapshot, a thread; of a diff in the run before too. */
-const sumStacks = (stacks, event, snapshot, thread) => {
-  const key = `${event} ${snapshot} ${thread}`;
+/** Self and inclusive costs of all nodes: of an event, a snapshot, a thread; of a diff in the run before too, and in the snapshot that it is compared with. */
+const sumStacks = (stacks, event, snapshot, thread, base = null) => {
+  const key = `${event} ${snapshot} ${thread} ${base}`;
   const known = stacks.sums.get(key);
   if (known) return known;
   const { model, count, parent } = stacks;
   const nodes = model.column("s.node");
   const snapshots = model.column("s.snapshot"), threads = model.column("s.thread");
-  const add = (name) => {
+  const add = (name, of = snapshot) => {
     const costs = model.column(`s.${name}.${event}`);
     const self = new Array(count).fill(model.zero);
     for (let at = 0; at < nodes.length; at++) {
-      if (snapshots.length && snapshot !== null && snapshots[at] !== snapshot) continue;
+      if (snapshots.length && of !== null && snapshots[at] !== of) continue;
       if (threads.length && thread && model.header.threads[threads[at]] !== thread) continue;
       self[nodes[at]] += costs[at];
     }
@@ -46,7 +46,8 @@ const sumStacks = (stacks, event, snapshot, thread) => {
     for (let node = count - 1; node > 0; node--) incl[parent[node]] += incl[node];
     return { self, incl };
   };
-  const sums = model.isDiff ? { ...add("new"), before: add("old") } : add("cost");
+  const ofRuns = () => (model.isDiff ? { ...add("new"), before: add("old") } : add("cost"));
+  const sums = base === null ? ofRuns() : { ...add("cost"), before: add("cost", base), untold: untoldNodes(stacks) };
   stacks.sums.clear();
   stacks.sums.set(key, sums);
   return sums;
@@ -100,11 +101,20 @@ const total = (zero, nodes, of) => nodes.reduce((sum, node) => sum + of[node], z
 
 const branchOf = (stacks, sums, fn, nodes, outer) => {
   const { zero } = stacks.model;
+  const incl = total(zero, nodes, sums.incl);
   return {
     fn, nodes, weights: null, outer, level: outer ? outer.level + 1 : 1,
-    incl: total(zero, nodes, sums.incl), self: total(zero, nodes, sums.self),
-    old: sums.before ? total(zero, nodes, sums.before.incl) : null,
+    incl, self: total(zero, nodes, sums.self), old: sums.before ? costBefore(zero, sums, nodes, incl) : null,
   };
+};
+
+/** What nodes cost before; null where one of two snapshots does not tell whether it has them, or tells of none of them. */
+const costBefore = (zero, sums, nodes, incl) => {
+  const old = total(zero, nodes, sums.before.incl);
+  const { untold } = sums;
+  if (!untold) return old;
+  const isUntold = old && incl ? nodes.every((node) => untold[node] === 2) : nodes.some((node) => untold[node]);
+  return isUntold ? null : old;
 };
 
 /** Branches of callers: children are the functions that called these nodes. */

@@ -112,8 +112,8 @@ const treePane = (app) => {
     active = Math.max(0, Math.min(active, entries.length - 1));
   };
   const update = () => {
-    note.textContent = model.header.estimated ? estimateText(app) : "";
-    const key = `${app.eventIndex} ${app.snapshot} ${app.state.thread} ${hides.checked}`;
+    note.textContent = model.header.estimated ? estimateText(app) : comparisonText(app);
+    const key = `${app.eventIndex} ${app.snapshot} ${app.base} ${app.state.thread} ${hides.checked}`;
     if (key !== shown) {
       shown = key;
       rebuild();

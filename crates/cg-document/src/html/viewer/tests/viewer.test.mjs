@@ -5,12 +5,12 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { deflateSync } from "node:zlib";
 
-const files = ["data", "state", "model", "stacks", "lines", "dom", "flame"];
+const files = ["data", "state", "model", "stacks", "lines", "compare", "dom", "flame"];
 const source = files.map((name) => readFileSync(new URL(`../${name}.js`, import.meta.url), "utf8")).join("\n");
 const names = [
   "unpack", "readNumbers", "readData", "parseHash", "printHash", "grouped", "signed", "percentText", "visible", "makeModel", "orderRows",
   "filterRows", "sumsByWhose", "makeStacks", "sumStacks", "flameTrees", "layOut", "arcsOfStacks", "sumFunctions", "branchOf", "innerBranches", "makeCode", "arcsOfCalls",
-  "functionLines", "alignLines", "movedTo", "shortName", "flameMove",
+  "functionLines", "alignLines", "movedTo", "shortName", "flameMove", "compareRows", "comparedStatus",
 ];
 const page = new Function(`${source}\nreturn {${names.join()}};`)();
 
@@ -213,6 +213,30 @@ test("equal lines of two runs stand in one row", () => {
   const side = (from, text) => text.split(" ").map((word, at) => ({ number: from + at, text: word }));
   const rowsOf = page.alignLines(side(1, "a b c d"), side(5, "a x c d e")).map(([old, now]) => [old?.number ?? 0, now?.number ?? 0]);
   assert.deepEqual(rowsOf, [[1, 5], [2, 0], [0, 6], [3, 7], [4, 8], [0, 9]]);
+});
+
+/** Two snapshots, rows as [stack, snapshot, places, bytes]: stacks are `f:1 m:9`, `g:2 m:9`, `g:2 m:4`, that of the root and `g:2`. */
+const heaps = (rows) => modelOf(
+  { events: [["bytes", ["9"]]], rows: rows.length, others: [["places", "places", "count"]] }, ["", "f", "g", "m"],
+  [["f.name", 0, [1, 2, 3]], ["f.file", 0, [0, 0, 0]], ["f.obj", 0, [0, 0, 0]], ["f.whose", 0, [0, 0, 0]],
+    ["h.length", 0, [2, 2, 2, 0, 1]], ["h.fn", 0, [0, 2, 1, 2, 1, 2, 1]], ["h.line", 0, [1, 9, 2, 9, 2, 4, 2]],
+    ["r.stack", 0, rows.map(([stack]) => stack)], ["r.snapshot", 0, rows.map(([, snapshot]) => snapshot)],
+    ["r.self.0", COUNT, rows.map(([, , , bytes = 1]) => bytes)], ["x.places", COUNT | OPTIONAL, rows.map(([, , places]) => (places ? places + 1 : 0))]],
+);
+
+test("rows of two snapshots are one by their stacks, and what places may hide is no change", () => {
+  const told = (rows) => Array.from(page.compareRows(heaps(rows), 0, 1), ([row, pair]) => [row, page.comparedStatus(pair, false)]).sort();
+  assert.deepEqual(told([[0, 0], [0, 1]]), [[1, "changed"]]);
+  // Nothing is hidden where all places are told.
+  assert.deepEqual(told([[0, 0], [1, 0], [0, 1]]), [[1, "removed"], [2, "changed"]]);
+  assert.deepEqual(told([[0, 0], [0, 1], [1, 1]]), [[1, "changed"], [2, "added"]]);
+  // The root's places hide `g:2`, and not what is below a frame that is shown.
+  assert.deepEqual(told([[0, 0], [1, 0], [0, 1], [3, 1, 4]]), [[1, "below-threshold"], [2, "changed"], [3, "below-threshold"]]);
+  assert.deepEqual(told([[1, 0], [1, 1], [2, 1], [3, 0, 4], [3, 1, 4]]), [[1, "changed"], [2, "added"], [4, "changed"]]);
+  // Places without bytes hide nothing.
+  assert.deepEqual(told([[1, 0], [0, 1], [3, 1, 4, 0]]), [[0, "removed"], [1, "added"], [2, "added"]]);
+  // Those of `g:2` hide its callers.
+  assert.deepEqual(told([[1, 0], [4, 0, 2], [1, 1], [2, 1], [4, 1, 2]]), [[2, "changed"], [3, "below-threshold"], [4, "below-threshold"]]);
 });
 
 test("names are shortened by meaning: arguments first, then what they are within", () => {
