@@ -9,7 +9,6 @@ use cg_stream::tool::{self, Outcome, WhenClosed};
 mod args;
 mod diff;
 mod extent;
-mod spellings;
 
 mod leak_kinds;
 mod pairs;
@@ -41,7 +40,7 @@ mod write;
 
 fn main() -> ExitCode {
     tool::main(
-        spellings::SPELLINGS,
+        include_str!("spellings.txt"),
         |args: args::Args, output, diagnostics| {
             if args.list_rules {
                 output.write_all(rules::table().as_bytes())?;

@@ -16,7 +16,6 @@ mod filter;
 mod positionals;
 mod predicate;
 mod record;
-mod spellings;
 
 mod arcs;
 mod count;
@@ -27,7 +26,7 @@ mod whose;
 
 fn main() -> ExitCode {
     tool::main(
-        spellings::SPELLINGS,
+        include_str!("spellings.txt"),
         |args: args::Args, output, diagnostics| {
             let positionals = args.positionals(stdin);
             let options = args.options(&positionals)?;

@@ -7,7 +7,6 @@ use cg_stream::tool::{self, Outcome};
 mod args;
 mod derive;
 mod options;
-mod spellings;
 mod terminal;
 mod two_runs;
 
@@ -20,7 +19,7 @@ mod format;
 
 fn main() -> ExitCode {
     tool::main(
-        spellings::SPELLINGS,
+        include_str!("spellings.txt"),
         |args: args::Args, output, diagnostics| {
             let files = tool::inputs(args.inputs(), diagnostics);
             let mut options = args.options(output);

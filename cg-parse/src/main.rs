@@ -5,11 +5,10 @@ use std::process::ExitCode;
 use cg_stream::tool::{self, Outcome};
 
 mod args;
-mod spellings;
 
 fn main() -> ExitCode {
     tool::main_partitioned(
-        spellings::SPELLINGS,
+        include_str!("spellings.txt"),
         |args: &args::Args| &args.partition_by,
         |args, output, diagnostics| {
             let files = tool::inputs(&args.files, diagnostics);

@@ -4,7 +4,6 @@ use std::process::ExitCode;
 
 mod args;
 mod gate;
-mod spellings;
 
 mod finding;
 mod process;
@@ -33,7 +32,7 @@ mod sentence;
 
 fn main() -> ExitCode {
     cg_stream::tool::main(
-        spellings::SPELLINGS,
+        include_str!("spellings.txt"),
         |args: args::Args, output, diagnostics| {
             gate::run(args.options(output)?, output, diagnostics)
         },

@@ -24,7 +24,7 @@ pub use crate::diagnostics::Diagnostics;
 pub use clap::ColorChoice;
 pub use output::{Output, WhenClosed};
 pub use own_output::PPROF_COMMENT;
-pub use spelling::{FILES_OF_VIEWS, Spellings, check as check_spellings};
+pub use spelling::{Spellings, check as check_spellings};
 
 /// What a tool has to say by its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,29 +9,17 @@ use clap::{Arg, Command};
 
 use crate::visible::visible;
 
-/// What users write by habit, from other programs, with what to write instead. A row begins with what is written:
+/// What users write by habit, from other programs, with what to write instead: the text of a tool's `spellings.txt`, a row a
+/// line, `#` before a comment. Before ` => ` stands what is written:
 ///
 /// - `--limit`, `-l`: an option that the tool does not have; `-N` is a number with a dash (`head -5`), and `N` in the
 ///   answer then is that number
 /// - `--format=text`: a value that an option does not take, behind the long name of the option
 /// - `help`: a word in the place of the first file
-/// - `-o .png`: an ending of the file of `-o` that the tool cannot write
-pub type Spellings = &'static [(&'static [&'static str], &'static str)];
+/// - `-o=.png`: an ending of the file of `-o` that the tool cannot write
+pub type Spellings = &'static str;
 
-/// Endings of the file of `-o` that ask for a view, which tools that write streams leave to cg-fmt.
-pub const FILES_OF_VIEWS: &[&str] = &[
-    "-o .csv",
-    "-o .tsv",
-    "-o .html",
-    "-o .htm",
-    "-o .svg",
-    "-o .md",
-    "-o .xlsx",
-    "-o .dot",
-    "-o .folded",
-    "-o .pdf",
-    "-o .png",
-];
+const BEFORE_ANSWER: &str = " => ";
 
 /// Options whose completions are of many kinds: a word that is among them is no sign that the option was meant.
 const OF_MANY_KINDS: [&str; 5] = ["sort", "columns", "events", "color", "generate"];
@@ -80,7 +68,7 @@ pub(super) fn told_of_word(written: &[OsString], of_tool: Spellings) -> Option<S
 /// What to write where the tool has no format for the ending of `-o`'s file.
 pub(super) fn told_of_output(path: &Path, of_tool: Spellings) -> Option<String> {
     let ending = path.extension()?.to_str()?.to_ascii_lowercase();
-    let instead = instead_of(&format!("-o .{ending}"), of_tool)?;
+    let instead = instead_of(&format!("-o=.{ending}"), of_tool)?;
     Some(format!(
         "-o {}: there is no .{ending} here; write {instead}",
         path.display()
@@ -88,8 +76,14 @@ pub(super) fn told_of_output(path: &Path, of_tool: Spellings) -> Option<String> 
 }
 
 fn instead_of(written: &str, of_tool: Spellings) -> Option<&'static str> {
-    let row = of_tool.iter().find(|(others, _)| others.contains(&written));
-    row.map(|(_, instead)| *instead)
+    let rows = rows(of_tool).filter_map(|row| row.split_once(BEFORE_ANSWER));
+    let mut rows = rows.filter(|(others, _)| others.split(' ').any(|other| other == written));
+    rows.next().map(|(_, instead)| instead)
+}
+
+fn rows(of_tool: Spellings) -> impl Iterator<Item = &'static str> {
+    let lines = of_tool.lines();
+    lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
 /// The answer to an option that the tool does not have: as the table has it, as a value of another option, by its likeness.
@@ -244,8 +238,12 @@ pub fn check<Args: clap::Parser>(of_tool: Spellings) -> Result<(), Vec<String>> 
     let is_known = |option: &str| known.iter().any(|known| known == option);
     let mut wrong = Vec::new();
     let mut before: Vec<&str> = Vec::new();
-    for (others, instead) in of_tool {
-        for other in *others {
+    for row in rows(of_tool) {
+        let Some((others, instead)) = row.split_once(BEFORE_ANSWER) else {
+            wrong.push(format!("\"{row}\": no answer"));
+            continue;
+        };
+        for other in others.split(' ') {
             if is_known(other) {
                 wrong.push(format!("{other} is an option"));
             }
@@ -256,7 +254,7 @@ pub fn check<Args: clap::Parser>(of_tool: Spellings) -> Result<(), Vec<String>> 
             {
                 wrong.push(format!("{other}: {option} is no option"));
             }
-            if before.contains(other) {
+            if before.contains(&other) {
                 wrong.push(format!("{other} has two rows"));
             }
             before.push(other);
