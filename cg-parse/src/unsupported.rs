@@ -7,213 +7,40 @@
 use cg_reader::json::Scanner;
 use serde::de::IgnoredAny;
 
-/// How a kind of input is told, and what to do with it.
+/// How a kind of input is told, and what to do with it: a row of `unsupported.txt`.
 struct Unsupported {
-    /// Where the bytes stand.
-    at: usize,
-    bytes: &'static [u8],
+    /// Where the bytes stand in a binary file; `None` of a printout.
+    at: Option<usize>,
+    bytes: Vec<u8>,
     /// What has them.
     of: &'static str,
     /// A command, or what else helps.
     then: &'static str,
 }
 
-const BINARY: &[Unsupported] = &[
-    Unsupported {
-        at: 0,
-        bytes: b"SIMPLEPERF",
-        // `cmd_report_sample.proto` of simpleperf: its recordings begin as those of perf.
-        of: "a report of simpleperf (report-sample --protobuf)",
-        then: "report_sample.py -i perf.data | cg-parse reads the recording that it was made of",
-    },
-    Unsupported {
-        at: 0,
-        bytes: b"\xfd7zXZ\0",
-        of: "xz data",
-        then: "xz -dc FILE | cg-parse",
-    },
-    Unsupported {
-        at: 0,
-        bytes: b"\x5d\0\0",
-        of: "lzma data",
-        then: "xz -dc FILE | cg-parse",
-    },
-    Unsupported {
-        at: 4,
-        bytes: b"1AY&SY",
-        of: "bzip2 data",
-        then: "bzip2 -dc FILE | cg-parse",
-    },
-    // Recordings that are not packed (`src/memray/_memray/records.h`: `MAGIC`).
-    Unsupported {
-        at: 0,
-        bytes: b"memray\0",
-        of: MEMRAY.0,
-        then: MEMRAY.1,
-    },
-    Unsupported {
-        at: 0,
-        bytes: b"\x1f\x9d",
-        of: "compress data",
-        then: "gzip -dc FILE | cg-parse",
-    },
-    Unsupported {
-        at: 0,
-        bytes: b"PK\x03\x04",
-        of: "a zip archive",
-        then: "unzip -p FILE | cg-parse, with the name of a member behind FILE where it has several",
-    },
-    Unsupported {
-        at: 0,
-        bytes: b"7z\xbc\xaf\x27\x1c",
-        of: "a 7z archive",
-        then: "7z x -so FILE | cg-parse, with the name of a member behind FILE where it has several",
-    },
-    Unsupported {
-        at: 0,
-        bytes: b"!<arch>\n",
-        of: "a static library",
-        then: CALLGRIND,
-    },
-    Unsupported {
-        at: 0,
-        bytes: b"\x7fELF",
-        of: "an ELF file (a program, a library or a core dump)",
-        then: CALLGRIND,
-    },
-    Unsupported {
-        at: 0,
-        bytes: b"\xcf\xfa\xed\xfe",
-        of: "a Mach-O file (a program or a library)",
-        then: "samply record --save-only -o profile.json PROGRAM writes what cg-parse reads",
-    },
-    Unsupported {
-        at: 0,
-        bytes: b"SQLite format 3\0",
-        of: "an SQLite database",
-        then: "cg-parse reads no databases",
-    },
-    Unsupported {
-        at: 0,
-        bytes: b"gmon\x01\0\0\0",
-        of: "a profile of gprof, which has no stacks",
-        then: CALLGRIND,
-    },
-    Unsupported {
-        at: 0,
-        bytes: b"\xfb)\x03",
-        of: "a profile of Python's cProfile",
-        then: "pyprof2calltree -i FILE -o callgrind.out writes a profile for cg-parse",
-    },
-    Unsupported {
-        at: 0,
-        bytes: b"\xfb\xa9\x03",
-        of: "a profile of Python's cProfile",
-        then: "pyprof2calltree -i FILE -o callgrind.out writes a profile for cg-parse",
-    },
-    Unsupported {
-        at: 0,
-        bytes: b"{(\x03",
-        of: "a profile of Python's cProfile",
-        then: "pyprof2calltree -i FILE -o callgrind.out writes a profile for cg-parse",
-    },
-    Unsupported {
-        at: 0,
-        bytes: b"%PDF-",
-        of: "a PDF document",
-        then: "it is the profile behind it that cg-parse reads",
-    },
-    Unsupported {
-        at: 0,
-        bytes: b"\x89PNG\r\n",
-        of: "a PNG picture",
-        then: "it is the profile behind it that cg-parse reads",
-    },
-    Unsupported {
-        at: 257,
-        bytes: b"ustar",
-        of: "a tar archive",
-        then: "tar -xOf FILE | cg-parse, with the name of a member behind FILE where it has several",
-    },
-];
+impl Unsupported {
+    fn of_row(row: &'static str) -> Option<Unsupported> {
+        let (sign, said) = row.split_once(" => ")?;
+        let (of, then) = said.split_once(" => ")?;
+        let (at, sign) = sign.split_at(sign.find('"')?);
+        let sign: String = serde_json::from_str(sign).ok()?;
+        let bytes = sign.chars().map(|byte| u8::try_from(byte).ok());
+        Some(Unsupported {
+            at: at.trim_end().parse().ok(),
+            bytes: bytes.collect::<Option<_>>()?,
+            of,
+            then,
+        })
+    }
 
-/// Words of the lines that printouts begin with.
-const PRINTOUTS: &[(&str, &str, &str)] = &[
-    ("<svg", "an SVG picture", BEHIND),
-    ("<!doctype html", "a web page", BEHIND),
-    ("<html", "a web page", BEHIND),
-    (
-        "profile data file",
-        "a printout of callgrind_annotate or cg_annotate",
-        BEHIND,
-    ),
-    ("-- cachegrind profile", "a printout of cg_annotate", BEHIND),
-    ("ms_print arguments:", "a printout of ms_print", BEHIND),
-    (
-        "most calls to allocation functions",
-        "a printout of heaptrack_print",
-        BEHIND,
-    ),
-    ("flat profile:", "a printout of gprof", CALLGRIND),
-    ("v8-version,", "a log of node --prof", V8),
-    ("code-creation,builtin,", "a log of node --prof", V8),
-    (
-        "  task                  |   runtime ms",
-        "a printout of perf sched latency",
-        SAMPLES,
-    ),
-    (
-        "           time    cpu  ",
-        "a printout of perf sched timehist",
-        SAMPLES,
-    ),
-    (" ms): ", "a printout of perf trace", SAMPLES),
-    (
-        "shared data cache line table",
-        "a printout of perf c2c",
-        SAMPLES,
-    ),
-    ("# baseline  delta", "a printout of perf diff", SAMPLES),
-    ("# event '", "a printout of perf diff", SAMPLES),
-    (
-        " percent |\tsource code & disassembly of",
-        "a printout of perf annotate",
-        SAMPLES,
-    ),
-    (
-        "performance counter stats for",
-        "a printout of perf stat",
-        COUNTERS,
-    ),
-    // What `--metric-only` prints: metrics are worked out of counts, which it leaves out.
-    ("# started on ", METRICS, COUNTERS),
-    ("{\"metric-value\" :", METRICS, COUNTERS),
-    (",insn per cycle,", METRICS, COUNTERS),
-    (",ghz,", METRICS, COUNTERS),
-    (
-        "# to display the perf.data header info",
-        "a printout of perf report",
-        SAMPLES,
-    ),
-    (
-        "<?xml",
-        "an XML document",
-        "cg-parse reads that of valgrind --xml=yes and of xctrace export",
-    ),
-];
+    fn all() -> impl Iterator<Item = Unsupported> {
+        let rows = include_str!("unsupported.txt").lines();
+        rows.filter(|row| !row.starts_with('#'))
+            .filter_map(Unsupported::of_row)
+    }
+}
 
-const SAMPLES: &str = "cg-parse perf.data reads the samples behind it";
-const CALLGRIND: &str = "valgrind --tool=callgrind PROGRAM writes what cg-parse reads";
-const V8: &str = "node --prof-process --preprocess FILE | cg-parse";
-const METRICS: &str = "output of perf stat without counters (--metric-only)";
-const COUNTERS: &str = "perf stat -x, -o stat.csv PROGRAM writes what cg-parse reads";
-const BEHIND: &str = "cg-parse reads the profile that it was made of";
-
-/// What the other messages say, each with what an input is: of packed data, and of text that no words show.
-const MEMRAY: (&str, &str) = (
-    "a recording of memray",
-    "memray transform csv -f -o memray.csv FILE writes what cg-parse reads",
-);
+/// What inputs are that show themselves by more than a few bytes, each with what helps.
 const LZ4_DATA: (&str, &str) = ("lz4 data", "lz4 -dc FILE | cg-parse");
 const GOROUTINES: (&str, &str) = (
     "a dump of goroutines (?debug=2)",
@@ -223,9 +50,8 @@ const GOROUTINES: (&str, &str) = (
 /// All that is said of inputs that no reader takes: what each is, and a command that makes something readable of it, or what
 /// else helps. In commands `FILE` is the input and `PROGRAM` what is to be profiled.
 pub fn hints() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let binary = BINARY.iter().map(|sign| (sign.of, sign.then));
-    let printed = PRINTOUTS.iter().map(|(_, of, then)| (*of, *then));
-    binary.chain(printed).chain([MEMRAY, LZ4_DATA, GOROUTINES])
+    let rows = Unsupported::all().map(|sign| (sign.of, sign.then));
+    rows.chain([LZ4_DATA, GOROUTINES])
 }
 
 /// How they are put.
@@ -250,13 +76,16 @@ pub(crate) fn binary(bytes: &[u8]) -> Binary {
         return lz4(bytes);
     }
     let mut may_be = LZ4.starts_with(bytes);
-    for sign in BINARY {
-        let (before, rest) = bytes.split_at(bytes.len().min(sign.at));
+    for sign in Unsupported::all() {
+        let Some(at) = sign.at else {
+            continue;
+        };
+        let (before, rest) = bytes.split_at(bytes.len().min(at));
         if before.contains(&b'\n') {
             continue;
         }
         // An earlier sign says more of a file than a later one: memray's is packed by LZ4.
-        if rest.starts_with(sign.bytes) && !may_be {
+        if rest.starts_with(&sign.bytes) && !may_be {
             return Binary::Is(said((sign.of, sign.then)));
         }
         may_be |= sign.bytes.starts_with(rest);
@@ -273,8 +102,10 @@ fn lz4(bytes: &[u8]) -> Binary {
     const NAME_AT: usize = 13;
     const NAME: &[u8] = b"memray\0";
     match bytes.get(NAME_AT..NAME_AT + NAME.len()) {
-        Some(NAME) => Binary::Is(said(MEMRAY)),
-        Some(_) => Binary::Is(said(LZ4_DATA)),
+        Some(name) => {
+            let memray = Unsupported::all().find(|sign| name == NAME && sign.bytes == NAME);
+            Binary::Is(said(memray.map_or(LZ4_DATA, |sign| (sign.of, sign.then))))
+        }
         None => Binary::MayBe,
     }
 }
@@ -284,11 +115,10 @@ pub(crate) fn text(bytes: &[u8]) -> Option<String> {
     /// Printouts say what they are within this many bytes.
     const HEAD: usize = 4096;
     let head = bytes[..bytes.len().min(HEAD)].to_ascii_lowercase();
-    let printout = PRINTOUTS
-        .iter()
-        .find(|(words, ..)| memchr::memmem::find(&head, words.as_bytes()).is_some());
-    if let Some((_, of, then)) = printout {
-        return Some(said((*of, *then)));
+    let printout = Unsupported::all()
+        .find(|sign| sign.at.is_none() && memchr::memmem::find(&head, &sign.bytes).is_some());
+    if let Some(sign) = printout {
+        return Some(said((sign.of, sign.then)));
     }
     if head.starts_with(b"goroutine ") && memchr::memmem::find(&head, b"]:\n").is_some() {
         return Some(said(GOROUTINES));
@@ -348,15 +178,23 @@ mod tests {
 
     #[test]
     fn every_sign_is_found_and_says_what_to_do() {
-        for sign in BINARY {
-            let mut file = vec![b'x'; sign.at];
-            file.extend_from_slice(sign.bytes);
+        for (sign, at) in Unsupported::all().filter_map(|sign| sign.at.map(|at| (sign, at))) {
+            let mut file = vec![b'x'; at];
+            file.extend_from_slice(&sign.bytes);
             file.extend_from_slice(b"\0\xff\x1b[31m and some more");
             let message = format!("this is {}; {}", sign.of, sign.then);
             assert_eq!(binary(&file), Binary::Is(message));
-            for length in 0..sign.at + sign.bytes.len() {
+            for length in 0..at + sign.bytes.len() {
                 assert_eq!(binary(&file[..length]), Binary::MayBe, "{}", sign.of);
             }
+        }
+    }
+
+    #[test]
+    fn every_row_is_a_sign() {
+        let rows = include_str!("unsupported.txt").lines();
+        for row in rows.filter(|row| !row.is_empty() && !row.starts_with('#')) {
+            assert!(Unsupported::of_row(row).is_some(), "{row}");
         }
     }
 
