@@ -7,7 +7,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use cg_callgrind::sums::{Summed, Sums};
-use cg_reader::{Error, Lines, Options, Out, Revision};
+use cg_reader::{Error, Lines, Options, Out, Reading, Revision};
 use cg_stream::rows::RowSink;
 use cg_stream::{Diagnostics, Framing, Writer};
 
@@ -206,15 +206,24 @@ impl<'a> Parser<'a> {
                 "{source}: --code tells nothing here: only Callgrind says which instructions ran"
             ));
         }
+        let mut reading = Reading {
+            source,
+            lines: &mut lines,
+            options,
+            out,
+            diagnostics,
+        };
         let read = format.and_then(|format| match format.reader {
-            FormatReader::Revisions(read) => read(source, &mut lines, options, out, diagnostics),
+            FormatReader::Revisions(read) => read(&mut reading),
             // Of other files nobody knows which are older.
             _ if is_for_directories => Err(Error::whole(format!(
                 "earlier results are looked for in a directory (NAME.out{}) or a summary.json; name the older file itself",
                 options.revision.suffix()
             ))),
-            FormatReader::Records(read) => read(source, &mut lines, options, out, diagnostics),
-            FormatReader::Sums(tool) => sums.read(tool, source, &mut lines, out, diagnostics),
+            FormatReader::Records(read) => read(&mut reading),
+            FormatReader::Sums(tool) => {
+                sums.read(tool, source, reading.lines, reading.out, reading.diagnostics)
+            }
         });
         match (read, lines.take_error()) {
             (Err(Error::Output(error)), _) => return Err(Error::Output(error)),

@@ -6,9 +6,7 @@
 //! ```
 
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, Lines, Options, Out, excerpt};
-use cg_stream::Diagnostics;
-use cg_stream::record::RunRecord;
+use cg_reader::{Error, Lines, Options, Reading};
 
 use crate::table::{FrameParts, StackKey, StackTable};
 use crate::write;
@@ -21,18 +19,11 @@ pub fn is_header_line(line: &[u8]) -> bool {
 }
 
 /// Reads them: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    _diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut run = RunRecord::new("toy");
-    run.source = vec![source.to_owned()];
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let run = reading.run("toy");
     let mut table = StackTable::new(["samples"]);
-    let read = read(lines, options, &mut table);
-    write::write(run, &table, read, out)
+    let read = read(reading.lines, reading.options, &mut table);
+    write::write(run, &table, read, reading.out)
 }
 
 fn read(lines: &mut Lines, options: &Options, table: &mut StackTable) -> Result<(), Error> {
@@ -43,9 +34,8 @@ fn read(lines: &mut Lines, options: &Options, table: &mut StackTable) -> Result<
             continue;
         }
         let mut words = line.split(|byte| *byte == b' ');
-        let count = words.next().and_then(whole_u64).ok_or_else(|| {
-            Error::at(number, format!("expected a count, found {}", excerpt(line)))
-        })?;
+        let count = words.next().and_then(whole_u64);
+        let count = count.ok_or_else(|| Error::unexpected(number, "a count", line))?;
         let mut stack = None;
         for name in words.filter(|word| *word != b">") {
             let name = table.function(name, options.demangle)?;
@@ -55,11 +45,7 @@ fn read(lines: &mut Lines, options: &Options, table: &mut StackTable) -> Result<
             })?;
             stack = Some(table.push(stack, frame)?);
         }
-        let row = table.row(StackKey {
-            stack,
-            ..StackKey::default()
-        })?;
-        table.add(row, 0, count.into());
+        table.count(StackKey::of(stack), 0, count.into())?;
     }
     Ok(())
 }

@@ -55,8 +55,7 @@ pub use described::Described;
 pub use evidence::{Coverage, LeakDoubt, LeakKinds, LeakOptions, NoLeakKinds, may_have_leaks};
 pub use reader::{parse_documents, parse_logs};
 
-use cg_reader::{Error, Out};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Reading};
 
 use process::Process;
 use table::FindingTable;
@@ -68,13 +67,11 @@ use table::FindingTable;
 fn hand_on<'a>(
     processes: impl Iterator<Item = (&'a Process, Option<String>)>,
     table: &FindingTable,
-    source: &str,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
+    reading: &mut Reading,
 ) -> Result<(), Error> {
     for (process, trouble) in processes {
         table.check_room()?;
-        process.write(table, source, trouble.as_deref(), out, diagnostics)?;
+        process.write(table, trouble.as_deref(), reading)?;
     }
     Ok(())
 }

@@ -1,8 +1,7 @@
 //! The section of the stream that a process becomes: `run`, `error` and `leak` records, `end`.
 
 use cg_names::blame::frames_before_program;
-use cg_reader::{Error, Out};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Out, Reading};
 use cg_stream::record::{
     Count, Counts, Frame, LogFileQualifier, Name, ProcessFacts, RunRecord, SignalFacts,
     ThreadFacts, Tool, Total, UsedSuppression,
@@ -20,34 +19,34 @@ impl Process {
     pub(super) fn write(
         &self,
         table: &FindingTable,
-        source: &str,
         trouble: Option<&str>,
-        out: &mut Out,
-        diagnostics: &mut Diagnostics,
+        reading: &mut Reading,
     ) -> Result<(), Error> {
-        let run = self.run_record(table, source);
-        out.run(&run)?;
+        let run = self.run_record(table, reading.source);
+        reading.out.run(&run)?;
         // Bytes and blocks of leaks stand in front of it where there are any.
         let count = run.events.len() - 1;
         for error in &self.errors {
-            self.write_error(error.finding(table), count, table, out)?;
+            self.write_error(error.finding(table), count, table, reading.out)?;
         }
         if let Some(signal) = &self.fatal_signal {
             let (sentence, event) = (signal.sentence(), signal.event());
             let finding = signal.finding(&sentence, event.as_deref());
-            self.write_error(finding, count, table, out)?;
+            self.write_error(finding, count, table, reading.out)?;
         }
         for leak in &self.leaks {
-            self.write_leak(leak, table, out)?;
+            self.write_leak(leak, table, reading.out)?;
         }
         match trouble {
             None => {
-                out.end()?;
+                reading.out.end()?;
                 if !self.is_of_sanitizer() {
-                    self.check_sums(source, diagnostics);
+                    self.check_sums(reading.source, reading.diagnostics);
                 }
             }
-            Some(trouble) if !out.cut(Some(trouble))? => diagnostics.trouble(trouble),
+            Some(trouble) if !reading.out.cut(Some(trouble))? => {
+                reading.diagnostics.trouble(trouble)
+            }
             Some(_) => {}
         }
         Ok(())

@@ -3,9 +3,8 @@
 use std::path::Path;
 use std::rc::Rc;
 
-use cg_reader::{Error, Lines, Options, Out};
+use cg_reader::{Error, Options, Reading};
 use cg_stacks::table::{NameId, StackKey};
-use cg_stream::Diagnostics;
 use cg_stream::intern::TooMany;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -28,25 +27,20 @@ use crate::stacks::{SampleStack, StackBuilder};
 use crate::unwinder::{StackEnd, StackFollower};
 
 /// Reads a recording: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut container = Container::open(lines)?;
-    let mut reader = RecordingReader::new(options, &mut container);
-    let path = Path::new(source);
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let mut container = Container::open(reading.lines)?;
+    let mut reader = RecordingReader::new(reading.options, &mut container);
+    let path = Path::new(reading.source);
     reader.builds.beside = path.parent().filter(|_| path.is_file()).map(Path::to_owned);
     let read = reader.read(&mut container);
     if container.traced_bytes > 0 {
-        diagnostics.warn(format!(
+        let source = reading.source;
+        reading.diagnostics.warn(format!(
             "{source}: {} bytes that a processor traced by itself are not read; perf script --itrace=i10us -i FILE | cg-parse reads samples of them",
             container.traced_bytes
         ));
     }
-    reader.write(source, read, out, diagnostics)
+    reader.write(reading.source, read, reading.out, reading.diagnostics)
 }
 
 /// An event, and how often it was sampled.

@@ -37,6 +37,19 @@ impl Error {
         }
     }
 
+    /// The same: something else was expected than these bytes of the line.
+    pub fn unexpected(line: u64, expected: &str, found: &[u8]) -> Error {
+        Error::at(
+            line,
+            format!("expected {expected}, found {}", excerpt(found)),
+        )
+    }
+
+    /// Something else was expected than these bytes.
+    pub fn unexpected_text(expected: &str, found: &[u8]) -> Error {
+        Error::whole(format!("expected {expected}, found {}", excerpt(found)))
+    }
+
     /// `FILE:LINE: message`.
     pub fn in_file(&self, file: &str) -> String {
         match self {
@@ -94,6 +107,16 @@ impl std::error::Error for Error {
             Error::Input(error) | Error::Output(error) => Some(error),
         }
     }
+}
+
+/// One of so many things that an input numbers.
+///
+/// # Errors
+/// Where it has fewer.
+pub fn one_of<'t, T>(all: &'t [T], position: usize, what: &str) -> Result<&'t T, Error> {
+    let count = all.len();
+    let beyond = || format!("expected one of {count} {what}, found number {position}");
+    all.get(position).ok_or_else(|| Error::whole(beyond()))
 }
 
 /// At most 60 bytes of a line, for a message that quotes what was found.

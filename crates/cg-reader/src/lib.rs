@@ -7,10 +7,12 @@ pub mod json;
 pub mod number;
 mod options;
 mod out;
+mod reading;
 
 pub use cg_debug_info::{KeptObjects, Search};
 
-pub use error::{Error, excerpt};
+pub use error::{Error, excerpt, one_of};
 pub use head::{FARTHEST_LOOK, Head, Reach};
-pub use options::{BYTE_ORDER_MARK, Lines, Options, ReadRecords, Revision, Snapshots};
+pub use options::{BYTE_ORDER_MARK, Lines, Options, Revision, Snapshots};
 pub use out::Out;
+pub use reading::{ReadRecords, Reading};

@@ -4,24 +4,13 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use cg_debug_info::Search;
-use cg_stream::Diagnostics;
 use cg_stream::lines::LineReader;
-
-use crate::error::Error;
-use crate::out::Out;
 
 /// The lines of an input.
 pub type Lines = LineReader<Box<dyn Read>>;
 
 /// Of UTF-8. `cat` leaves it in front of the files that follow.
 pub const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
-
-/// Reads an input, which has this name in messages, and hands on its rows. Warnings go to the diagnostics.
-///
-/// # Errors
-/// What is wrong with the input, behind what could be read of it; [`Error::Output`] where the sink refuses a row.
-pub type ReadRecords =
-    fn(&str, &mut Lines, &Options, &mut Out<'_>, &mut Diagnostics) -> Result<(), Error>;
 
 /// What to read and what to write of it. The default is what every tool uses for a raw profile it was given.
 #[derive(Clone, Debug)]

@@ -12,9 +12,8 @@
 //! others is said on standard error.
 
 use cg_reader::number::{leading_u64, whole_u64};
-use cg_reader::{Error, Lines, Options, Out, excerpt};
-use cg_stream::Diagnostics;
-use cg_stream::record::{Count, RunRecord};
+use cg_reader::{Error, Lines, Reading};
+use cg_stream::record::Count;
 
 use super::folded::frame::{FoldedFrames, thread_name};
 use super::table::{FrameId, NameId, StackKey, StackTable};
@@ -26,24 +25,13 @@ pub fn is_header_line(line: &[u8]) -> bool {
 }
 
 /// Reads async-profiler's report: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let mut report = TraceReport {
-        table: StackTable::default(),
-        names: FoldedFrames::new(options.demangle),
-        unit: None,
-        said: None,
-        samples: 0,
-        trace: None,
+        names: FoldedFrames::new(reading.options.demangle),
+        ..TraceReport::default()
     };
-    let read = report.read(lines);
-    let mut run = RunRecord::new("async-profiler");
-    run.source = vec![source.to_owned()];
+    let read = report.read(reading.lines);
+    let mut run = reading.run("async-profiler");
     if let Some(unit) = report.unit {
         run.sampling.units.extend(unit.declared());
     }
@@ -51,15 +39,16 @@ pub fn parse(
         .said
         .filter(|said| read.is_ok() && *said > report.samples);
     if let Some(said) = said {
-        diagnostics.warn(format!(
-            "{source}: {} of {said} samples are left out: their stacks were not printed; asprof -o collapsed prints all",
+        reading.warn(format!(
+            "{} of {said} samples are left out: their stacks were not printed; asprof -o collapsed prints all",
             said - report.samples
         ));
     }
-    write(run, &report.table, read, out)
+    write(run, &report.table, read, reading.out)
 }
 
 /// A report while it is read.
+#[derive(Default)]
 struct TraceReport {
     table: StackTable,
     names: FoldedFrames,
@@ -144,16 +133,10 @@ impl TraceReport {
             is_whole.then(|| (count, TraceUnit(unit.to_owned()), samples))
         };
         let Some((count, unit, samples)) = parsed() else {
-            return Err(Error::at(
-                number,
-                format!("expected the head of a stack, found {}", excerpt(line)),
-            ));
+            return Err(Error::unexpected(number, "the head of a stack", line));
         };
         if self.unit.as_ref().is_some_and(|known| *known != unit) {
-            return Err(Error::at(
-                number,
-                format!("expected one unit, found {}", excerpt(line)),
-            ));
+            return Err(Error::unexpected(number, "one unit", line));
         }
         self.table.event("samples");
         self.table.event(unit.event());
@@ -169,7 +152,7 @@ impl TraceReport {
 
     /// `  [ 0] J.spin_[j]`.
     fn frame(&mut self, line: &[u8], number: u64) -> Result<(), Error> {
-        let wrong = || Error::at(number, format!("expected a frame, found {}", excerpt(line)));
+        let wrong = || Error::unexpected(number, "a frame", line);
         let Some(trace) = &mut self.trace else {
             return Err(wrong());
         };

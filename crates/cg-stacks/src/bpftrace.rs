@@ -11,10 +11,9 @@
 //! Of two stacks the first is the kernel's. A word is taken for the thread's name, a number for that of the process;
 //! several words are one name, so that entries that differ in them stay apart.
 
-use cg_reader::{Error, Head, Lines, Options, Out, excerpt};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Head, Lines, Reading, excerpt};
 use cg_stream::intern::TooMany;
-use cg_stream::record::{Count, RunRecord};
+use cg_stream::record::Count;
 use cg_stream::sorting::Order as _;
 
 use super::table::{FrameId, FrameParts, NameId, StackKey, StackTable};
@@ -43,24 +42,17 @@ pub fn is_bpftrace(head: &Head) -> bool {
 }
 
 /// Reads the maps that bpftrace prints: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let mut maps = BpftraceMaps {
-        table: StackTable::default(),
-        demangle: options.demangle,
-        entry: None,
-        left_out: (0, None),
+        demangle: reading.options.demangle,
+        ..BpftraceMaps::default()
     };
-    let read = maps.read(lines);
+    let read = maps.read(reading.lines);
     if let (count, Some((line, found))) = &maps.left_out {
-        diagnostics.warn(format!(
-            "{source}:{line}: no entry of a map: {found}; such lines left out: {count}"
-        ));
+        reading.warn_at(
+            *line,
+            format!("no entry of a map: {found}; such lines left out: {count}"),
+        );
     }
     // Maps in the order of their names, so that the order of the entries makes no difference.
     let mut order: Vec<usize> = (0..maps.table.events().len()).collect();
@@ -69,9 +61,8 @@ pub fn parse(
         (name != EVENT, name)
     });
     maps.table.reorder_events(&order);
-    let mut run = RunRecord::new("bpftrace");
-    run.source = vec![source.to_owned()];
-    write::write(run, &maps.table, read, out)
+    let run = reading.run("bpftrace");
+    write::write(run, &maps.table, read, reading.out)
 }
 
 /// The name of a map, and what follows the bracket, of a line that an entry begins with.
@@ -102,6 +93,7 @@ fn closed(line: &[u8]) -> Option<(&[u8], Count)> {
 }
 
 /// A text while it is read.
+#[derive(Default)]
 struct BpftraceMaps {
     table: StackTable,
     demangle: bool,

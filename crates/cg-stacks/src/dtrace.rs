@@ -10,10 +10,8 @@
 //! that of the process; it is told from a count by the frames that follow.
 
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, Head, Lines, Options, Out, excerpt};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Head, Lines, Reading, excerpt};
 use cg_stream::intern::TooMany;
-use cg_stream::record::RunRecord;
 
 use super::table::{FrameId, FrameParts, NameId, StackKey, StackTable};
 use super::write;
@@ -37,32 +35,23 @@ pub fn is_dtrace(head: &Head) -> bool {
 }
 
 /// Reads the aggregations of stacks that DTrace prints: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let mut script = DtraceScript {
         table: StackTable::new([EVENT]),
-        demangle: options.demangle,
+        demangle: reading.options.demangle,
         blocks: vec![Vec::new()],
-        thread: None,
-        pid: None,
-        number: None,
         is_in_header: true,
-        left_out: (0, None),
+        ..DtraceScript::default()
     };
-    let read = script.read(lines);
+    let read = script.read(reading.lines);
     if let (count, Some((line, found))) = &script.left_out {
-        diagnostics.warn(format!(
-            "{source}:{line}: neither a frame nor a count: {found}; such lines left out: {count}"
-        ));
+        reading.warn_at(
+            *line,
+            format!("neither a frame nor a count: {found}; such lines left out: {count}"),
+        );
     }
-    let mut run = RunRecord::new("dtrace");
-    run.source = vec![source.to_owned()];
-    write::write(run, &script.table, read, out)
+    let run = reading.run("dtrace");
+    write::write(run, &script.table, read, reading.out)
 }
 
 /// What a line is by itself.
@@ -109,6 +98,7 @@ fn is_address(text: &[u8]) -> bool {
 }
 
 /// A text while it is read.
+#[derive(Default)]
 struct DtraceScript {
     table: StackTable,
     demangle: bool,

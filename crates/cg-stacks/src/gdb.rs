@@ -9,9 +9,8 @@
 //! names. A caller has no address where the frame in front of it was inlined into it (gdb/stack.c: `frame_show_address`).
 
 use cg_reader::number::{leading_hex, leading_u64};
-use cg_reader::{Error, Lines, Options, Out, excerpt};
-use cg_stream::Diagnostics;
-use cg_stream::record::{FrameMarks, RunRecord};
+use cg_reader::{Error, Lines, Reading, excerpt};
+use cg_stream::record::FrameMarks;
 
 use super::table::{FrameParts, NameId, StackKey, StackTable};
 use super::write::write;
@@ -23,27 +22,19 @@ pub fn is_innermost_frame(line: &[u8]) -> bool {
 }
 
 /// Reads backtraces of gdb: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    _diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut run = RunRecord::new("gdb");
-    run.source = vec![source.to_owned()];
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let run = reading.run("gdb");
     let mut traces = Backtraces {
         table: StackTable::new(["samples"]),
-        demangle: options.demangle,
-        thread: None,
-        is_cut: false,
-        frames: Vec::new(),
+        demangle: reading.options.demangle,
+        ..Backtraces::default()
     };
-    let read = traces.read(lines);
-    write(run, &traces.table, read, out)
+    let read = traces.read(reading.lines);
+    write(run, &traces.table, read, reading.out)
 }
 
 /// Backtraces while they are read.
+#[derive(Default)]
 struct Backtraces {
     table: StackTable,
     demangle: bool,
@@ -73,9 +64,8 @@ impl Backtraces {
             let number = lines.line_number();
             let line = lines.last_line().trim_ascii_end();
             if begins_frame(line) {
-                let frame = backtrace_line(line).ok_or_else(|| {
-                    Error::at(number, format!("expected a frame, found {}", excerpt(line)))
-                })?;
+                let frame = backtrace_line(line)
+                    .ok_or_else(|| Error::unexpected(number, "a frame", line))?;
                 if frame.number == 0 {
                     self.end_stack()?;
                 } else if frame.number != self.frames.len() as u64 {

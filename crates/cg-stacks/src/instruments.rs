@@ -14,9 +14,8 @@
 //!   by that, its own is 0, which is counted on standard error.
 
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, Lines, Options, Out, excerpt};
-use cg_stream::Diagnostics;
-use cg_stream::record::{Count, RunRecord};
+use cg_reader::{Error, Lines, Reading};
+use cg_stream::record::Count;
 
 use super::count::Decimal;
 use super::outline::Outline;
@@ -36,20 +35,13 @@ pub fn is_header_line(line: &[u8]) -> bool {
 }
 
 /// Reads a copied call tree: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let mut tree = CopiedTree {
-        demangle: options.demangle,
+        demangle: reading.options.demangle,
         ..CopiedTree::default()
     };
-    let read = tree.read(lines);
-    let mut run = RunRecord::new("instruments");
-    run.source = vec![source.to_owned()];
+    let read = tree.read(reading.lines);
+    let mut run = reading.run("instruments");
     if let Some(unit) = tree.event.and_then(|event| match event {
         "time" => Some("ns"),
         "bytes" => Some("bytes"),
@@ -58,13 +50,11 @@ pub fn parse(
         let event = tree.event.unwrap_or_default().to_owned();
         run.sampling.units.insert(event, unit.to_owned());
     }
-    if tree.negative > 0 {
-        diagnostics.warn(format!(
-            "{source}: {} lines have less than those below them, by rounding; their own costs count as 0",
-            tree.negative
-        ));
-    }
-    write(run, &tree.table, read, out)
+    reading.warn_of(
+        tree.negative,
+        "lines have less than those below them, by rounding; their own costs count as 0",
+    );
+    write(run, &tree.table, read, reading.out)
 }
 
 /// A tree while it is read.
@@ -108,12 +98,7 @@ impl CopiedTree {
                 None => {}
                 Some(_) if line.trim_ascii().is_empty() => {}
                 Some(columns) => {
-                    let wrong = || {
-                        Error::at(
-                            number,
-                            format!("expected a line of a call tree, found {}", excerpt(line)),
-                        )
-                    };
+                    let wrong = || Error::unexpected(number, "a line of a call tree", line);
                     if !self.line(line, columns)? {
                         return Err(wrong());
                     }

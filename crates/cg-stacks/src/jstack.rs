@@ -11,8 +11,7 @@
 //! that waits inside the system is RUNNABLE to the JVM; which these are is seen by their names.
 
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, Lines, Options, Out, excerpt};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Lines, Reading};
 use cg_stream::record::RunRecord;
 
 use super::table::{FrameId, FrameParts, NameId, StackKey, StackTable};
@@ -43,28 +42,21 @@ fn is_title(line: &[u8]) -> bool {
 }
 
 /// Reads thread dumps: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    _options: &Options,
-    out: &mut Out,
-    _diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let mut dumps = ThreadDumps {
-        run: RunRecord::new("jstack"),
+        run: reading.run("jstack"),
         table: StackTable::new(["samples", "waiting"]),
         thread: None,
         is_running: None,
         frames: Vec::new(),
         count: 0,
     };
-    dumps.run.source = vec![source.to_owned()];
-    let read = dumps.read(lines);
+    let read = dumps.read(reading.lines);
     if dumps.count > 0 {
         let labels = &mut dumps.run.sampling.labels;
         labels.insert("dumps".to_owned(), dumps.count.to_string());
     }
-    write(dumps.run, &dumps.table, read, out)
+    write(dumps.run, &dumps.table, read, reading.out)
 }
 
 /// Dumps while they are read.
@@ -89,7 +81,7 @@ impl ThreadDumps {
                 && self.is_running.is_some()
             {
                 let frame = self.frame(frame).map_err(|bad| match bad {
-                    None => Error::at(number, format!("expected a frame, found {}", excerpt(text))),
+                    None => Error::unexpected(number, "a frame", text),
                     Some(error) => error,
                 })?;
                 self.frames.push(frame);

@@ -10,10 +10,8 @@
 //! all threads: `transform` adds these up and names the last, so the thread is not taken (src/memray/commands/common.py).
 
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, Lines, Options, Out, excerpt};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Lines, Options, Reading, excerpt};
 use cg_stream::intern::TooMany;
-use cg_stream::record::RunRecord;
 
 use super::table::{FrameId, FrameParts, StackKey, StackTable};
 use super::vtune::CsvFields;
@@ -27,21 +25,12 @@ pub fn is_header_line(line: &[u8]) -> bool {
 }
 
 /// Reads the CSV of memray: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    _diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut run = RunRecord::new("memray");
-    run.source = vec![source.to_owned()];
-    run.sampling
-        .units
-        .insert(EVENTS[0].to_owned(), "bytes".to_owned());
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let mut run = reading.run("memray");
+    run.sampling.set_unit(EVENTS[0], "bytes");
     let mut table = StackTable::new(EVENTS);
-    let read = read(lines, options, &mut table);
-    write::write(run, &table, read, out)
+    let read = read(reading.lines, reading.options, &mut table);
+    write::write(run, &table, read, reading.out)
 }
 
 fn read(lines: &mut Lines, options: &Options, table: &mut StackTable) -> Result<(), Error> {

@@ -4,8 +4,7 @@
 //! Frames stand innermost first, each with the line that was run. `samples` counts lines.
 
 use cg_reader::json::{self, JsonText};
-use cg_reader::{Error, Lines, Options, Out, excerpt};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Lines, Reading, excerpt};
 use cg_stream::record::RunRecord;
 use serde::Deserialize;
 
@@ -22,48 +21,35 @@ pub fn is_header_line(line: &[u8]) -> bool {
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct RecordingHeader<'a> {
-    #[serde(default)]
     sample_rate: Option<f64>,
-    #[serde(borrow, default)]
     rbspy_version: Option<JsonText<'a>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct SampledTrace<'a> {
-    #[serde(borrow)]
     trace: Vec<TracedFrame<'a>>,
-    #[serde(default)]
     pid: Option<u64>,
-    #[serde(default)]
     thread_id: Option<u64>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct TracedFrame<'a> {
-    #[serde(borrow)]
     name: JsonText<'a>,
-    #[serde(borrow, default)]
     relative_path: Option<JsonText<'a>>,
-    #[serde(borrow, default)]
     absolute_path: Option<JsonText<'a>>,
-    #[serde(default)]
     lineno: Option<u64>,
 }
 
 /// Reads a recording of rbspy: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    _options: &Options,
-    out: &mut Out,
-    _diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut run = RunRecord::new("rbspy");
-    run.source = vec![source.to_owned()];
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let mut run = reading.run("rbspy");
     let mut table = StackTable::new(["samples"]);
-    let read = read(lines, &mut run, &mut table);
-    write(run, &table, read, out)
+    let read = read(reading.lines, &mut run, &mut table);
+    write(run, &table, read, reading.out)
 }
 
 fn read(lines: &mut Lines, run: &mut RunRecord, table: &mut StackTable) -> Result<(), Error> {

@@ -9,8 +9,7 @@
 //! own. All samples count, those of threads that wait too: whether a function waits is seen by its name.
 
 use cg_reader::number::{leading_u64, whole_u64};
-use cg_reader::{Error, Lines, Options, Out, excerpt};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Lines, Options, Reading};
 use cg_stream::record::{Count, RunRecord};
 
 use super::outline::Outline;
@@ -25,20 +24,14 @@ pub fn is_header_line(line: &[u8]) -> bool {
 }
 
 /// Reads what `sample` of macOS prints: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    _diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     loop {
-        let mut report = SampleReport::new(source, options);
+        let mut report = SampleReport::new(reading.run("sample"), reading.options);
         // That of a further report was read as the end of the one before it.
-        report.header(lines.last_line());
-        let read = report.read(lines);
+        report.header(reading.lines.last_line());
+        let read = report.read(reading.lines);
         let has_next = matches!(read, Ok(true));
-        write::write(report.run, &report.table, read.map(drop), out)?;
+        write::write(report.run, &report.table, read.map(drop), reading.out)?;
         if !has_next {
             return Ok(());
         }
@@ -67,9 +60,7 @@ struct OpenCall {
 }
 
 impl SampleReport {
-    fn new(source: &str, options: &Options) -> SampleReport {
-        let mut run = RunRecord::new("sample");
-        run.source = vec![source.to_owned()];
+    fn new(run: RunRecord, options: &Options) -> SampleReport {
         SampleReport {
             run,
             table: StackTable::new([EVENT]),
@@ -156,12 +147,10 @@ impl SampleReport {
             (!text.is_empty()).then_some((samples, text))
         });
         let Some((samples, text)) = parsed else {
-            return Err(Error::at(
+            return Err(Error::unexpected(
                 number,
-                format!(
-                    "expected a line of the call graph, found {}",
-                    excerpt(line.trim_ascii())
-                ),
+                "a line of the call graph",
+                line.trim_ascii(),
             ));
         };
         self.close_to(depth)?;

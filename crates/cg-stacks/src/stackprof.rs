@@ -8,12 +8,9 @@
 //! - Without `raw_lines` the line of a frame is the one that its method begins in.
 //! - `(garbage collection)` was sampled without the stack that it stopped: it is a stack of its own.
 
-use std::io::Read as _;
-
-use cg_reader::json::{JsonText, List, ListElements, Scanner};
+use cg_reader::json::{JsonText, List, ListElements, Scanner, bytes_of};
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, Head, Lines, Options, Out, excerpt};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Head, Reading};
 use cg_stream::record::{Count, RunRecord};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -64,25 +61,16 @@ struct StackprofFile<'a> {
 struct RubyFrames(HashMap<u64, FrameParts, FixedState>);
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct RubyFrame<'a> {
-    #[serde(borrow, default)]
     name: Option<JsonText<'a>>,
-    #[serde(borrow, default)]
     file: Option<JsonText<'a>>,
-    #[serde(default)]
     line: Option<u64>,
 }
 
 /// Reads a profile of stackprof: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    _options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut text = Vec::new();
-    lines.read_to_end(&mut text).map_err(Error::Input)?;
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let text = reading.bytes()?;
     let mut table = StackTable::new(["samples"]);
     let mut file = StackprofFile::default();
     let whole = file.read(&text, &mut table);
@@ -92,14 +80,13 @@ pub fn parse(
             "expected the stacks (raw), found only what functions sum up to: StackProf.run(raw: true) keeps stacks",
         ));
     };
-    let mut run = RunRecord::new("stackprof");
-    run.source = vec![source.to_owned()];
+    let mut run = reading.run("stackprof");
     file.describe(&mut run);
     let read = file.add_samples(raw, &mut table, &mut run);
     let read = whole
         .and(read)
-        .and_then(|samples| file.check(samples, source, diagnostics));
-    write(run, &table, read, out)
+        .and_then(|samples| file.check(samples, reading));
+    write(run, &table, read, reading.out)
 }
 
 impl<'a> StackprofFile<'a> {
@@ -165,9 +152,7 @@ impl<'a> StackprofFile<'a> {
         let is_timed = self.mode.as_bytes() == b"wall" && !self.deltas.is_empty();
         let time = is_timed.then(|| table.event("time"));
         if is_timed {
-            run.sampling
-                .units
-                .insert("time".to_owned(), "ns".to_owned());
+            run.sampling.set_unit("time", "ns");
         }
         let mut frames = Vec::new();
         let mut samples = 0u64;
@@ -183,11 +168,7 @@ impl<'a> StackprofFile<'a> {
             let count = number(raw.next().ok_or_else(ends_within)?)?;
             at_lines.next();
             let stack = table.stack(&frames)?;
-            let row = table.row(StackKey {
-                stack,
-                ..StackKey::default()
-            })?;
-            table.add(row, 0, count.into());
+            let row = table.count(StackKey::of(stack), 0, count.into())?;
             samples = samples.checked_add(count).ok_or_else(beyond)?;
             if let Some(event) = time {
                 table.add(row, event, ended_with(count, &mut deltas)?);
@@ -197,17 +178,9 @@ impl<'a> StackprofFile<'a> {
     }
 
     /// Checks the number of samples against what the file says.
-    fn check(
-        &self,
-        samples: u64,
-        source: &str,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<(), Error> {
+    fn check(&self, samples: u64, reading: &mut Reading) -> Result<(), Error> {
         if self.missed > 0 {
-            diagnostics.warn(format!(
-                "{source}: stackprof missed {} samples",
-                self.missed
-            ));
+            reading.warn(format!("stackprof missed {} samples", self.missed));
         }
         match self.samples {
             Some(all) if all < samples => Err(Error::whole(format!(
@@ -215,8 +188,8 @@ impl<'a> StackprofFile<'a> {
             ))),
             Some(all) if all > samples => {
                 // Ruby had no frame to tell then, and stackprof keeps no stack of it.
-                diagnostics.warn(format!(
-                    "{source}: {} of {all} samples have no stack; they are left out",
+                reading.warn(format!(
+                    "{} of {all} samples have no stack; they are left out",
                     all - samples
                 ));
                 Ok(())
@@ -233,9 +206,7 @@ fn ended_with(count: u64, deltas: &mut ListElements) -> Result<Count, Error> {
         let fewer = || Error::whole("expected as many times as samples, found fewer");
         let delta = deltas.next().ok_or_else(fewer)?;
         let micros = cg_reader::json::integer(delta).flatten();
-        let micros = micros.ok_or_else(|| {
-            Error::whole(format!("expected a time in µs, found {}", excerpt(delta)))
-        })?;
+        let micros = micros.ok_or_else(|| Error::unexpected_text("a time in µs", delta))?;
         sum += Count::from(micros.max(0)) * 1000;
     }
     Ok(sum)
@@ -247,13 +218,9 @@ impl RubyFrames {
         while let Some(key) = scanner.next_key()? {
             let id = number(key)?;
             let frame: RubyFrame = scanner.value()?;
-            let text = |text: &Option<JsonText>| {
-                let bytes = text.as_ref().map_or(&[][..], JsonText::as_bytes);
-                bytes.to_vec()
-            };
             let parts = FrameParts {
-                name: table.given(&text(&frame.name))?,
-                file: table.given(&text(&frame.file))?,
+                name: table.given(bytes_of(&frame.name))?,
+                file: table.given(bytes_of(&frame.file))?,
                 line: frame.line.filter(|line| *line > 0),
                 ..FrameParts::default()
             };
@@ -273,12 +240,7 @@ impl RubyFrames {
 }
 
 fn number(text: &[u8]) -> Result<u64, Error> {
-    whole_u64(text).ok_or_else(|| {
-        Error::whole(format!(
-            "expected a number of stackprof's, found {}",
-            excerpt(text)
-        ))
-    })
+    whole_u64(text).ok_or_else(|| Error::unexpected_text("a number of stackprof's", text))
 }
 
 fn ends_within() -> Error {

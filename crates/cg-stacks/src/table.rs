@@ -63,6 +63,16 @@ pub struct StackKey {
     pub labels: Option<NameId>,
 }
 
+impl StackKey {
+    /// That of a stack of which no more is known.
+    pub fn of(stack: Option<StackLinkId>) -> StackKey {
+        StackKey {
+            stack,
+            ..StackKey::default()
+        }
+    }
+}
+
 /// A frame and what called it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct StackLink {
@@ -298,6 +308,19 @@ impl StackTable {
             }
         };
         self.rows.intern(RowKey { stack, origin })
+    }
+
+    /// Adds to the cost of the row of a stack, new or known.
+    #[inline]
+    pub fn count(
+        &mut self,
+        key: StackKey,
+        event: usize,
+        count: Count,
+    ) -> Result<StackKeyId, TooMany> {
+        let row = self.row(key)?;
+        self.add(row, event, count);
+        Ok(row)
     }
 
     /// Adds to the cost of a row. Whether the sum fits in 64 bits is checked when it is written.

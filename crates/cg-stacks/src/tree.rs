@@ -1,6 +1,6 @@
 //! Stacks from a table whose rows refer to the row of their caller, in any order.
 
-use cg_reader::Error;
+use cg_reader::{Error, one_of};
 
 use super::table::{FrameId, StackLinkId, StackTable};
 
@@ -22,19 +22,14 @@ pub(super) fn stacks(
         let mut stack = None;
         // Mostly the stack of the caller is known, and the path is this row alone.
         while let Some(row) = next {
-            match stacks.get(row) {
-                Some(Some(known)) => {
+            match one_of(&stacks, row, "stacks")? {
+                Some(known) => {
                     stack = *known;
                     break;
                 }
-                Some(None) if path.len() < count => path.push(row),
-                Some(None) => {
-                    return Err(Error::whole(format!("stack {row} is called from itself")));
-                }
+                None if path.len() < count => path.push(row),
                 None => {
-                    return Err(Error::whole(format!(
-                        "expected one of {count} stacks, found number {row}"
-                    )));
+                    return Err(Error::whole(format!("stack {row} is called from itself")));
                 }
             }
             next = outer(row)?;

@@ -9,9 +9,7 @@
 //! nothing is counted in the line above. Times are percentages and averages of two decimals, which add up to nothing.
 
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, Lines, Options, Out, excerpt};
-use cg_stream::Diagnostics;
-use cg_stream::record::RunRecord;
+use cg_reader::{Error, Lines, Options, Reading, excerpt};
 
 use super::outline::Outline;
 use super::table::{FrameParts, StackKey, StackTable};
@@ -26,18 +24,11 @@ pub fn is_header_line(line: &[u8]) -> bool {
 }
 
 /// Reads the call tree that Visual Studio exports: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    _diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut run = RunRecord::new("visual-studio");
-    run.source = vec![source.to_owned()];
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let run = reading.run("visual-studio");
     let mut table = StackTable::new([EVENT]);
-    let read = read(lines, options, &mut table);
-    write::write(run, &table, read, out)
+    let read = read(reading.lines, reading.options, &mut table);
+    write::write(run, &table, read, reading.out)
 }
 
 fn read(lines: &mut Lines, options: &Options, table: &mut StackTable) -> Result<(), Error> {
@@ -78,11 +69,7 @@ fn read(lines: &mut Lines, options: &Options, table: &mut StackTable) -> Result<
         let depth = usize::try_from(depth).unwrap_or(usize::MAX);
         let stack = outline.at(depth, Some(frame), table)?;
         if calls > 0 {
-            let row = table.row(StackKey {
-                stack,
-                ..StackKey::default()
-            })?;
-            table.add(row, 0, calls.into());
+            table.count(StackKey::of(stack), 0, calls.into())?;
         }
     }
 }

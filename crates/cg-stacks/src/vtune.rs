@@ -8,8 +8,7 @@
 //!
 //! Times are in seconds. Columns that end in ":Total" say nothing that the others do not.
 
-use cg_reader::{Error, Lines, Options, Out, excerpt};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Lines, Options, Reading};
 use cg_stream::record::{Count, RunRecord};
 
 use super::count::Decimal;
@@ -23,18 +22,11 @@ pub fn is_header_line(line: &[u8]) -> bool {
 }
 
 /// Reads a report of VTune: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    _diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut run = RunRecord::new("vtune");
-    run.source = vec![source.to_owned()];
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let mut run = reading.run("vtune");
     let mut table = StackTable::default();
-    let read = read(lines, options, &mut table, &mut run);
-    write::write(run, &table, read, out)
+    let read = read(reading.lines, reading.options, &mut table, &mut run);
+    write::write(run, &table, read, reading.out)
 }
 
 /// A column of costs.
@@ -105,15 +97,10 @@ fn read(
         let stack = outline.at(depth, frame, table)?;
         for column in &columns {
             let text = record.get(column.position).unwrap_or_default().trim_ascii();
-            let cost = cost(text, column.is_time).ok_or_else(|| {
-                Error::at(line, format!("expected a cost, found {}", excerpt(text)))
-            })?;
+            let cost = cost(text, column.is_time)
+                .ok_or_else(|| Error::unexpected(line, "a cost", text))?;
             if cost != 0 {
-                let row = table.row(StackKey {
-                    stack,
-                    ..StackKey::default()
-                })?;
-                table.add(row, column.event, cost);
+                table.count(StackKey::of(stack), column.event, cost)?;
             }
         }
     }
@@ -127,7 +114,7 @@ fn cost_columns(header: &[String], table: &mut StackTable, run: &mut RunRecord) 
         if let Some(event) = field.strip_suffix(":Self") {
             let is_time = event.contains("Time");
             if is_time {
-                run.sampling.units.insert(event.to_owned(), "ns".to_owned());
+                run.sampling.set_unit(event, "ns");
             }
             columns.push(CostColumn {
                 position,

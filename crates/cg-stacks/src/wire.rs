@@ -33,6 +33,17 @@ pub(super) struct MessageBytes<'a> {
 }
 
 impl<'a> MessageBytes<'a> {
+    /// Adds the numbers of a repeated field.
+    pub(super) fn push_numbers(self, of: u64, numbers: &mut Vec<u64>) -> Result<(), Broken> {
+        let mut fields = self.fields();
+        while let Some((number, value)) = fields.next()? {
+            if number == of {
+                value.push_to(numbers)?;
+            }
+        }
+        Ok(())
+    }
+
     pub(super) fn fields(self) -> MessageFields<'a> {
         MessageFields {
             bytes: self.bytes,

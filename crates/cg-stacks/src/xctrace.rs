@@ -16,9 +16,8 @@ use std::collections::HashMap;
 use std::io::BufReader;
 
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, Head, Lines, Options, Out};
-use cg_stream::Diagnostics;
-use cg_stream::record::{FrameMarks, RunRecord};
+use cg_reader::{Error, Head, Lines, Reading};
+use cg_stream::record::FrameMarks;
 use foldhash::fast::FixedState;
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
@@ -36,23 +35,16 @@ pub fn is_export(head: &Head) -> bool {
 }
 
 /// Reads a table that `xctrace` exported: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    _diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut run = RunRecord::new("xctrace");
-    run.source = vec![source.to_owned()];
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let mut run = reading.run("xctrace");
     let mut export = Export {
         table: StackTable::new([SAMPLES]),
-        demangle: options.demangle,
+        demangle: reading.options.demangle,
         values: HashMap::default(),
         open: Vec::new(),
         row: None,
     };
-    let read = export.read(lines);
+    let read = export.read(reading.lines);
     let mut order: Vec<usize> = (1..export.table.events().len()).collect();
     order.push(0);
     export.table.reorder_events(&order);
@@ -62,7 +54,7 @@ pub fn parse(
             units.insert(event.clone(), "ns".to_owned());
         }
     }
-    write::write(run, &export.table, read, out)
+    write::write(run, &export.table, read, reading.out)
 }
 
 /// A value that may come again.

@@ -11,10 +11,7 @@
 //!
 //! Metrics that are worked out of others (`EstimatedCycles`, hit and miss rates) are no costs and are left out.
 
-use std::io::Read as _;
-
-use cg_reader::{Error, Head, Lines, Options, Out, Revision};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Head, Reading, Revision};
 use cg_stream::record::RunRecord;
 use cg_stream::sorting::Order as _;
 use serde_json::{Map, Value};
@@ -29,16 +26,9 @@ pub fn is_summary(head: &Head) -> bool {
 }
 
 /// Reads a summary of gungraun or iai-callgrind: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut text = Vec::new();
-    lines.read_to_end(&mut text).map_err(Error::Input)?;
-    let is_old = match options.revision {
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let text = reading.bytes()?;
+    let is_old = match reading.options.revision {
         Revision::New => false,
         Revision::Old => true,
         Revision::Base(_) => {
@@ -58,12 +48,17 @@ pub fn parse(
                 lacking += 1;
                 continue;
             }
-            super::write(benchmark.run(source, profile, is_old), &totals, true, out)?;
+            super::write(
+                benchmark.run(reading.run("gungraun"), profile, is_old),
+                &totals,
+                true,
+                reading.out,
+            )?;
             written += 1;
         }
         if benchmark.unread > 0 {
-            diagnostics.warn(format!(
-                "{source}: {}: {} summaries of other tools have no metrics that can be read",
+            reading.warn(format!(
+                "{}: {} summaries of other tools have no metrics that can be read",
                 benchmark.name, benchmark.unread
             ));
         }
@@ -75,8 +70,8 @@ pub fn parse(
         }));
     }
     if lacking > 0 {
-        diagnostics.warn(format!(
-            "{source}: {lacking} of {} profiles have no {} figures",
+        reading.warn(format!(
+            "{lacking} of {} profiles have no {} figures",
             written + lacking,
             if is_old { "old" } else { "new" }
         ));
@@ -142,8 +137,7 @@ impl<'a> Benchmark<'a> {
         })
     }
 
-    fn run(&self, source: &str, profile: &ToolProfile, is_old: bool) -> RunRecord {
-        let mut run = RunRecord::new("gungraun");
+    fn run(&self, mut run: RunRecord, profile: &ToolProfile, is_old: bool) -> RunRecord {
         let program = if self.version < 7 {
             "iai-callgrind"
         } else {
@@ -151,7 +145,6 @@ impl<'a> Benchmark<'a> {
         };
         run.creator = Some(format!("{program}, summary version {}", self.version));
         run.command = profile.command.map(str::to_owned);
-        run.source = vec![source.to_owned()];
         run.sampling.duration = self.duration.filter(|_| !is_old);
         let labels = [
             ("bench", Some(self.name.as_str())),

@@ -19,8 +19,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use cg_reader::{Error, Head, Lines, Options, Out, Reach, excerpt};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Head, Lines, Reach, Reading, excerpt};
 use cg_stream::record::{CounterFacts, RunRecord};
 use serde::Deserialize;
 
@@ -44,24 +43,23 @@ pub fn is_output(head: &Head) -> bool {
 }
 
 /// Reads the counters of `perf stat`: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let mut scopes: Vec<CounterScope> = Vec::new();
-    let read = read(lines, options.per_part, &mut scopes);
+    let read = read(reading.lines, reading.options.per_part, &mut scopes);
     if scopes.is_empty() {
         read?;
         return Err(Error::whole("expected counters of perf stat, found none"));
     }
     for scope in &scopes {
-        scope.tell(source, diagnostics);
+        scope.tell(reading);
         let totals = scope.totals()?;
         // Each scope may lack what was not read.
-        super::write(scope.run(source), &totals, read.is_ok(), out)?;
+        super::write(
+            scope.run(reading.run("perf-stat")),
+            &totals,
+            read.is_ok(),
+            reading.out,
+        )?;
     }
     read
 }
@@ -211,9 +209,7 @@ impl CounterScope {
         Ok(totals)
     }
 
-    fn run(&self, source: &str) -> RunRecord {
-        let mut run = RunRecord::new("perf-stat");
-        run.source = vec![source.to_owned()];
+    fn run(&self, mut run: RunRecord) -> RunRecord {
         let labels = self.labels.iter();
         run.sampling.labels = labels
             .map(|(key, text)| ((*key).to_owned(), text.clone()))
@@ -242,15 +238,15 @@ impl CounterScope {
     }
 
     /// Says which events have no figures, or figures that lack something.
-    fn tell(&self, source: &str, diagnostics: &mut Diagnostics) {
+    fn tell(&self, reading: &mut Reading) {
         for counter in &self.counters {
             let event = &counter.event;
             if !counter.is_supported {
-                diagnostics.warn(format!("{source}: {event} is not supported by the machine"));
+                reading.warn(format!("{event} is not supported by the machine"));
             } else if counter.value.is_none() {
-                diagnostics.warn(format!("{source}: {event} was not counted"));
+                reading.warn(format!("{event} was not counted"));
             } else if counter.has_gap {
-                diagnostics.warn(format!("{source}: {event} was not counted on some lines"));
+                reading.warn(format!("{event} was not counted on some lines"));
             }
         }
     }

@@ -4,7 +4,7 @@
 use std::io::Cursor;
 use std::sync::{Arc, Mutex};
 
-use cg_reader::{Error, Lines, Options, Out, ReadRecords};
+use cg_reader::{Error, Lines, Options, Out, ReadRecords, Reading};
 use cg_stream::{Diagnostics, Writer};
 
 /// What a parse of some text came to.
@@ -39,13 +39,13 @@ impl Parsed {
 pub fn read(reader: ReadRecords, text: &[u8], options: &Options) -> Parsed {
     parsed(|writer, diagnostics| {
         let mut lines = Lines::new(Box::new(Cursor::new(text.to_vec())));
-        reader(
-            "in",
-            &mut lines,
+        reader(&mut Reading {
+            source: "in",
+            lines: &mut lines,
             options,
-            &mut Out::new(writer),
+            out: &mut Out::new(writer),
             diagnostics,
-        )
+        })
     })
 }
 

@@ -3,52 +3,32 @@
 mod laws;
 mod stacks;
 
-use cg_reader::{Error, FARTHEST_LOOK, Head, Lines, Options, Out};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, FARTHEST_LOOK, Head, Reading};
 
 use crate::recognise::recognise;
 use crate::sums::{Summed, Sums};
 
 /// Reads a profile of Callgrind.
-pub(crate) fn callgrind(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out<'_>,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    read(
-        Summed::Callgrind,
-        (source, lines),
-        options,
-        out,
-        diagnostics,
-    )
+pub(crate) fn callgrind(reading: &mut Reading) -> Result<(), Error> {
+    read(Summed::Callgrind, reading)
 }
 
 /// Reads a profile of the tool that it shows; Callgrind's where it shows none.
-pub(crate) fn recognised(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out<'_>,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let text = lines.peek(FARTHEST_LOOK).map_err(Error::Input)?;
+pub(crate) fn recognised(reading: &mut Reading) -> Result<(), Error> {
+    let text = reading.lines.peek(FARTHEST_LOOK).map_err(Error::Input)?;
     let (_, tool) = recognise(&Head::new(text, true)).unwrap_or_default();
-    let tool = tool.unwrap_or(Summed::Callgrind);
-    read(tool, (source, lines), options, out, diagnostics)
+    read(tool.unwrap_or(Summed::Callgrind), reading)
 }
 
-fn read(
-    tool: Summed,
-    (source, lines): (&str, &mut Lines),
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut sums = Sums::new(options);
-    let read = sums.read(tool, source, lines, out, diagnostics);
-    sums.write(read.is_ok(), out, diagnostics)?;
+fn read(tool: Summed, reading: &mut Reading) -> Result<(), Error> {
+    let mut sums = Sums::new(reading.options);
+    let read = sums.read(
+        tool,
+        reading.source,
+        reading.lines,
+        reading.out,
+        reading.diagnostics,
+    );
+    sums.write(read.is_ok(), reading.out, reading.diagnostics)?;
     read
 }

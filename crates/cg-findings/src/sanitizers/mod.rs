@@ -24,8 +24,7 @@ mod report;
 
 use std::sync::LazyLock;
 
-use cg_reader::{Error, Out};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Reading};
 use cg_stream::record::{ErrorSummary, Tool};
 use memchr::memmem::Finder;
 
@@ -400,21 +399,16 @@ impl SanitizerLog {
     }
 
     /// Hands on each process.
-    pub(super) fn hand_on(
-        &self,
-        table: &FindingTable,
-        source: &str,
-        out: &mut Out,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<(), Error> {
+    pub(super) fn hand_on(&self, table: &FindingTable, reading: &mut Reading) -> Result<(), Error> {
         for of in &self.processes {
-            of.check_count(source, diagnostics);
+            of.check_count(reading);
         }
+        let source = reading.source;
         let processes = self
             .processes
             .iter()
             .map(|of| (&of.process, of.said(source)));
-        hand_on(processes, table, source, out, diagnostics)
+        hand_on(processes, table, reading)
     }
 }
 
@@ -440,13 +434,13 @@ impl SanitizedProcess {
     }
 
     /// Holds what was read against the number of reports that the sanitizer says it wrote.
-    fn check_count(&self, source: &str, diagnostics: &mut Diagnostics) {
+    fn check_count(&self, reading: &mut Reading) {
         let read = self.process.errors.len() as u64;
         if let Some(summary) = self.process.error_summary
             && summary.contexts != read
         {
-            diagnostics.warn(format!(
-                "{source}: {} counts {} reports, but {read} were read",
+            reading.warn(format!(
+                "{} counts {} reports, but {read} were read",
                 self.title(),
                 summary.contexts
             ));

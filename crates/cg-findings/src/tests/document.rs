@@ -268,7 +268,7 @@ fn documents_need_no_lines() {
     let reading = read([line(&one), line(&one)].concat());
     assert_eq!(reading.troubles, [""; 0]);
     assert_eq!(reading.findings(), [FINDINGS, FINDINGS].concat());
-    let names = |reading: &super::Reading| -> Vec<String> {
+    let names = |reading: &super::LogReading| -> Vec<String> {
         let name = |record: &&serde_json::Value| record["fn"].to_string();
         reading.of_type("error").iter().map(name).collect()
     };

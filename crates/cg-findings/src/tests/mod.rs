@@ -3,7 +3,7 @@
 use std::io::Cursor;
 use std::sync::{Arc, Mutex};
 
-use cg_reader::{Lines, Options, Out};
+use cg_reader::{Lines, Options, Out, Reading};
 use cg_stream::{Diagnostics, Writer};
 use serde_json::Value;
 
@@ -20,13 +20,13 @@ use document::{XML_END, XML_ERROR, XML_LEAK, document};
 use log::{ERROR, PREAMBLE, SUMMARY};
 
 /// What is read of an input.
-struct Reading {
+struct LogReading {
     records: Vec<Value>,
     warnings: Vec<String>,
     troubles: Vec<String>,
 }
 
-impl Reading {
+impl LogReading {
     fn of_type(&self, wanted: &str) -> Vec<&Value> {
         let is = |record: &&Value| record["type"] == wanted;
         self.records.iter().filter(is).collect()
@@ -53,7 +53,7 @@ impl Reading {
     }
 }
 
-fn read(text: impl Into<Vec<u8>>) -> Reading {
+fn read(text: impl Into<Vec<u8>>) -> LogReading {
     let said = Arc::new(Mutex::new(Vec::new()));
     let heard = Arc::clone(&said);
     let mut diagnostics = Diagnostics::to(move |text, is_trouble| {
@@ -71,8 +71,14 @@ fn read(text: impl Into<Vec<u8>>) -> Reading {
         } else {
             super::parse_logs
         };
-        let options = Options::default();
-        if let Err(error) = parse("log", &mut lines, &options, &mut out, &mut diagnostics) {
+        let mut reading = Reading {
+            source: "log",
+            lines: &mut lines,
+            options: &Options::default(),
+            out: &mut out,
+            diagnostics: &mut diagnostics,
+        };
+        if let Err(error) = parse(&mut reading) {
             diagnostics.trouble(error.in_file("log"));
         }
         writer.flush().unwrap();
@@ -87,7 +93,7 @@ fn read(text: impl Into<Vec<u8>>) -> Reading {
         let is = |said: &&(String, bool)| said.1 == trouble;
         said.iter().filter(is).map(|said| said.0.clone()).collect()
     };
-    Reading {
+    LogReading {
         records,
         warnings: told(false),
         troubles: told(true),
@@ -103,9 +109,13 @@ fn nothing_is_handed_on_where_there_was_no_room_for_all_of_it() {
         let result = hand_on(
             [(&process, None)].into_iter(),
             table,
-            "log",
-            &mut Out::new(&mut writer),
-            &mut Diagnostics::to(|_, _| {}),
+            &mut Reading {
+                source: "log",
+                lines: &mut Lines::new(Box::new(Cursor::new(Vec::new()))),
+                options: &Options::default(),
+                out: &mut Out::new(&mut writer),
+                diagnostics: &mut Diagnostics::to(|_, _| {}),
+            },
         );
         drop(writer);
         let lines = output.split(|byte| *byte == b'\n').count() - 1;

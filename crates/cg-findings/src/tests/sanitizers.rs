@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{PREAMBLE, Reading, SUMMARY, read};
+use super::{LogReading, PREAMBLE, SUMMARY, read};
 
 fn report(name: &str) -> String {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/sanitizers");
@@ -10,7 +10,7 @@ fn report(name: &str) -> String {
 }
 
 /// What is read of all errors and leaks: `kind function line size side+offset/size thread notes-with-stacks`.
-fn told(reading: &Reading) -> Vec<String> {
+fn told(reading: &LogReading) -> Vec<String> {
     let findings = reading
         .records
         .iter()

@@ -19,8 +19,7 @@ mod sentences;
 mod summary_lines;
 mod unprefixed;
 
-use cg_reader::{Error, Out};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Reading};
 use foldhash::HashMap;
 
 use self::prefix::{LineMark, Prefixed};
@@ -295,18 +294,13 @@ impl Log {
     }
 
     /// Hands on each process, in the order in which they appear.
-    pub(super) fn hand_on(
-        &self,
-        source: &str,
-        out: &mut Out,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<(), Error> {
+    pub(super) fn hand_on(&self, reading: &mut Reading) -> Result<(), Error> {
+        let source = reading.source;
         let processes = self
             .processes
             .iter()
             .map(|process| (&process.process, process.trouble(source)));
-        hand_on(processes, &self.table, source, out, diagnostics)?;
-        self.sanitizers
-            .hand_on(&self.table, source, out, diagnostics)
+        hand_on(processes, &self.table, reading)?;
+        self.sanitizers.hand_on(&self.table, reading)
     }
 }

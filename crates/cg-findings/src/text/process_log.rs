@@ -9,6 +9,7 @@ use crate::table::{FindingTable, NameId};
 use crate::{kinds, leak, preamble};
 
 /// What is known of one process, and the block that is being read of it.
+#[derive(Default)]
 pub(super) struct ProcessLog {
     pub(super) process: Process,
     /// Whether it began with Valgrind's preamble, which neither a forked process nor `-q` has.
@@ -57,24 +58,8 @@ impl ProcessLog {
     pub(super) fn new(pid: u64) -> ProcessLog {
         ProcessLog {
             process: Process::new(Some(pid)),
-            has_preamble: false,
-            is_valgrind: false,
-            last_line: 0,
-            ended_in_block: false,
-            block: None,
-            unknown_sentence: Vec::new(),
             thread: 1,
-            thread_name: None,
-            again: None,
-            awaits_summary: false,
-            last_finding: None,
-            has_leak_hint: false,
-            is_in_options: false,
-            is_in_preamble: false,
-            has_stray_preamble: false,
-            has_more_than_preamble: false,
-            refusal: None,
-            next: None,
+            ..ProcessLog::default()
         }
     }
 

@@ -15,6 +15,7 @@ use crate::stacks::GatheredStacks;
 use crate::table::FindingTable;
 
 /// A document while it is read.
+#[derive(Default)]
 pub(super) struct XmlDocument {
     pub(super) process: Process,
     /// The line of its last token.
@@ -35,9 +36,10 @@ pub(super) struct XmlDocument {
 }
 
 /// How the document ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum End {
     /// By the end of the input; inside an element or between two.
+    #[default]
     Missing,
     MissingInElement,
     /// By its closing tag.
@@ -49,7 +51,9 @@ enum End {
 }
 
 /// The element at the top of the document that is being read.
+#[derive(Default)]
 enum TopElement {
+    #[default]
     None,
     Preamble,
     /// Whether those of the program are being read, or Valgrind's own.
@@ -81,33 +85,18 @@ enum TopElement {
 }
 
 impl XmlDocument {
-    pub(super) fn new() -> XmlDocument {
-        XmlDocument {
-            process: Process::new(None),
-            last_line: 0,
-            section: TopElement::None,
-            errors: HashMap::default(),
-            is_finished: false,
-            end: End::Missing,
-            mixed_up_at: None,
-            damaged_at: None,
-            beginning_missed_at: None,
-            has_more_than_preamble: false,
-        }
-    }
-
     /// One whose beginning is missing, as was found at this line.
     pub(super) fn without_beginning(line: u64) -> XmlDocument {
         XmlDocument {
             last_line: line,
             beginning_missed_at: Some(line),
-            ..XmlDocument::new()
+            ..XmlDocument::default()
         }
     }
 
     /// The document of a process that was forked from this one's, and writes its ending into the same file.
     pub(super) fn fork(&mut self) -> XmlDocument {
-        let mut fork = XmlDocument::new();
+        let mut fork = XmlDocument::default();
         fork.process = self.process.fork();
         fork
     }

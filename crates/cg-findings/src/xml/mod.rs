@@ -21,8 +21,7 @@ mod frame;
 mod scanner;
 mod summary_element;
 
-use cg_reader::{Error, Head, Lines, Out};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Head, Lines, Reading};
 
 use self::document::XmlDocument;
 use self::scanner::{XmlScanner, XmlToken};
@@ -87,16 +86,11 @@ impl XmlReader {
     }
 
     /// Hands on the processes whose documents have ended.
-    pub(super) fn hand_on(
-        &mut self,
-        source: &str,
-        out: &mut Out,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<(), Error> {
+    pub(super) fn hand_on(&mut self, reading: &mut Reading) -> Result<(), Error> {
         if self.documents.ready.is_empty() {
             return Ok(());
         }
-        self.documents.hand_on(source, out, diagnostics)
+        self.documents.hand_on(reading)
     }
 }
 
@@ -131,7 +125,7 @@ impl Documents {
             XmlToken::Open(b"valgrindoutput") => {
                 self.has_begun = true;
                 self.ready.extend(self.closed.take());
-                let mut document = XmlDocument::new();
+                let mut document = XmlDocument::default();
                 document.last_line = self.line_number;
                 self.open.push(document);
             }
@@ -217,17 +211,13 @@ impl Documents {
     }
 
     /// Hands on the processes that are ready, and forgets the stacks that no other refers to.
-    fn hand_on(
-        &mut self,
-        source: &str,
-        out: &mut Out,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<(), Error> {
+    fn hand_on(&mut self, reading: &mut Reading) -> Result<(), Error> {
+        let source = reading.source;
         let processes = self
             .ready
             .iter()
             .map(|document| (&document.process, document.trouble(source)));
-        hand_on(processes, &self.table, source, out, diagnostics)?;
+        hand_on(processes, &self.table, reading)?;
         self.ready.clear();
         if self.closed.is_none() && !self.open.iter().any(XmlDocument::may_have_stacks) {
             self.table.forget_stacks();

@@ -9,11 +9,8 @@
 //! Valgrind can write what is no JSON: `"fs":]` for a stack all of whose frames were left out, and bytes of names that
 //! are not UTF-8. dh_view refuses such files, and so does this parser, with the line.
 
-use std::io::Read as _;
-
 use cg_names::frame_text::FrameText;
-use cg_reader::{Error, Head, Lines, Options, Out};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Head, Reading};
 use cg_stream::intern::Id as _;
 use cg_stream::record::{Count, Counts, DhatFacts, Frame, Name, RunRecord, Total};
 use cg_stream::rows::{Cells, FrameId, ProgramPointRow, StackRef};
@@ -32,21 +29,16 @@ pub fn is_document(head: &Head) -> bool {
 }
 
 /// Reads a profile of DHAT: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut text = Vec::new();
-    lines.read_to_end(&mut text).map_err(Error::Input)?;
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let text = reading.bytes()?;
     let file = DhatFile::read(&text)?;
     let events: Vec<&DhatEvent> = EVENTS.iter().filter(|event| event.is_in(&file)).collect();
-    out.run(&run_record(source, &file, &events)?)?;
+    reading
+        .out
+        .run(&run_record(reading.source, &file, &events)?)?;
     let described = FrameText {
         has_column: file.is_of_dhat_rs(),
-        demangle: options.demangle,
+        demangle: reading.options.demangle,
     };
     let texts = file.frames.iter().map(|text| text.as_bytes());
     let mut frames = FrameTable::new(texts.map(|text| described.frame(text)));
@@ -81,16 +73,16 @@ pub fn parse(
             accesses: accesses.as_deref(),
             stack: StackRef::Ids(&stack),
         };
-        out.row(row, &frames)?;
+        reading.out.row(row, &frames)?;
     }
     if beyond > 0 {
         // No DHAT writes such files, but people who cut them down for a test do.
-        diagnostics.warn(format!(
-            "{source}: {beyond} positions in stacks are beyond the frame table, which has {}; their frames are written as {{}}",
+        reading.warn(format!(
+            "{beyond} positions in stacks are beyond the frame table, which has {}; their frames are written as {{}}",
             file.frames.len()
         ));
     }
-    out.end()
+    reading.out.end()
 }
 
 /// An event of the stream.

@@ -22,8 +22,7 @@
 //! leave out leaks that they have suppressions of their own for, take a command's further lines for records, and print
 //! inlined frames in the wrong order; here stacks are whole, and only the recording's own suppressions count.
 
-use cg_reader::{Error, Head, Lines, Options, Out, Snapshots};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Head, Options, Out, Reading, Snapshots};
 use cg_stream::record::{
     Count, Counts, Frame, HeaptrackFacts, Name, RunRecord, SnapshotRecord, Total,
 };
@@ -68,33 +67,25 @@ pub fn is_recording(head: &Head) -> bool {
 }
 
 /// Reads a recording of heaptrack: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut recording = Recording::new(options.snapshots == Snapshots::All);
-    let read = recording.read(lines);
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let mut recording = Recording::new(reading.options.snapshots == Snapshots::All);
+    let read = recording.read(reading.lines);
     if recording.replay.kinds().is_empty() && read.is_err() {
         return read;
     }
-    if recording.replay.unknown_frees > 0 {
-        diagnostics.warn(format!(
-            "{source}: {} frees are of blocks that were allocated before heaptrack was attached, and are not counted",
-            recording.replay.unknown_frees
-        ));
-    }
+    reading.warn_of(
+        recording.replay.unknown_frees,
+        "frees are of blocks that were allocated before heaptrack was attached, and are not counted",
+    );
     if read.is_ok() && recording.ends_in_change {
-        diagnostics.warn(format!(
-            "{source}: the heap changes behind the last time stamp, so the program did not end by itself: leaked_bytes \
-             are those that lived when the recording ended"
-        ));
+        reading.warn(
+            "the heap changes behind the last time stamp, so the program did not end by itself: leaked_bytes \
+             are those that lived when the recording ended",
+        );
     }
-    write(source, &mut recording, options, out)?;
+    write(reading.source, &mut recording, reading.options, reading.out)?;
     read?;
-    out.end()
+    reading.out.end()
 }
 
 /// The events of a recording, in the order that rows are ranked by.

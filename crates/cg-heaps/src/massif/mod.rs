@@ -24,7 +24,7 @@
 use std::mem;
 
 use cg_names::frame_text::FrameText;
-use cg_reader::{Error, Lines, Options, Out, Snapshots};
+use cg_reader::{Error, Lines, Options, Out, Reading, Snapshots};
 use cg_stream::Diagnostics;
 use cg_stream::record::{Count, Counts, Description, Name, RunRecord, Total};
 use cg_stream::rows::{NoTables, Row};
@@ -50,17 +50,11 @@ pub fn is_header_line(line: &[u8]) -> bool {
 }
 
 /// Reads Massif's snapshots: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let mut is_begun = false;
     loop {
-        let mut massif = Massif::new(options);
-        let read = massif.read(lines, is_begun);
+        let mut massif = Massif::new(reading.options);
+        let read = massif.read(reading.lines, is_begun);
         if massif.snapshots.is_empty() {
             read?;
             return Err(Error::whole(
@@ -68,17 +62,17 @@ pub fn parse(
             ));
         }
         let has_wanted_tree = !massif.kept.is_empty();
-        let adds_up = massif.write(source, out, diagnostics)?;
+        let adds_up = massif.write(reading.source, reading.out, reading.diagnostics)?;
         is_begun = read?;
-        if let Snapshots::Number(number) = options.snapshots
+        if let Snapshots::Number(number) = reading.options.snapshots
             && !has_wanted_tree
         {
-            diagnostics.trouble(format!("{source}: {}", massif.no_tree(number)));
+            reading.trouble(massif.no_tree(number));
         }
         if adds_up {
-            out.end()?;
+            reading.out.end()?;
         } else {
-            out.cut(None)?;
+            reading.out.cut(None)?;
         }
         if !is_begun {
             return Ok(());

@@ -9,7 +9,7 @@ mod window;
 pub use list::{Index, List, ListElements, NotInList, integer};
 pub use scanner::Scanner;
 use serde::Deserialize;
-pub use text::JsonText;
+pub use text::{JsonText, bytes_of, string_of};
 pub use window::Window;
 
 use crate::error::Error;

@@ -28,6 +28,17 @@ impl<'a> JsonText<'a> {
     }
 }
 
+/// The bytes of a text, none where there is none.
+pub fn bytes_of<'t>(text: &'t Option<JsonText>) -> &'t [u8] {
+    text.as_ref().map_or(&[], JsonText::as_bytes)
+}
+
+/// A text that is there and says something.
+pub fn string_of(text: &Option<JsonText>) -> Option<String> {
+    let given = text.as_ref().and_then(JsonText::given);
+    given.map(Name::into_string)
+}
+
 impl fmt::Debug for JsonText<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.name(), f)

@@ -12,71 +12,60 @@ use serde_json::value::RawValue;
 /// A profile. Profiles that Firefox itself writes have one in `processes` for each further process; old developer tools
 /// wrapped the profile in an object of their own.
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct FirefoxDocument<'a> {
     /// What the profile says of itself; every one does.
-    #[serde(borrow, default)]
     pub(super) meta: Option<Meta<'a>>,
-    #[serde(borrow, default)]
+    #[serde(default)]
     pub(super) libs: Vec<Library<'a>>,
-    #[serde(borrow, default)]
+    #[serde(default)]
     pub(super) threads: Vec<FirefoxThread<'a>>,
     /// The tables of all threads, since version 56.
-    #[serde(borrow, default)]
+    #[serde(default)]
     pub(super) shared: FirefoxThread<'a>,
-    #[serde(borrow, default)]
+    #[serde(default)]
     pub(super) processes: Vec<FirefoxDocument<'a>>,
-    #[serde(borrow, default)]
     pub(super) profile: Option<Box<FirefoxDocument<'a>>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Meta<'a> {
     #[serde(rename = "preprocessedProfileVersion")]
     pub(super) processed_version: Option<u64>,
     /// Milliseconds between samples.
     pub(super) interval: Option<f64>,
-    #[serde(borrow)]
     pub(super) product: Option<JsonText<'a>>,
-    #[serde(borrow, rename = "importedFrom")]
     pub(super) imported_from: Option<JsonText<'a>>,
-    #[serde(borrow)]
     pub(super) arguments: Option<JsonText<'a>>,
-    #[serde(borrow)]
     pub(super) oscpu: Option<JsonText<'a>>,
-    #[serde(borrow)]
     pub(super) categories: Vec<Category<'a>>,
-    #[serde(borrow, rename = "sampleUnits")]
     pub(super) sample_units: Option<SampleUnits<'a>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct Category<'a> {
-    #[serde(borrow)]
     pub(super) name: JsonText<'a>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct SampleUnits<'a> {
-    #[serde(borrow, rename = "threadCPUDelta")]
+    #[serde(rename = "threadCPUDelta")]
     pub(super) thread_cpu_delta: Option<JsonText<'a>>,
 }
 
 /// An object. Where it was loaded is told only by profiles that Firefox writes itself, whose addresses are absolute.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Library<'a> {
-    #[serde(borrow)]
     pub(super) name: Option<JsonText<'a>>,
-    #[serde(borrow)]
     pub(super) path: Option<JsonText<'a>>,
-    #[serde(borrow, rename = "debugName")]
     pub(super) debug_name: Option<JsonText<'a>>,
     /// The build id as 16 bytes in the order of a GUID, and a number behind them.
-    #[serde(borrow, rename = "breakpadId")]
     pub(super) breakpad_id: Option<JsonText<'a>>,
     /// The build id.
-    #[serde(borrow, rename = "codeId")]
     pub(super) code_id: Option<JsonText<'a>>,
     pub(super) start: Option<u64>,
     pub(super) end: Option<u64>,
@@ -84,91 +73,60 @@ pub(super) struct Library<'a> {
 
 /// A thread with its samples and tables. What all threads share is one of these without samples.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct FirefoxThread<'a> {
-    #[serde(borrow)]
     pub(super) name: Option<JsonText<'a>>,
-    #[serde(borrow, rename = "processName")]
     pub(super) process_name: Option<JsonText<'a>>,
     /// A number, or one as text: `29711.1` is process 29711 after an `exec`.
-    #[serde(borrow)]
     pub(super) pid: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) tid: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) samples: Option<ColumnTable<'a>>,
-    #[serde(borrow, rename = "jsAllocations")]
     pub(super) js_allocations: Option<ColumnTable<'a>>,
-    #[serde(borrow, rename = "nativeAllocations")]
     pub(super) native_allocations: Option<ColumnTable<'a>>,
-    #[serde(borrow, rename = "stackTable")]
+    #[serde(rename = "stackTable")]
     pub(super) stacks: Option<ColumnTable<'a>>,
-    #[serde(borrow, rename = "frameTable")]
+    #[serde(rename = "frameTable")]
     pub(super) frames: Option<ColumnTable<'a>>,
-    #[serde(borrow, rename = "funcTable")]
+    #[serde(rename = "funcTable")]
     pub(super) functions: Option<ColumnTable<'a>>,
-    #[serde(borrow, rename = "resourceTable")]
+    #[serde(rename = "resourceTable")]
     pub(super) resources: Option<ColumnTable<'a>>,
-    #[serde(borrow)]
     pub(super) sources: Option<ColumnTable<'a>>,
-    #[serde(borrow, rename = "stringArray", alias = "stringTable")]
+    #[serde(rename = "stringArray", alias = "stringTable")]
     pub(super) strings: Option<Vec<JsonText<'a>>>,
     /// The objects of one thread, until version 41.
-    #[serde(borrow)]
     pub(super) libs: Option<Vec<Library<'a>>>,
 }
 
 /// Any of the tables, with the columns of all of them: a column a list, or (as Firefox writes it) a row a list and a schema
 /// that says what stands where.
 #[derive(Default, Deserialize)]
-#[serde(default)]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct ColumnTable<'a> {
     pub(super) schema: Option<BTreeMap<String, usize>>,
-    #[serde(borrow)]
     pub(super) data: Option<&'a RawValue>,
-    #[serde(borrow)]
     pub(super) stack: List<'a>,
-    #[serde(borrow)]
     pub(super) weight: List<'a>,
-    #[serde(borrow, rename = "weightType")]
     pub(super) weight_type: Option<JsonText<'a>>,
-    #[serde(borrow, rename = "threadCPUDelta")]
+    #[serde(rename = "threadCPUDelta")]
     pub(super) thread_cpu_delta: List<'a>,
-    #[serde(borrow)]
     pub(super) time: List<'a>,
-    #[serde(borrow, rename = "timeDeltas")]
     pub(super) time_deltas: List<'a>,
-    #[serde(borrow)]
     pub(super) prefix: List<'a>,
-    #[serde(borrow, rename = "prefixOffset")]
     pub(super) prefix_offset: List<'a>,
-    #[serde(borrow)]
     pub(super) frame: List<'a>,
-    #[serde(borrow)]
     pub(super) func: List<'a>,
-    #[serde(borrow)]
     pub(super) address: List<'a>,
-    #[serde(borrow)]
     pub(super) line: List<'a>,
-    #[serde(borrow, rename = "inlineDepth")]
     pub(super) inline_depth: List<'a>,
-    #[serde(borrow)]
     pub(super) category: List<'a>,
-    #[serde(borrow)]
     pub(super) implementation: List<'a>,
-    #[serde(borrow)]
     pub(super) name: List<'a>,
-    #[serde(borrow, rename = "fileName")]
     pub(super) file_name: List<'a>,
-    #[serde(borrow)]
     pub(super) source: List<'a>,
-    #[serde(borrow)]
     pub(super) filename: List<'a>,
-    #[serde(borrow, rename = "lineNumber")]
     pub(super) line_number: List<'a>,
-    #[serde(borrow)]
     pub(super) resource: List<'a>,
-    #[serde(borrow)]
     pub(super) lib: List<'a>,
 }
 

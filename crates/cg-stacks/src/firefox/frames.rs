@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cg_reader::Error;
 use cg_reader::json::{Index, JsonText};
+use cg_reader::{Error, one_of};
 use cg_stream::record::FrameMarks;
 
 use super::super::address;
@@ -43,12 +43,7 @@ impl ThreadStacks {
             return Ok(None);
         };
         let stacks = self.leaves.as_ref().unwrap_or(&self.stacks);
-        stacks.get(row).copied().ok_or_else(|| {
-            Error::whole(format!(
-                "expected one of {} stacks, found number {row}",
-                stacks.len()
-            ))
-        })
+        one_of(stacks, row, "stacks").copied()
     }
 }
 
@@ -107,13 +102,7 @@ impl Frames<'_, '_> {
         let Some(position) = index.and_then(Index::get) else {
             return Ok(&[]);
         };
-        let found = self.tables.strings.get(position).map(JsonText::as_bytes);
-        found.ok_or_else(|| {
-            Error::whole(format!(
-                "expected one of {} strings, found number {position}",
-                self.tables.strings.len()
-            ))
-        })
+        one_of(self.tables.strings, position, "strings").map(JsonText::as_bytes)
     }
 
     fn marks(&self, row: usize) -> Result<FrameMarks, Error> {
@@ -166,13 +155,8 @@ impl Frames<'_, '_> {
         } = self.tables;
         let function = frames.function.get(row).copied().and_then(Index::get);
         let of_function = |column: &[Index]| function.and_then(|row| column.get(row).copied());
-        if let Some(function) = function
-            && function >= functions.name.len()
-        {
-            return Err(Error::whole(format!(
-                "expected one of {} functions, found number {function}",
-                functions.name.len()
-            )));
+        if let Some(function) = function {
+            one_of(&functions.name, function, "functions")?;
         }
         let name = self.text(of_function(&functions.name))?;
         let file = match of_function(&functions.source).and_then(Index::get) {
@@ -304,12 +288,7 @@ struct FramesByRow {
 impl FramesByRow {
     /// Adds the frames of a row, innermost first.
     fn push_to(&self, row: usize, into: &mut Vec<FrameId>) -> Result<(), Error> {
-        let Some(end) = self.ends.get(row) else {
-            return Err(Error::whole(format!(
-                "expected one of {} frames, found number {row}",
-                self.ends.len()
-            )));
-        };
+        let end = one_of(&self.ends, row, "frames")?;
         let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
         into.extend_from_slice(&self.frames[start..*end]);
         Ok(())

@@ -16,11 +16,9 @@
 //!   see `symbols`.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 
-use cg_reader::json::{self, JsonText, NotInList, Scanner};
-use cg_reader::{Error, Head, Lines, Options, Out};
-use cg_stream::Diagnostics;
+use cg_reader::json::{self, NotInList, Scanner, bytes_of, string_of};
+use cg_reader::{Error, Head, Options, Reading};
 use cg_stream::record::{Count, RunRecord, ThreadFacts};
 
 use super::count::Carry;
@@ -75,55 +73,39 @@ fn has_keys_of_profile(mut scanner: Scanner) -> bool {
 }
 
 /// Reads a profile of the Firefox Profiler: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut text = Vec::new();
-    lines.read_to_end(&mut text).map_err(Error::Input)?;
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let text = reading.bytes()?;
     let document: FirefoxDocument = json::read(&text)?;
     let document = document.profile.as_deref().unwrap_or(&document);
     let meta = document.meta.as_ref().ok_or_else(|| {
         Error::whole("expected a profile that says in \"meta\" what it is, found none")
     })?;
-    let mut reading = Reading {
-        source,
-        options,
+    let mut stacks = FirefoxStacks {
+        options: reading.options,
         table: StackTable::default(),
-        run: run_record(source, meta),
+        run: run_record(reading.run("firefox"), meta),
         rounded: 0,
     };
-    let read = reading.document(document, diagnostics);
-    if reading.rounded > 0 {
-        diagnostics.warn(format!(
-            "{source}: {} counts are fractions and were rounded; their sums are right to 1",
-            reading.rounded
-        ));
-    }
-    write(reading.run, &reading.table, read, out)
+    let read = stacks.document(document, reading);
+    reading.warn_of(
+        stacks.rounded,
+        "counts are fractions and were rounded; their sums are right to 1",
+    );
+    write(stacks.run, &stacks.table, read, reading.out)
 }
 
-fn run_record(source: &str, meta: &Meta) -> RunRecord {
-    let text = |text: &Option<JsonText>| {
-        let given = text.as_ref().and_then(|text| text.given());
-        given.map(|name| name.into_string())
-    };
-    let mut run = RunRecord::new("firefox");
-    run.source = vec![source.to_owned()];
-    run.creator = text(&meta.imported_from);
-    run.command = text(&meta.arguments);
+fn run_record(mut run: RunRecord, meta: &Meta) -> RunRecord {
+    run.creator = string_of(&meta.imported_from);
+    run.command = string_of(&meta.arguments);
     let units = meta.sample_units.as_ref();
-    if let Some(unit) = units.and_then(|units| text(&units.thread_cpu_delta)) {
+    if let Some(unit) = units.and_then(|units| string_of(&units.thread_cpu_delta)) {
         run.sampling.units.insert("cpu".to_owned(), unit);
     }
     let interval = meta.interval.filter(|interval| *interval > 0.0);
     run.sampling.sample_rate = interval.and_then(|interval| samples_a_second(1000.0 / interval));
     for (key, text) in [
-        ("product", text(&meta.product)),
-        ("oscpu", text(&meta.oscpu)),
+        ("product", string_of(&meta.product)),
+        ("oscpu", string_of(&meta.oscpu)),
     ] {
         if let Some(text) = text {
             run.sampling.labels.insert(key.to_owned(), text);
@@ -133,8 +115,7 @@ fn run_record(source: &str, meta: &Meta) -> RunRecord {
 }
 
 /// A profile while it is read.
-struct Reading<'o> {
-    source: &'o str,
+struct FirefoxStacks<'o> {
     options: &'o Options,
     table: StackTable,
     run: RunRecord,
@@ -149,15 +130,11 @@ struct Weights {
     factor: Count,
 }
 
-impl Reading<'_> {
-    fn document(
-        &mut self,
-        document: &FirefoxDocument,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<(), Error> {
+impl FirefoxStacks<'_> {
+    fn document(&mut self, document: &FirefoxDocument, reading: &mut Reading) -> Result<(), Error> {
         let mut symbols = SidecarSymbols::default();
         if document.is_processed() {
-            self.add_sidecar(&mut symbols, document, diagnostics);
+            add_sidecar(&mut symbols, document, reading);
             self.look_up(&mut symbols, document)?;
         }
         // Tables that all threads share are walked once.
@@ -173,31 +150,9 @@ impl Reading<'_> {
             })?;
         }
         for process in &document.processes {
-            self.document(process, diagnostics)?;
+            self.document(process, reading)?;
         }
         Ok(())
-    }
-
-    /// Reads the names that stand beside the profile, if there are any.
-    fn add_sidecar(
-        &self,
-        symbols: &mut SidecarSymbols,
-        document: &FirefoxDocument,
-        diagnostics: &mut Diagnostics,
-    ) {
-        for path in symbols::sidecars(self.source) {
-            let Ok(text) = std::fs::read(&path) else {
-                continue;
-            };
-            if let Err(error) = symbols.add(&text, &document.libs) {
-                let path = path.display().to_string();
-                diagnostics.warn(format!(
-                    "{}: the names beside it are left out",
-                    error.in_file(&path)
-                ));
-            }
-            return;
-        }
     }
 
     /// Looks names up in the objects of the profile, as far as they are there.
@@ -277,15 +232,11 @@ impl Reading<'_> {
 
     /// Names a thread in the run record.
     fn name_thread(&mut self, thread: &FirefoxThread) {
-        let text = |text: &Option<JsonText>| {
-            let given = text.as_ref().and_then(|text| text.given());
-            given.map(|name| name.into_string())
-        };
         let facts = ThreadFacts {
             pid: leading_number(thread.pid),
-            process: text(&thread.process_name),
+            process: string_of(&thread.process_name),
             thread: leading_number(thread.tid),
-            thread_name: text(&thread.name),
+            thread_name: string_of(&thread.name),
             ..ThreadFacts::default()
         };
         if facts != ThreadFacts::default() {
@@ -317,13 +268,9 @@ impl Reading<'_> {
             true => None,
             false => Some(self.event("cpu", None)),
         };
-        let bytes = |text: &Option<JsonText>| {
-            text.as_ref()
-                .map_or(Vec::new(), |text| text.as_bytes().to_vec())
-        };
         let place = StackKey {
-            thread: self.table.given(&bytes(&thread.name))?,
-            process: self.table.given(&bytes(&thread.process_name))?,
+            thread: self.table.given(bytes_of(&thread.name))?,
+            process: self.table.given(bytes_of(&thread.process_name))?,
             pid: leading_number(thread.pid),
             ..StackKey::default()
         };
@@ -367,19 +314,32 @@ impl Reading<'_> {
 
     fn event(&mut self, name: &str, unit: Option<&str>) -> usize {
         if let Some(unit) = unit {
-            let units = &mut self.run.sampling.units;
-            units.insert(name.to_owned(), unit.to_owned());
+            self.run.sampling.set_unit(name, unit);
         }
         self.table.event(name)
     }
 }
 
+/// Reads the names that stand beside the profile, if there are any.
+fn add_sidecar(symbols: &mut SidecarSymbols, document: &FirefoxDocument, reading: &mut Reading) {
+    for path in symbols::sidecars(reading.source) {
+        let Ok(text) = std::fs::read(&path) else {
+            continue;
+        };
+        if let Err(error) = symbols.add(&text, &document.libs) {
+            let path = path.display().to_string();
+            reading.diagnostics.warn(format!(
+                "{}: the names beside it are left out",
+                error.in_file(&path)
+            ));
+        }
+        return;
+    }
+}
+
 /// What the weights of a table count.
 fn weights(name: &str, table: &ColumnTable) -> Weights {
-    let kind = table
-        .weight_type
-        .as_ref()
-        .map_or(&[][..], JsonText::as_bytes);
+    let kind = bytes_of(&table.weight_type);
     let (event, unit, factor) = match (name, kind) {
         ("samples", b"" | b"samples") => ("samples".to_owned(), None, 1),
         ("samples", b"tracing-ms") => ("time".to_owned(), Some("ns"), 1_000_000),

@@ -10,8 +10,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use cg_debug_info::Search;
-use cg_reader::Error;
 use cg_reader::json::{self, JsonText};
+use cg_reader::{Error, one_of};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use serde::Deserialize;
@@ -104,20 +104,17 @@ pub(super) fn sidecars(profile: &str) -> Vec<PathBuf> {
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct Sidecar<'a> {
-    #[serde(borrow)]
     string_table: Vec<JsonText<'a>>,
-    #[serde(borrow)]
     data: Vec<ObjectSymbols<'a>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct ObjectSymbols<'a> {
-    #[serde(borrow)]
     debug_name: JsonText<'a>,
-    #[serde(borrow)]
     debug_id: JsonText<'a>,
-    #[serde(borrow, default)]
     code_id: Option<JsonText<'a>>,
     symbol_table: Vec<SidecarSymbol>,
     /// An address and a position in the symbol table.
@@ -174,21 +171,10 @@ impl ObjectSymbols<'_> {
             *addresses_of.entry(*symbol).or_default() += 1;
         }
         let text = |position: usize| {
-            let found = strings.get(position).map(|text| text.as_bytes().to_vec());
-            found.ok_or_else(|| {
-                Error::whole(format!(
-                    "expected one of {} strings, found number {position}",
-                    strings.len()
-                ))
-            })
+            one_of(strings, position, "strings").map(|text| text.as_bytes().to_vec())
         };
         for (address, position) in &self.known_addresses {
-            let symbol = self.symbol_table.get(*position).ok_or_else(|| {
-                Error::whole(format!(
-                    "expected one of {} symbols, found number {position}",
-                    self.symbol_table.len()
-                ))
-            })?;
+            let symbol = one_of(&self.symbol_table, *position, "symbols")?;
             let inlined = symbol.frames.as_deref().unwrap_or_default();
             let mut found = Vec::new();
             if addresses_of.get(position) == Some(&1) {

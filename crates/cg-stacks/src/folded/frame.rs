@@ -12,6 +12,7 @@ cg_stream::ids! {
 }
 
 /// Interned frames by text, each parsed once.
+#[derive(Default)]
 pub(crate) struct FoldedFrames {
     texts: Bytes<FoldedFrameId>,
     frames: Vec<FrameId>,
@@ -21,9 +22,8 @@ pub(crate) struct FoldedFrames {
 impl FoldedFrames {
     pub(crate) fn new(demangle: bool) -> FoldedFrames {
         FoldedFrames {
-            texts: Bytes::default(),
-            frames: Vec::new(),
             demangle,
+            ..FoldedFrames::default()
         }
     }
 

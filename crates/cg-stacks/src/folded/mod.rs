@@ -16,9 +16,7 @@
 
 pub(crate) mod frame;
 
-use cg_reader::{Error, Head, Lines, Options, Out, Reach, excerpt};
-use cg_stream::Diagnostics;
-use cg_stream::record::RunRecord;
+use cg_reader::{Error, Head, Lines, Options, Reach, Reading, excerpt};
 
 use self::frame::{FoldedFrames, thread_name};
 use super::count::{CountUnit, Decimal};
@@ -67,16 +65,10 @@ fn may_be_stack(text: &[u8]) -> bool {
 }
 
 /// Reads folded stacks: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let has_two_counts = has_two_counts(lines.peek(LOOK).map_err(Error::Input)?);
-    let mut folded = FoldedReader::new(has_two_counts, options);
-    let read = folded.read(lines);
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let has_two_counts = has_two_counts(reading.lines.peek(LOOK).map_err(Error::Input)?);
+    let mut folded = FoldedReader::new(has_two_counts, reading.options);
+    let read = folded.read(reading.lines);
     let FoldedReader {
         mut table,
         unit,
@@ -84,25 +76,25 @@ pub fn parse(
         ..
     } = folded;
     if let Some((line, count)) = two_numbers.filter(|_| !has_two_counts) {
-        diagnostics.warn(format!(
-            "{source}:{line}: a line that ends in two numbers ({count} in all); only the last is taken for a count, since other lines have one"
-        ));
+        reading.warn_at(
+            line,
+            format!("a line that ends in two numbers ({count} in all); only the last is taken for a count, since other lines have one"),
+        );
     }
-    let mut run = RunRecord::new("folded");
-    run.source = vec![source.to_owned()];
+    let mut run = reading.run("folded");
     let (unit, rounded) = unit.settle(&mut table);
     if let Some(unit) = unit {
         let units = &mut run.sampling.units;
         units.insert(EVENT.to_owned(), format!("{unit} {EVENT}"));
         if rounded > 0 {
-            diagnostics.warn(format!(
-                "{source}: {rounded} counts were rounded to multiples of {unit}, which 64 bits can hold"
+            reading.warn(format!(
+                "{rounded} counts were rounded to multiples of {unit}, which 64 bits can hold"
             ));
         }
     }
     match has_two_counts {
-        true => write::write_diff(run, EVENT, &table, read, out),
-        false => write::write(run, &table, read, out),
+        true => write::write_diff(run, EVENT, &table, read, reading.out),
+        false => write::write(run, &table, read, reading.out),
     }
 }
 
@@ -137,6 +129,7 @@ fn split_count(line: &[u8]) -> Option<(&[u8], Decimal)> {
 }
 
 /// A file while it is read.
+#[derive(Default)]
 struct FoldedReader {
     table: StackTable,
     frames: FoldedFrames,
@@ -163,11 +156,7 @@ impl FoldedReader {
             table: StackTable::new(events.iter().copied()),
             frames: FoldedFrames::new(options.demangle),
             has_two_counts,
-            unit: CountUnit::default(),
-            last: Vec::new(),
-            ends: Vec::new(),
-            two_numbers: None,
-            bad: None,
+            ..FoldedReader::default()
         }
     }
 

@@ -1,11 +1,8 @@
 //! The report as JSON (`+RTS -pj`): cost centres by id, and a tree of them, which is walked with a stack of its own.
 
-use std::io::Read as _;
-
 use cg_reader::json::{JsonText, Scanner};
-use cg_reader::{Error, Head, Lines, Out};
-use cg_stream::Diagnostics;
-use cg_stream::record::{Count, RunRecord};
+use cg_reader::{Error, Head, Reading};
+use cg_stream::record::Count;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 use serde::Deserialize;
@@ -24,13 +21,12 @@ pub fn is_document(head: &Head) -> bool {
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct CostCentre<'a> {
     id: i64,
-    #[serde(borrow)]
     label: JsonText<'a>,
-    #[serde(borrow)]
     module: JsonText<'a>,
-    #[serde(borrow, default)]
+    #[serde(default)]
     src_loc: JsonText<'a>,
 }
 
@@ -47,19 +43,12 @@ struct GhcDocument<'a> {
 }
 
 /// Reads a report in JSON.
-pub(super) fn parse(
-    source: &str,
-    lines: &mut Lines,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut text = Vec::new();
-    lines.read_to_end(&mut text).map_err(Error::Input)?;
+pub(super) fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let text = reading.bytes()?;
     let mut table = StackTable::new([TICKS, BYTES]);
     let mut document = GhcDocument::default();
     let read = document.read(&text, &mut table);
-    let mut run = RunRecord::new("ghc");
-    run.source = vec![source.to_owned()];
+    let mut run = reading.run("ghc");
     if !document.arguments.is_empty() {
         let words = document
             .arguments
@@ -71,12 +60,11 @@ pub(super) fn parse(
         let processors = document.capabilities.unwrap_or(1);
         describe_clock(&mut run, document.ticks, interval, processors);
     }
-    let units = &mut run.sampling.units;
-    units.insert(BYTES.to_owned(), BYTES.to_owned());
+    run.sampling.set_unit(BYTES, BYTES);
     if read.is_ok() {
-        document.check(source, diagnostics);
+        document.check(reading);
     }
-    write(run, &table, read, out)
+    write(run, &table, read, reading.out)
 }
 
 /// A node of the tree whose end was not met yet.
@@ -177,23 +165,19 @@ impl<'a> GhcDocument<'a> {
         for (event, cost) in node.costs.into_iter().enumerate() {
             self.added[event] += cost;
             if cost > 0 {
-                let row = table.row(StackKey {
-                    stack,
-                    ..StackKey::default()
-                })?;
-                table.add(row, event, cost);
+                table.count(StackKey::of(stack), event, cost)?;
             }
         }
         Ok(())
     }
 
     /// Says where the costs of the tree are not those that the report begins with: these leave the profiler's own out.
-    fn check(&self, source: &str, diagnostics: &mut Diagnostics) {
+    fn check(&self, reading: &mut Reading) {
         let said = [self.ticks, self.alloc];
         for ((event, said), added) in [TICKS, BYTES].into_iter().zip(said).zip(self.added) {
             if let Some(said) = said.filter(|said| Count::from(*said) != added) {
-                diagnostics.warn(format!(
-                    "{source}: the report says {said} {event}, its tree has {added}"
+                reading.warn(format!(
+                    "the report says {said} {event}, its tree has {added}"
                 ));
             }
         }

@@ -14,8 +14,7 @@
 //! - A function is called by its module and its label.
 
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, Lines, Options, Out, excerpt};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Lines, Reading, excerpt};
 use cg_stream::record::{Count, RunRecord};
 
 use super::count::Decimal;
@@ -37,21 +36,15 @@ pub fn is_header_line(line: &[u8]) -> bool {
 }
 
 /// Reads a report of GHC's profiler: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    _options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     const BLANKS: usize = 64;
-    let head = lines.peek(BLANKS).map_err(Error::Input)?;
+    let head = reading.lines.peek(BLANKS).map_err(Error::Input)?;
     if head.trim_ascii_start().starts_with(b"{") {
-        return json::parse(source, lines, out, diagnostics);
+        return json::parse(reading);
     }
-    let mut report = TickReport::new(source);
-    let read = report.read(lines);
-    write(report.run, &report.table, read, out)
+    let mut report = TickReport::new(reading.run("ghc"));
+    let read = report.read(reading.lines);
+    write(report.run, &report.table, read, reading.out)
 }
 
 /// A report while it is read.
@@ -84,9 +77,7 @@ struct TreeColumns {
 }
 
 impl TickReport {
-    fn new(source: &str) -> TickReport {
-        let mut run = RunRecord::new("ghc");
-        run.source = vec![source.to_owned()];
+    fn new(run: RunRecord) -> TickReport {
         TickReport {
             run,
             table: StackTable::new([TICKS, BYTES]),
@@ -173,8 +164,7 @@ impl TickReport {
                 units.insert(event.to_owned(), "0.1 %".to_owned());
             }
         } else {
-            let units = &mut self.run.sampling.units;
-            units.insert(BYTES.to_owned(), BYTES.to_owned());
+            self.run.sampling.set_unit(BYTES, BYTES);
         }
         self.part = ReportPart::Tree(columns);
     }
@@ -208,11 +198,7 @@ impl TickReport {
         for (event, cost) in [ticks, bytes].into_iter().enumerate() {
             self.added[event] += cost;
             if cost > 0 {
-                let row = self.table.row(StackKey {
-                    stack,
-                    ..StackKey::default()
-                })?;
-                self.table.add(row, event, cost);
+                self.table.count(StackKey::of(stack), event, cost)?;
             }
         }
         Ok(())

@@ -18,9 +18,7 @@
 
 use std::io::Read as _;
 
-use cg_reader::{Error, Head, Lines, Options, Out};
-use cg_stream::Diagnostics;
-use cg_stream::record::RunRecord;
+use cg_reader::{Error, Head, Lines, Reading};
 
 use super::write::write;
 
@@ -41,17 +39,10 @@ pub fn is_recording(head: &Head) -> bool {
 }
 
 /// Reads a recording: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut samples = JfrSamples::new(options.demangle);
-    let read = read_chunks(lines, &mut samples);
-    let mut run = RunRecord::new("jfr");
-    run.source = vec![source.to_owned()];
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let mut samples = JfrSamples::new(reading.options.demangle);
+    let read = read_chunks(reading.lines, &mut samples);
+    let mut run = reading.run("jfr");
     samples.finish(&mut run);
     let table = samples.table();
     if table.events().is_empty() {
@@ -61,9 +52,9 @@ pub fn parse(
         ));
     }
     for message in samples.complaints() {
-        diagnostics.warn(format!("{source}: {message}"));
+        reading.warn(message);
     }
-    write(run, table, read, out)
+    write(run, table, read, reading.out)
 }
 
 fn read_chunks(lines: &mut Lines, samples: &mut JfrSamples) -> Result<(), Error> {

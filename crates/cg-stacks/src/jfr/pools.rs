@@ -41,6 +41,12 @@ const POOLS: [(&[u8], &[&str]); 7] = [
     (b"jdk.types.StackTrace", &["truncated", "frames"]),
 ];
 
+/// Keeps the first value under a key. A thread that was renamed is in several checkpoints: events were mostly under the first
+/// name, and the JDK's own reader, which goes from the last checkpoint to the first, keeps that one too.
+fn keep<T>(pool: &mut ByKey<T>, key: u64, value: T) {
+    pool.entry(key).or_insert(value);
+}
+
 impl<'a> JfrPools<'a> {
     /// Adds the pools of a checkpoint event, behind its size and type.
     pub(super) fn read(
@@ -88,41 +94,21 @@ impl<'a> JfrPools<'a> {
             Some(text) => JfrName::Text(text),
             None => JfrName::Symbol(numbers[slot]),
         };
-        // A thread that was renamed is in several checkpoints. Events were mostly under the first name, and the JDK's own reader,
-        // which goes from the last checkpoint to the first, keeps that one too.
         match pool {
-            Some(0) => {
-                self.symbols
-                    .entry(key)
-                    .or_insert(text(0).unwrap_or_else(nothing));
-            }
-            Some(1) => {
-                self.strings
-                    .entry(key)
-                    .or_insert(text(0).unwrap_or_else(nothing));
-            }
-            Some(2) => {
-                self.classes.entry(key).or_insert(name(0, text(0)));
-            }
-            Some(3) => {
-                self.methods
-                    .entry(key)
-                    .or_insert((numbers[0], name(1, text(1))));
-            }
+            Some(0) => keep(&mut self.symbols, key, text(0).unwrap_or_else(nothing)),
+            Some(1) => keep(&mut self.strings, key, text(0).unwrap_or_else(nothing)),
+            Some(2) => keep(&mut self.classes, key, name(0, text(0))),
+            Some(3) => keep(&mut self.methods, key, (numbers[0], name(1, text(1)))),
             Some(4) => {
                 let mut text = |slot| text(slot).unwrap_or_else(nothing);
-                self.threads.entry(key).or_insert((text(0), text(1)));
+                keep(&mut self.threads, key, (text(0), text(1)));
             }
-            Some(5) => {
-                self.frame_types
-                    .entry(key)
-                    .or_insert(text(0).unwrap_or_else(nothing));
-            }
-            Some(6) => {
-                self.traces
-                    .entry(key)
-                    .or_insert((numbers[0] != 0, numbers[1] as usize));
-            }
+            Some(5) => keep(&mut self.frame_types, key, text(0).unwrap_or_else(nothing)),
+            Some(6) => keep(
+                &mut self.traces,
+                key,
+                (numbers[0] != 0, numbers[1] as usize),
+            ),
             _ => {}
         }
     }

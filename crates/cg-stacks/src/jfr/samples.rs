@@ -12,12 +12,6 @@ use super::pools::JfrPools;
 use super::said::RecordingFacts;
 use crate::table::{FrameId, FrameParts, NameId, StackKey, StackKeyId, StackLinkId, StackTable};
 
-/// A kind of events that are read.
-struct SampleKind {
-    name: &'static [u8],
-    counts: JfrCounts,
-}
-
 /// What an event of a kind counts. Its weight is in the third of its wanted fields, and more in the fourth.
 #[derive(Clone, Copy)]
 enum JfrCounts {
@@ -52,51 +46,27 @@ const MALLOC: usize = 8;
 const MALLOC_LIVE: usize = 9;
 
 /// A thread-local buffer that was begun stands for all that is allocated in it; what does not fit into one is counted itself.
-const KINDS: [SampleKind; 11] = [
-    SampleKind {
-        name: b"jdk.ExecutionSample",
-        counts: JfrCounts::One(0),
-    },
-    SampleKind {
-        name: b"jdk.NativeMethodSample",
-        counts: JfrCounts::One(4),
-    },
-    SampleKind {
-        name: b"jdk.CPUTimeSample",
-        counts: JfrCounts::Period,
-    },
-    SampleKind {
-        name: b"jdk.CPUTimeSamplesLost",
-        counts: JfrCounts::Lost,
-    },
-    SampleKind {
-        name: b"profiler.WallClockSample",
-        counts: JfrCounts::Field(3, "samples"),
-    },
-    SampleKind {
-        name: b"jdk.ObjectAllocationSample",
-        counts: JfrCounts::Field(5, "weight"),
-    },
-    SampleKind {
-        name: b"jdk.ObjectAllocationInNewTLAB",
-        counts: JfrCounts::Field(6, "tlabSize"),
-    },
-    SampleKind {
-        name: b"jdk.ObjectAllocationOutsideTLAB",
-        counts: JfrCounts::Field(6, "allocationSize"),
-    },
-    SampleKind {
-        name: b"profiler.LiveObject",
-        counts: JfrCounts::Field(7, "allocationSize"),
-    },
-    SampleKind {
-        name: b"profiler.Malloc",
-        counts: JfrCounts::Malloc,
-    },
-    SampleKind {
-        name: b"profiler.Free",
-        counts: JfrCounts::Free,
-    },
+const KINDS: [(&[u8], JfrCounts); 11] = [
+    (b"jdk.ExecutionSample", JfrCounts::One(0)),
+    (b"jdk.NativeMethodSample", JfrCounts::One(4)),
+    (b"jdk.CPUTimeSample", JfrCounts::Period),
+    (b"jdk.CPUTimeSamplesLost", JfrCounts::Lost),
+    (b"profiler.WallClockSample", JfrCounts::Field(3, "samples")),
+    (b"jdk.ObjectAllocationSample", JfrCounts::Field(5, "weight")),
+    (
+        b"jdk.ObjectAllocationInNewTLAB",
+        JfrCounts::Field(6, "tlabSize"),
+    ),
+    (
+        b"jdk.ObjectAllocationOutsideTLAB",
+        JfrCounts::Field(6, "allocationSize"),
+    ),
+    (
+        b"profiler.LiveObject",
+        JfrCounts::Field(7, "allocationSize"),
+    ),
+    (b"profiler.Malloc", JfrCounts::Malloc),
+    (b"profiler.Free", JfrCounts::Free),
 ];
 
 /// The slots of the fields that are wanted of an event.
@@ -136,6 +106,7 @@ struct JfrFrameKey {
 }
 
 /// Reads chunks into a table of stacks.
+#[derive(Default)]
 pub(super) struct JfrSamples {
     table: StackTable,
     is_demangled: bool,
@@ -151,6 +122,16 @@ struct MallocEvent {
     time: u64,
     address: u64,
     block: Option<(StackKeyId, u64)>,
+}
+
+impl MallocEvent {
+    fn new(numbers: &[u64], block: Option<(StackKeyId, u64)>) -> MallocEvent {
+        MallocEvent {
+            time: numbers[TIME],
+            address: numbers[ADDRESS],
+            block,
+        }
+    }
 }
 
 /// What numbers of a chunk stand for.
@@ -173,11 +154,7 @@ impl JfrSamples {
         JfrSamples {
             table: StackTable::new(EVENTS.map(|(event, _)| event)),
             is_demangled,
-            facts: RecordingFacts::default(),
-            mallocs: Vec::new(),
-            missing_traces: 0,
-            missing_methods: 0,
-            lost: 0,
+            ..JfrSamples::default()
         }
     }
 
@@ -222,9 +199,9 @@ impl JfrSamples {
         let mut layouts: HashMap<u64, (JfrCounts, Vec<Step>), FixedState> = HashMap::default();
         let mut told: HashMap<u64, (&'static [u8], Vec<Step>), FixedState> = HashMap::default();
         for (id, name) in types.all() {
-            if let Some(kind) = KINDS.iter().find(|kind| kind.name == name) {
-                let steps = types.steps(id, &kind.counts.wanted())?;
-                layouts.insert(id, (kind.counts, steps));
+            if let Some((_, counts)) = KINDS.iter().find(|(known, _)| *known == name) {
+                let steps = types.steps(id, &counts.wanted())?;
+                layouts.insert(id, (*counts, steps));
             } else if let Some((name, wanted)) = RecordingFacts::wanted(name) {
                 told.insert(id, (name, types.steps(id, wanted)?));
             }
@@ -253,19 +230,13 @@ impl JfrSamples {
         caches: &mut ChunkCaches,
     ) -> Result<(), Error> {
         let weight = numbers[WEIGHT];
-        let (time, address) = (numbers[TIME], numbers[ADDRESS]);
         match counts {
             JfrCounts::Lost => {
                 self.lost = self.lost.saturating_add(weight);
                 return Ok(());
             }
             JfrCounts::Free => {
-                let block = None;
-                self.mallocs.push(MallocEvent {
-                    time,
-                    address,
-                    block,
-                });
+                self.mallocs.push(MallocEvent::new(numbers, None));
                 return Ok(());
             }
             _ => {}
@@ -303,11 +274,7 @@ impl JfrSamples {
             JfrCounts::Malloc => {
                 self.table.add(row, MALLOC, Count::from(weight));
                 let block = Some((row, weight));
-                self.mallocs.push(MallocEvent {
-                    time,
-                    address,
-                    block,
-                });
+                self.mallocs.push(MallocEvent::new(numbers, block));
             }
             JfrCounts::Free | JfrCounts::Lost => {}
         }
@@ -394,7 +361,7 @@ impl JfrSamples {
         let kept: Vec<usize> = (0..EVENTS.len()).filter(has_cost).collect();
         for (event, unit) in kept.iter().map(|event| EVENTS[*event]) {
             if !unit.is_empty() {
-                run.sampling.units.insert(event.to_owned(), unit.to_owned());
+                run.sampling.set_unit(event, unit);
             }
         }
         table.reorder_events(&kept);

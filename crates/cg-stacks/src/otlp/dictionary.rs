@@ -9,6 +9,7 @@ use super::super::wire::{MessageBytes, WireValue};
 use super::attributes::OtlpAttribute;
 
 /// What profiles refer to.
+#[derive(Default)]
 pub(super) struct OtlpDictionary<'a> {
     /// The sample types in it are those that profiles were met with.
     pub(super) tables: PprofTables<'a>,
@@ -23,11 +24,7 @@ const FRAME_TYPE: &[u8] = b"profile.frame.type";
 
 impl<'a> OtlpDictionary<'a> {
     pub(super) fn read(message: MessageBytes<'a>) -> Result<OtlpDictionary<'a>, Error> {
-        let mut dictionary = OtlpDictionary {
-            tables: PprofTables::default(),
-            attributes: Vec::new(),
-            stacks: Vec::new(),
-        };
+        let mut dictionary = OtlpDictionary::default();
         let (mut mappings, mut locations, mut attributes) = (Vec::new(), Vec::new(), Vec::new());
         let mut functions = 0..;
         let mut fields = message.fields();

@@ -19,11 +19,9 @@
 //! - Before 1.7 each profile had tables of its own. Such files are refused.
 
 use std::collections::BTreeMap;
-use std::io::Read as _;
 
-use cg_reader::{Error, Head, Lines, Options, Out};
-use cg_stream::Diagnostics;
-use cg_stream::record::{RunRecord, Tool};
+use cg_reader::{Error, Head, Reading};
+use cg_stream::record::RunRecord;
 
 use super::pprof::samples::PprofSamples;
 use super::pprof::{event_names, run_record};
@@ -40,15 +38,8 @@ use dictionary::OtlpDictionary;
 use profiles::{OtlpProfile, OtlpSamples};
 
 /// Reads profiles of OpenTelemetry: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut bytes = Vec::new();
-    lines.read_to_end(&mut bytes).map_err(Error::Input)?;
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let bytes = reading.bytes()?;
     let outline = OtlpMessages::of(&bytes);
     let Some(dictionary) = outline.dictionary else {
         outline.read?;
@@ -69,21 +60,18 @@ pub fn parse(
     }
     resources.say_times(&mut dictionary);
     let events = event_names(&dictionary.tables)?;
-    let mut run = run_record(source, &dictionary.tables, &events)?;
+    let mut run = run_record(reading.run("otlp"), &dictionary.tables, &events)?;
     resources.describe(&mut run);
     let mut table = StackTable::new(events);
-    let mut frames = PprofSamples::new(&dictionary.tables, options.demangle, &mut table);
-    frames.look_up(&options.search)?;
+    let mut frames = PprofSamples::new(&dictionary.tables, reading.options.demangle, &mut table);
+    frames.look_up(&reading.options.search)?;
     let mut samples = OtlpSamples::new(&dictionary, frames);
     let read = samples.read(&resources.profiles);
     let left_out = samples.attributes_left_out();
     if !left_out.is_empty() {
-        diagnostics.warn(format!(
-            "{source}: attributes are not kept: {}",
-            left_out.join(", ")
-        ));
+        reading.warn(format!("attributes are not kept: {}", left_out.join(", ")));
     }
-    write(run, &table, read.and(outline.read), out)
+    write(run, &table, read.and(outline.read), reading.out)
 }
 
 /// The messages of a file, as far as it can be read.
@@ -213,7 +201,6 @@ impl<'a> Resources<'a> {
 
     /// Puts into the `run` record what its resources agree on.
     fn describe(&self, run: &mut RunRecord) {
-        run.tool = Some(Tool::from("otlp"));
         let creators = &self.creators;
         run.creator = creators
             .first()

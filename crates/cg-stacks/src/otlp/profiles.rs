@@ -15,6 +15,7 @@ use super::attributes::OtlpOrigin;
 use super::dictionary::OtlpDictionary;
 
 /// A profile without what is in its samples.
+#[derive(Default)]
 pub(super) struct OtlpProfile<'a> {
     samples: Vec<MessageBytes<'a>>,
     /// Of 1.7: what ranges of samples are ranges of.
@@ -85,15 +86,8 @@ impl<'a> OtlpProfile<'a> {
         dictionary: &mut OtlpDictionary<'a>,
     ) -> Result<OtlpProfile<'a>, Error> {
         let mut profile = OtlpProfile {
-            samples: Vec::new(),
-            locations: Vec::new(),
-            columns: Vec::new(),
-            attributes: Vec::new(),
             origin,
-            time: 0,
-            duration: 0,
-            period: None,
-            has_ranges: false,
+            ..OtlpProfile::default()
         };
         let mut behind = Vec::new();
         let mut fields = message.fields();
@@ -375,12 +369,7 @@ impl<'d, 'a, 't> OtlpSamples<'d, 'a, 't> {
             return Ok(known);
         }
         self.locations.clear();
-        let mut fields = self.dictionary.stacks[position].fields();
-        while let Some((number, value)) = fields.next()? {
-            if number == 1 {
-                value.push_to(&mut self.locations)?;
-            }
-        }
+        self.dictionary.stacks[position].push_numbers(1, &mut self.locations)?;
         let locations = std::mem::take(&mut self.locations);
         let stack = self.linked(&locations)?;
         self.locations = locations;

@@ -31,6 +31,7 @@ struct KnownText {
 }
 
 /// Interned frames by text, each parsed once. Offsets into functions make no difference.
+#[derive(Default)]
 pub(super) struct PerfFrames {
     texts: Bytes<PerfFrameId>,
     known: Vec<KnownText>,
@@ -81,14 +82,9 @@ const OBJECTS: usize = 16;
 impl PerfFrames {
     pub(super) fn new(demangle: bool) -> PerfFrames {
         PerfFrames {
-            texts: Bytes::default(),
-            known: Vec::new(),
-            wanted: Vec::new(),
             recent: vec![None; RECENT],
-            objects: Vec::new(),
-            object_texts: Bytes::default(),
-            hasher: FixedState::default(),
             demangle,
+            ..PerfFrames::default()
         }
     }
 

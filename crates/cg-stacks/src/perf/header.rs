@@ -36,43 +36,9 @@ pub fn tell_fact(key: &str, value: &str, run: &mut RunRecord) {
 }
 
 /// The options of `perf record` whose value is the next word.
-const WITH_VALUE: [&str; 35] = [
-    "-e",
-    "--event",
-    "-F",
-    "--freq",
-    "-c",
-    "--count",
-    "-o",
-    "--output",
-    "-i",
-    "--input",
-    "-p",
-    "--pid",
-    "-t",
-    "--tid",
-    "-u",
-    "--uid",
-    "-C",
-    "--cpu",
-    "-m",
-    "--mmap-pages",
-    "-D",
-    "--delay",
-    "-r",
-    "--realtime",
-    "-j",
-    "--branch-filter",
-    "-G",
-    "--cgroup",
-    "-k",
-    "--clockid",
-    "--call-graph",
-    "--filter",
-    "--max-size",
-    "--switch-max-files",
-    "--proc-map-timeout",
-];
+const WITH_VALUE: &str = "-e --event -F --freq -c --count -o --output -i --input -p --pid -t --tid -u --uid \
+    -C --cpu -m --mmap-pages -D --delay -r --realtime -j --branch-filter -G --cgroup -k --clockid --call-graph \
+    --filter --max-size --switch-max-files --proc-map-timeout";
 
 /// The command that `perf record` ran; `None` where it only watched, or was something else.
 fn profiled_command(line: &str) -> Option<&str> {
@@ -87,7 +53,7 @@ fn profiled_command(line: &str) -> Option<&str> {
         if option == "--" {
             return (!rest.is_empty()).then_some(rest);
         }
-        if WITH_VALUE.contains(&option) {
+        if WITH_VALUE.split(' ').any(|known| known == option) {
             rest = behind
                 .trim_start()
                 .split_once(' ')

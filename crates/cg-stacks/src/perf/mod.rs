@@ -27,8 +27,7 @@ mod threads;
 mod times;
 
 use cg_reader::number::leading_u64;
-use cg_reader::{Error, Lines, Options, Out, excerpt};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Lines, Options, Reading, excerpt};
 use cg_stream::record::RunRecord;
 
 use self::chain::PerfChain;
@@ -45,16 +44,10 @@ use self::times::SampleTimes;
 use super::table::{StackKey, StackTable};
 
 /// Reads what `perf script` prints: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut script = PerfScript::new(source, options);
-    let read = script.read(lines);
-    script.tell(source, diagnostics);
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let mut script = PerfScript::new(reading.run("perf"), reading.options);
+    let read = script.read(reading.lines);
+    script.tell(reading);
     let PerfScript {
         run,
         table,
@@ -71,7 +64,7 @@ pub fn parse(
         duration: times.duration(),
         begin: times.earliest(),
     };
-    recording.write(read, out)
+    recording.write(read, reading.out)
 }
 
 /// A text while it is read.
@@ -135,9 +128,7 @@ impl UnreadLines {
 }
 
 impl PerfScript {
-    fn new(source: &str, options: &Options) -> PerfScript {
-        let mut run = RunRecord::new("perf");
-        run.source = vec![source.to_owned()];
+    fn new(run: RunRecord, options: &Options) -> PerfScript {
         PerfScript {
             run,
             table: StackTable::new([SAMPLES]),
@@ -433,22 +424,21 @@ impl PerfScript {
     }
 
     /// Says what a reader of the figures should know.
-    fn tell(&self, source: &str, diagnostics: &mut Diagnostics) {
+    fn tell(&self, reading: &mut Reading) {
         if let Some((line, found)) = &self.odd.first {
-            diagnostics.warn(format!(
-                "{source}:{line}: inside a sample, but no frame: {found}; such lines left out: {}",
-                self.odd.lines
-            ));
+            let count = self.odd.lines;
+            reading.warn_at(
+                *line,
+                format!("inside a sample, but no frame: {found}; such lines left out: {count}"),
+            );
         }
-        if self.misnamed > 0 {
-            diagnostics.warn(format!(
-                "{source}: {} innermost frames of inlined code have the name of the function they were inlined into, since perf had binutils' addr2line name them; perf record and perf script built with libdw name them all, perf script --no-inline none",
-                self.misnamed
-            ));
-        }
+        reading.warn_of(
+            self.misnamed,
+            "innermost frames of inlined code have the name of the function they were inlined into, since perf had binutils' addr2line name them; perf record and perf script built with libdw name them all, perf script --no-inline none",
+        );
         if self.lost > 0 {
-            diagnostics.warn(format!(
-                "{source}: perf lost {} samples or other records while it recorded",
+            reading.warn(format!(
+                "perf lost {} samples or other records while it recorded",
                 self.lost
             ));
         }

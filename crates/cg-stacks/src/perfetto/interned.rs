@@ -110,12 +110,7 @@ impl<'a> Interned<'a> {
             return Ok(None);
         };
         let mut frames = Vec::new();
-        let mut fields = callstack.fields();
-        while let Some((number, value)) = fields.next()? {
-            if number == 2 {
-                value.push_to(&mut frames)?;
-            }
-        }
+        callstack.push_numbers(2, &mut frames)?;
         // Outermost first (`src/profiling/common/callstack_trie.cc`).
         let mut stack = None;
         for frame in frames {
@@ -187,12 +182,7 @@ impl<'a> Interned<'a> {
         };
         let build_id = WantedFields::of(*mapping, [2])?.numbers[0];
         let mut parts = Vec::new();
-        let mut fields = mapping.fields();
-        while let Some((number, value)) = fields.next()? {
-            if number == 7 {
-                value.push_to(&mut parts)?;
-            }
-        }
+        mapping.push_numbers(7, &mut parts)?;
         let parts = parts.iter().filter_map(|part| self.paths.get(part));
         let mut path = Vec::new();
         for part in parts {

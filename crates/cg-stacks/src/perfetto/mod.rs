@@ -11,9 +11,7 @@
 
 use std::io::Read as _;
 
-use cg_reader::{Error, Head, Lines, Options, Out};
-use cg_stream::Diagnostics;
-use cg_stream::record::RunRecord;
+use cg_reader::{Error, Head, Reading};
 use flate2::read::ZlibDecoder;
 use ruzstd::decoding::StreamingDecoder;
 
@@ -34,25 +32,17 @@ const DEFLATED: u64 = 50;
 const ZSTD: u64 = 133;
 
 /// Reads a trace: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut bytes = Vec::new();
-    lines.read_to_end(&mut bytes).map_err(Error::Input)?;
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let bytes = reading.bytes()?;
     let mut unpacked = Vec::new();
     let is_unpacked = unpack(&bytes, &mut unpacked);
     let mut names = TraceNames::default();
     // What is wrong is said where all is read.
     let _ = walk(&bytes, &unpacked, &mut |packet| names.read(packet));
-    let mut reader = PacketReader::new(&names, options.demangle);
+    let mut reader = PacketReader::new(&names, reading.options.demangle);
     let read = walk(&bytes, &unpacked, &mut |packet| reader.packet(packet));
     let read = is_unpacked.and(read);
-    let mut run = RunRecord::new("perfetto");
-    run.source = vec![source.to_owned()];
+    let mut run = reading.run("perfetto");
     let (table, complaints) = reader.finish(&mut run)?;
     if table.events().is_empty() {
         read?;
@@ -61,9 +51,9 @@ pub fn parse(
         ));
     }
     for complaint in complaints {
-        diagnostics.warn(format!("{source}: {complaint}"));
+        reading.warn(complaint);
     }
-    write(run, &table, read, out)
+    write(run, &table, read, reading.out)
 }
 
 /// Hands on all packets in their order, those that were packed where they were.

@@ -235,12 +235,7 @@ impl<'n, 'a> PacketReader<'n, 'a> {
         let (tid, pid) = sequence.thread.unwrap_or_default();
         let origin = origin(self.names.of_thread(tid, pid), &mut self.table)?;
         let mut callstacks = Vec::new();
-        let mut fields = samples.fields();
-        while let Some((number, value)) = fields.next()? {
-            if number == 1 {
-                value.push_to(&mut callstacks)?;
-            }
-        }
+        samples.push_numbers(1, &mut callstacks)?;
         for callstack in callstacks {
             self.count(callstack, origin, sequence, &[("samples", 1)])?;
         }
@@ -371,7 +366,7 @@ impl<'n, 'a> PacketReader<'n, 'a> {
             .chain([("time", "ns")]);
         for (event, unit) in units {
             if events.iter().any(|known| known == event) {
-                run.sampling.units.insert(event.to_owned(), unit.to_owned());
+                run.sampling.set_unit(event, unit);
             }
         }
         run.sampling.sample_rate = samples_a_second(self.frequency as f64);

@@ -62,6 +62,7 @@ struct OpenSlice {
 }
 
 /// What a track event says.
+#[derive(Default)]
 pub(super) struct TrackEvent<'a> {
     pub(super) kind: u64,
     pub(super) name_id: u64,
@@ -85,16 +86,7 @@ pub(super) const ASYNCHRONOUS: u64 = b'b' as u64;
 
 impl<'a> TrackEvent<'a> {
     pub(super) fn read(message: MessageBytes<'a>) -> Result<TrackEvent<'a>, Error> {
-        let mut event = TrackEvent {
-            kind: 0,
-            name_id: 0,
-            name: &[],
-            track: None,
-            legacy: None,
-            delta: None,
-            absolute: None,
-            duration: 0,
-        };
+        let mut event = TrackEvent::default();
         let mut fields = message.fields();
         while let Some((number, value)) = fields.next()? {
             match (number, value.message()) {

@@ -15,10 +15,7 @@
 //! - `drop_frames` and `keep_frames` tell pprof which frames not to show. They stay, and the expressions are labels of the
 //!   run: what is left out of a view is decided where it is viewed.
 
-use std::io::Read as _;
-
-use cg_reader::{Error, Head, Lines, Options, Out, Reach};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Head, Reach, Reading};
 use cg_stream::record::{PeriodFacts, RunRecord};
 
 use super::rate::samples_a_second;
@@ -37,21 +34,14 @@ use tables::{PprofTables, ValueType};
 const HEAD: usize = 4096;
 
 /// Reads a profile of pprof, protocol buffer or legacy: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let head = lines.peek(HEAD).map_err(Error::Input)?;
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let head = reading.lines.peek(HEAD).map_err(Error::Input)?;
     if !is_protocol_buffer(head, head.len() < HEAD)
         && let Some(kind) = legacy::kind(head)
     {
-        return legacy::parse(kind, source, lines, options, out, diagnostics);
+        return legacy::parse(kind, reading);
     }
-    let mut bytes = Vec::new();
-    lines.read_to_end(&mut bytes).map_err(Error::Input)?;
+    let bytes = reading.bytes()?;
     let tables = PprofTables::read(&bytes)?;
     let events = event_names(&tables)?;
     if events.is_empty() {
@@ -59,12 +49,12 @@ pub fn parse(
             "expected a profile that says what its values count, found none that does",
         ));
     }
-    let run = run_record(source, &tables, &events)?;
+    let run = run_record(reading.run("pprof"), &tables, &events)?;
     let mut table = StackTable::new(events);
-    let mut samples = PprofSamples::new(&tables, options.demangle, &mut table);
-    samples.look_up(&options.search)?;
+    let mut samples = PprofSamples::new(&tables, reading.options.demangle, &mut table);
+    samples.look_up(&reading.options.search)?;
     let read = samples.read(&bytes);
-    write(run, &table, read, out)
+    write(run, &table, read, reading.out)
 }
 
 /// Whether an input that begins like this is a profile.
@@ -159,12 +149,10 @@ fn names_of(tables: &PprofTables, column: &ValueType) -> Result<(String, String)
 }
 
 pub(crate) fn run_record(
-    source: &str,
+    mut run: RunRecord,
     tables: &PprofTables,
     events: &[String],
 ) -> Result<RunRecord, Error> {
-    let mut run = RunRecord::new("pprof");
-    run.source = vec![source.to_owned()];
     let facts = &mut run.sampling;
     for (event, column) in events.iter().zip(&tables.sample_types) {
         let (_, unit) = names_of(tables, column)?;

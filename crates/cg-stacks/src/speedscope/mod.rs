@@ -10,13 +10,10 @@
 //! - `cg-fmt` adds to each profile what its name cannot tell apart: `event`, `thread` and `process`.
 //! - Times are rounded to ns so that their sums are right; other fractions are kept as integers of a finer unit.
 
-use std::io::Read as _;
-
-use cg_reader::json::{self, JsonText, List, Scanner};
+use cg_reader::json::{self, JsonText, List, Scanner, bytes_of, string_of};
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, Head, Lines, Options, Out, excerpt};
-use cg_stream::Diagnostics;
-use cg_stream::record::{Count, Name, RunRecord};
+use cg_reader::{Error, Head, Options, Reading, excerpt};
+use cg_stream::record::{Count, Name};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -46,75 +43,57 @@ pub fn is_profile(head: &Head) -> bool {
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct SpeedscopeFile<'a> {
-    #[serde(borrow)]
     shared: Shared<'a>,
-    #[serde(borrow)]
     profiles: Vec<SpeedscopeProfile<'a>>,
-    #[serde(borrow, default)]
     name: Option<JsonText<'a>>,
-    #[serde(borrow, default)]
     exporter: Option<JsonText<'a>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct Shared<'a> {
-    #[serde(borrow)]
     frames: Vec<FrameFields<'a>>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct FrameFields<'a> {
-    #[serde(borrow, default)]
     name: Option<JsonText<'a>>,
-    #[serde(borrow, default)]
     file: Option<JsonText<'a>>,
-    #[serde(default)]
     line: Option<f64>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct SpeedscopeProfile<'a> {
-    #[serde(borrow, rename = "type")]
+    #[serde(rename = "type")]
     kind: JsonText<'a>,
-    #[serde(borrow, default)]
     name: Option<JsonText<'a>>,
-    #[serde(borrow, default)]
     unit: Option<JsonText<'a>>,
     /// What is counted, as only cg-fmt says.
-    #[serde(borrow, default)]
     event: Option<JsonText<'a>>,
-    #[serde(borrow, default)]
     thread: Option<JsonText<'a>>,
-    #[serde(borrow, default)]
     process: Option<JsonText<'a>>,
-    #[serde(borrow, default)]
     samples: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    #[serde(default)]
     weights: List<'a>,
-    #[serde(borrow, default)]
     events: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct SpeedscopeEvent<'a> {
     #[serde(rename = "type")]
     kind: char,
     frame: u64,
-    #[serde(borrow)]
     at: &'a RawValue,
 }
 
 /// Reads a file of speedscope: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut text = Vec::new();
-    lines.read_to_end(&mut text).map_err(Error::Input)?;
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let text = reading.bytes()?;
     let file: SpeedscopeFile = json::read(&text)?;
     if file.profiles.is_empty() {
         return Err(Error::whole("expected a profile at least, found none"));
@@ -131,7 +110,12 @@ pub fn parse(
         let known = sections.iter().position(is_of);
         let position = known.unwrap_or(sections.len());
         if known.is_none() {
-            sections.push(UnitSection::new(unit, event, &file.shared.frames, options)?);
+            sections.push(UnitSection::new(
+                unit,
+                event,
+                &file.shared.frames,
+                reading.options,
+            )?);
         }
         let has_others = file.profiles.len() > 1;
         if let Err(error) = sections[position].profile(&text, profile, has_others) {
@@ -148,7 +132,7 @@ pub fn parse(
                 Ok(())
             }
         };
-        match section.write(source, &file, of_section, out, diagnostics) {
+        match section.write(reading, &file, of_section) {
             Err(error @ Error::Output(_)) => return Err(error),
             Err(error) => read = Err(error),
             Ok(()) => {}
@@ -228,10 +212,10 @@ impl<'a> UnitSection<'a> {
         options: &Options,
     ) -> Result<UnitSection<'a>, Error> {
         let counted = counted(unit).ok_or_else(|| {
-            Error::whole(format!(
-                "expected a unit (none, bytes, nanoseconds, microseconds, milliseconds, seconds), found {}",
-                excerpt(unit)
-            ))
+            Error::unexpected_text(
+                "a unit (none, bytes, nanoseconds, microseconds, milliseconds, seconds)",
+                unit,
+            )
         })?;
         // A count that has a name is written in its own unit and has its samples beside it.
         let counted = match said_event {
@@ -246,16 +230,12 @@ impl<'a> UnitSection<'a> {
         let mut table = StackTable::new([event]);
         let mut frames = Vec::with_capacity(shared.len());
         for fields in shared {
-            let bytes = |text: &'_ Option<JsonText>| {
-                text.as_ref()
-                    .map_or(Vec::new(), |text| text.as_bytes().to_vec())
-            };
             let line = fields
                 .line
                 .filter(|line| *line >= 1.0 && line.fract() == 0.0);
             let frame = FrameParts {
-                name: table.function(&bytes(&fields.name), options.demangle)?,
-                file: table.given(&bytes(&fields.file))?,
+                name: table.function(bytes_of(&fields.name), options.demangle)?,
+                file: table.given(bytes_of(&fields.file))?,
                 line: line.map(|line| line as u64),
                 ..FrameParts::default()
             };
@@ -279,10 +259,7 @@ impl<'a> UnitSection<'a> {
         profile: &SpeedscopeProfile<'a>,
         has_others: bool,
     ) -> Result<(), Error> {
-        let mut given = |text: &Option<JsonText>| {
-            let text = text.as_ref().map_or(&[][..], JsonText::as_bytes);
-            self.table.given(text)
-        };
+        let mut given = |text: &Option<JsonText>| self.table.given(bytes_of(text));
         let thread = match (&profile.event, has_others) {
             (Some(_), _) => given(&profile.thread)?,
             (None, true) => given(&profile.name)?,
@@ -440,20 +417,13 @@ impl<'a> UnitSection<'a> {
 
     fn write(
         mut self,
-        source: &str,
+        reading: &mut Reading,
         file: &SpeedscopeFile,
         read: Result<(), Error>,
-        out: &mut Out,
-        diagnostics: &mut Diagnostics,
     ) -> Result<(), Error> {
-        let name = |text: &Option<JsonText>| {
-            let given = text.as_ref().and_then(|text| text.given());
-            given.map(|name| name.into_string())
-        };
-        let mut run = RunRecord::new("speedscope");
-        run.source = vec![source.to_owned()];
-        run.creator = name(&file.exporter);
-        if let Some(name) = name(&file.name) {
+        let mut run = reading.run("speedscope");
+        run.creator = string_of(&file.exporter);
+        if let Some(name) = string_of(&file.name) {
             run.sampling.labels.insert("name".to_owned(), name);
         }
         let (finer, cut_off) = self.finer.settle(&mut self.table);
@@ -467,21 +437,14 @@ impl<'a> UnitSection<'a> {
             run.sampling.units.insert(event.to_owned(), unit);
         }
         let rounded = self.rounded + cut_off;
-        if rounded > 0 {
-            diagnostics.warn(format!("{source}: {rounded} counts were rounded"));
-        }
-        write(run, &self.table, read, out)
+        reading.warn_of(rounded, "counts were rounded");
+        write(run, &self.table, read, reading.out)
     }
 }
 
 /// A weight or a time.
 fn decimal(text: &[u8]) -> Result<Decimal, Error> {
-    Decimal::parse(text).ok_or_else(|| {
-        Error::whole(format!(
-            "expected a number of 64 bits, found {}",
-            excerpt(text)
-        ))
-    })
+    Decimal::parse(text).ok_or_else(|| Error::unexpected_text("a number of 64 bits", text))
 }
 
 fn beyond() -> Error {

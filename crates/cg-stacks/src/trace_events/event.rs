@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use cg_reader::json::JsonText;
+use cg_reader::json::{JsonText, bytes_of};
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, excerpt};
 use cg_stream::record::Count;
@@ -13,52 +13,46 @@ use super::super::count::Decimal;
 
 /// What is read of an event.
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct TraceEvent<'a> {
-    #[serde(borrow, default)]
     name: Option<JsonText<'a>>,
-    #[serde(borrow, default, rename = "ph")]
+    #[serde(rename = "ph")]
     phase: Option<JsonText<'a>>,
-    #[serde(borrow, default)]
     pid: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     tid: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     id: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     ts: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     dur: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     pub(super) args: Option<&'a RawValue>,
 }
 
 /// What is read of an event's arguments.
 #[derive(Default, Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct EventArgs<'a> {
     /// Of a thread or process.
-    #[serde(borrow, default)]
     pub(super) name: Option<JsonText<'a>>,
 }
 
 /// Where a slice's function is, as its arguments say it.
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct PlaceArgs<'a> {
-    #[serde(borrow, default, alias = "file", alias = "url")]
+    #[serde(alias = "file", alias = "url")]
     filename: Option<JsonText<'a>>,
-    #[serde(borrow, default, alias = "lineno")]
+    #[serde(alias = "lineno")]
     line: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     detail: Option<JsonText<'a>>,
 }
 
 impl<'a> TraceEvent<'a> {
     pub(super) fn name(&self) -> &[u8] {
-        self.name.as_ref().map_or(&[][..], JsonText::as_bytes)
+        bytes_of(&self.name)
     }
 
     /// What kind of event it is.
     pub(super) fn phase(&self) -> &[u8] {
-        self.phase.as_ref().map_or(&[][..], JsonText::as_bytes)
+        bytes_of(&self.phase)
     }
 
     /// The process, a number or a name; empty where there is none.
@@ -186,10 +180,10 @@ fn sum(a: Decimal, b: Decimal) -> Option<Decimal> {
 }
 
 fn beyond(value: Option<&RawValue>) -> Error {
-    Error::whole(format!(
-        "expected a time in µs of which 64 bits hold the ns, found {}",
-        excerpt(value.map_or("", RawValue::get).as_bytes())
-    ))
+    Error::unexpected_text(
+        "a time in µs of which 64 bits hold the ns",
+        value.map_or("", RawValue::get).as_bytes(),
+    )
 }
 
 #[cfg(test)]

@@ -23,8 +23,7 @@
 use std::collections::BTreeSet;
 
 use cg_reader::json::{Scanner, Window};
-use cg_reader::{Error, Head, Lines, Options, Out};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Head, Reading};
 use cg_stream::intern::Id as _;
 use cg_stream::record::RunRecord;
 use serde_json::Value;
@@ -64,31 +63,18 @@ fn is_event(scanner: &mut Scanner) -> bool {
 }
 
 /// Reads a trace: a [`cg_reader::ReadRecords`].
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut trace = TraceFile {
-        demangle: options.demangle,
-        keeps_times: options.times,
-        ..TraceFile::default()
-    };
-    let read = trace.read(&mut Window::new(lines));
-    let mut run = std::mem::replace(&mut trace.run, RunRecord::new("trace-events"));
-    run.source = vec![source.to_owned()];
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let mut trace = TraceFile::new(reading.run("trace-events"), reading.options.demangle);
+    let read = trace.read(&mut Window::new(reading.lines));
     match trace.profiles.is_empty() {
-        true => trace.write_slices(run, source, read, out, diagnostics),
-        false => trace.write_profiles(run, source, read, out, diagnostics),
+        true => trace.write_slices(read, reading),
+        false => trace.write_profiles(read, reading),
     }
 }
 
 /// A trace while it is read.
 struct TraceFile {
     demangle: bool,
-    keeps_times: bool,
     run: RunRecord,
     table: StackTable,
     threads: TraceThreads,
@@ -112,12 +98,11 @@ struct EventCounts {
     backwards: u64,
 }
 
-impl Default for TraceFile {
-    fn default() -> TraceFile {
+impl TraceFile {
+    fn new(run: RunRecord, demangle: bool) -> TraceFile {
         TraceFile {
-            demangle: true,
-            keeps_times: false,
-            run: RunRecord::new("trace-events"),
+            demangle,
+            run,
             table: StackTable::default(),
             threads: TraceThreads::default(),
             names: SliceNames::default(),
@@ -126,9 +111,7 @@ impl Default for TraceFile {
             counted: EventCounts::default(),
         }
     }
-}
 
-impl TraceFile {
     fn read(&mut self, window: &mut Window) -> Result<(), Error> {
         if window.take(b'[')? {
             self.events(window, false)?;
@@ -269,12 +252,10 @@ impl TraceFile {
 
     fn write_profiles(
         mut self,
-        mut run: RunRecord,
-        source: &str,
         read: Result<(), Error>,
-        out: &mut Out,
-        diagnostics: &mut Diagnostics,
+        reading: &mut Reading,
     ) -> Result<(), Error> {
+        let mut run = self.run;
         run.tool = RunRecord::new("chrome-trace").tool;
         let EventCounts {
             slices,
@@ -285,29 +266,18 @@ impl TraceFile {
         } = self.counted;
         let unread = slices + ends + others + sums;
         if unread > 0 {
-            diagnostics.warn(format!(
-                "{source}: {unread} events of the trace are no samples and are left out, {slices} of them slices"
+            reading.warn(format!(
+                "{unread} events of the trace are no samples and are left out, {slices} of them slices"
             ));
         }
-        let samples = self.profiles.add_samples(
-            &self.threads,
-            &mut self.table,
-            &mut run,
-            self.keeps_times,
-            source,
-            diagnostics,
-        );
-        write(run, &self.table, read.and(samples), out)
+        let samples = self
+            .profiles
+            .add_samples(&self.threads, &mut self.table, &mut run, reading);
+        write(run, &self.table, read.and(samples), reading.out)
     }
 
-    fn write_slices(
-        mut self,
-        mut run: RunRecord,
-        source: &str,
-        read: Result<(), Error>,
-        out: &mut Out,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<(), Error> {
+    fn write_slices(mut self, read: Result<(), Error>, reading: &mut Reading) -> Result<(), Error> {
+        let mut run = self.run;
         let Some((begin, end)) = slices::span(&self.slices) else {
             read?;
             return Err(Error::whole(format!(
@@ -316,14 +286,12 @@ impl TraceFile {
             )));
         };
         run.sampling.duration = u64::try_from(i128::from(end) - i128::from(begin)).ok();
-        run.sampling
-            .units
-            .insert("time".to_owned(), "ns".to_owned());
+        run.sampling.set_unit("time", "ns");
         let mut nesting = Nesting::new(
             &mut self.table,
             &self.names,
             end,
-            self.keeps_times.then_some(begin),
+            reading.options.times.then_some(begin),
         );
         let mut processes = BTreeSet::new();
         for (number, slices) in self.slices.into_iter().enumerate() {
@@ -340,23 +308,17 @@ impl TraceFile {
         if let [Some(pid)] = processes.into_iter().collect::<Vec<_>>()[..] {
             run.pid = Some(pid);
         }
-        nesting.warn(source, diagnostics);
+        nesting.warn(reading);
         let counted = self.counted;
-        for (count, what) in [
-            (
-                counted.backwards,
-                "slices have durations below 0; they count as 0",
-            ),
-            (
-                counted.sums,
-                "events \"Total …\" are sums of other slices; they are left out",
-            ),
-        ] {
-            if count > 0 {
-                diagnostics.warn(format!("{source}: {count} {what}"));
-            }
-        }
-        write(run, &self.table, read, out)
+        reading.warn_of(
+            counted.backwards,
+            "slices have durations below 0; they count as 0",
+        );
+        reading.warn_of(
+            counted.sums,
+            "events \"Total …\" are sums of other slices; they are left out",
+        );
+        write(run, &self.table, read, reading.out)
     }
 }
 

@@ -3,8 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use cg_reader::Error;
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Reading};
 use cg_stream::record::Count;
 
 use super::super::table::{StackKey, StackKeyId, StackLinkId, StackTable};
@@ -294,28 +293,22 @@ impl<'t> Nesting<'t> {
     }
 
     /// Says what did not fit.
-    pub(super) fn warn(&self, source: &str, diagnostics: &mut Diagnostics) {
-        if self.unended > 0 {
-            diagnostics.warn(format!(
-                "{source}: {} slices have no end; they last to the end of the trace, or of the slice they are in",
-                self.unended
-            ));
-        }
-        if self.without_time > 0 {
-            diagnostics.warn(format!(
-                "{source}: {} slices have no time of their own: they are no stacks, and are not counted",
-                self.without_time
-            ));
-        }
-        if self.strays > 0 {
-            diagnostics.warn(format!(
-                "{source}: {} ends of slices have no beginning; they are left out",
-                self.strays
-            ));
-        }
+    pub(super) fn warn(&self, reading: &mut Reading) {
+        reading.warn_of(
+            self.unended,
+            "slices have no end; they last to the end of the trace, or of the slice they are in",
+        );
+        reading.warn_of(
+            self.without_time,
+            "slices have no time of their own: they are no stacks, and are not counted",
+        );
+        reading.warn_of(
+            self.strays,
+            "ends of slices have no beginning; they are left out",
+        );
         if self.cut > 0 {
-            diagnostics.warn(format!(
-                "{source}: {} slices end inside others that they began outside of; they are cut, by {} ns in all",
+            reading.warn(format!(
+                "{} slices end inside others that they began outside of; they are cut, by {} ns in all",
                 self.cut, self.cut_off
             ));
         }

@@ -5,14 +5,12 @@ use serde::Deserialize;
 
 /// A function called from another.
 #[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct CallNode<'a> {
     pub(super) id: Option<u64>,
-    #[serde(borrow)]
     pub(super) call_frame: Option<CallFrame<'a>>,
     pub(super) hit_count: Option<u64>,
     /// The ids of the nodes called from this one.
-    #[serde(borrow)]
     pub(super) children: List<'a>,
     pub(super) parent: Option<u64>,
     /// Where the node stood in a tree: below which node, by its position.
@@ -24,11 +22,9 @@ pub(super) struct CallNode<'a> {
 }
 
 #[derive(Default, Deserialize)]
-#[serde(default, rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct CallFrame<'a> {
-    #[serde(borrow)]
     pub(super) function_name: Option<JsonText<'a>>,
-    #[serde(borrow)]
     pub(super) url: Option<JsonText<'a>>,
     /// Counted from 0, -1 where it is not known.
     pub(super) line_number: Option<i64>,

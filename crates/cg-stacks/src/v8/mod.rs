@@ -17,12 +17,8 @@
 //! - The line of a frame is that of its function, which V8 counts from 0; which lines of it were hit (`positionTicks`) is
 //!   not kept. `(program)`, `(idle)` and `(garbage collector)` are frames; `(root)`, from which all is called, is none.
 
-use std::io::Read as _;
-
 use cg_reader::json::Scanner;
-use cg_reader::{Error, Head, Lines, Options, Out};
-use cg_stream::Diagnostics;
-use cg_stream::record::RunRecord;
+use cg_reader::{Error, Head, Reading};
 
 use super::table::StackTable;
 use super::write::write;
@@ -55,44 +51,34 @@ pub fn is_profile(head: &Head) -> bool {
 }
 
 /// Reads a CPU or heap profile.
-pub fn parse(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
-    let mut text = Vec::new();
-    lines.read_to_end(&mut text).map_err(Error::Input)?;
+pub fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let text = reading.bytes()?;
     let document = V8Document::read(&text)?;
     let mut table = StackTable::default();
-    let mut run = RunRecord::new(match document.is_of_heap() {
+    let mut run = reading.run(match document.is_of_heap() {
         true => "heapprofile",
         false => "cpuprofile",
     });
-    run.source = vec![source.to_owned()];
     run.sampling.duration = document.duration();
     let mut nodes = V8Nodes::default();
     for node in &document.nodes {
-        nodes.add(node, options.demangle, &mut table)?;
+        nodes.add(node, reading.options.demangle, &mut table)?;
     }
     nodes.resolve(&mut table)?;
     let read = if document.is_of_heap() {
-        run.sampling
-            .units
-            .insert("bytes".to_owned(), "bytes".to_owned());
+        run.sampling.set_unit("bytes", "bytes");
         samples::add_sizes(&document.nodes, &nodes, &mut table)
     } else {
-        let mut samples = V8Samples::new(&mut table, &mut run, options.times);
-        let hits = match options.times && !document.samples.is_empty() {
+        let mut samples = V8Samples::new(&mut table, &mut run, reading.options.times);
+        let hits = match reading.options.times && !document.samples.is_empty() {
             true => Ok(()),
             false => samples.add_hits(&document.nodes, &nodes, &mut table),
         };
         let read = hits.and_then(|()| samples.add_all(&document, &nodes, &mut table));
-        samples.warn(source, diagnostics);
+        samples.warn(reading);
         read
     };
-    write(run, &table, read, out)
+    write(run, &table, read, reading.out)
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Nodes as stacks.
 
 use cg_reader::Error;
-use cg_reader::json::NotInList;
+use cg_reader::json::{NotInList, bytes_of};
 use cg_reader::number::whole_u64;
 use cg_stream::intern::TooMany;
 use foldhash::fast::FixedState;
@@ -108,11 +108,8 @@ fn frame(
     let Some(call) = &node.call_frame else {
         return table.frame(FrameParts::default()).map(Some);
     };
-    let name = call
-        .function_name
-        .as_ref()
-        .map_or(&[][..], |name| name.as_bytes());
-    let url = call.url.as_ref().map_or(&[][..], |url| url.as_bytes());
+    let name = bytes_of(&call.function_name);
+    let url = bytes_of(&call.url);
     if name == b"(root)" && url.is_empty() {
         return Ok(None);
     }

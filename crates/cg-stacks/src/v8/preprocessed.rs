@@ -8,9 +8,7 @@
 
 use cg_reader::json::{JsonText, List, Scanner, Window, integer};
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, Head, Lines, Options, Out, excerpt};
-use cg_stream::Diagnostics;
-use cg_stream::record::RunRecord;
+use cg_reader::{Error, Head, Reading};
 use serde::Deserialize;
 
 use super::super::table::{FrameId, FrameParts, StackKey, StackTable};
@@ -36,21 +34,23 @@ pub fn is_preprocessed(head: &Head) -> bool {
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct LoggedCode<'a> {
-    #[serde(borrow, default)]
+    #[serde(default)]
     name: JsonText<'a>,
-    #[serde(borrow, default, rename = "type")]
+    #[serde(default, rename = "type")]
     kind: JsonText<'a>,
 }
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct Tick<'a> {
     tm: i64,
-    #[serde(borrow)]
     s: List<'a>,
 }
 
 /// A log while it is read.
+#[derive(Default)]
 struct PreprocessedLog {
     table: StackTable,
     demangle: bool,
@@ -62,35 +62,22 @@ struct PreprocessedLog {
 }
 
 /// Reads a preprocessed log: a [`cg_reader::ReadRecords`].
-pub fn parse_preprocessed(
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
+pub fn parse_preprocessed(reading: &mut Reading) -> Result<(), Error> {
     let mut log = PreprocessedLog {
         table: StackTable::new(["samples", "time"]),
-        demangle: options.demangle,
-        frames: Vec::new(),
-        last: None,
-        backwards: 0,
+        demangle: reading.options.demangle,
+        ..PreprocessedLog::default()
     };
-    let read = log.read(&mut Window::new(lines));
-    let mut run = RunRecord::new("node-prof");
-    run.source = vec![source.to_owned()];
-    run.sampling
-        .units
-        .insert("time".to_owned(), "ns".to_owned());
+    let read = log.read(&mut Window::new(reading.lines));
+    let mut run = reading.run("node-prof");
+    run.sampling.set_unit("time", "ns");
     let duration = log.last.and_then(|last| u64::try_from(last).ok());
     run.sampling.duration = duration.and_then(|micros| micros.checked_mul(1000));
-    if log.backwards > 0 {
-        diagnostics.warn(format!(
-            "{source}: {} times between ticks are below 0; they count as 0",
-            log.backwards
-        ));
-    }
-    write(run, &log.table, read, out)
+    reading.warn_of(
+        log.backwards,
+        "times between ticks are below 0; they count as 0",
+    );
+    write(run, &log.table, read, reading.out)
 }
 
 impl PreprocessedLog {
@@ -152,11 +139,7 @@ impl PreprocessedLog {
             frames.push(self.frame_at(code)?);
         }
         let stack = self.table.stack(&frames)?;
-        let row = self.table.row(StackKey {
-            stack,
-            ..StackKey::default()
-        })?;
-        self.table.add(row, 0, 1);
+        let row = self.table.count(StackKey::of(stack), 0, 1)?;
         if let Some(micros) = self.last.map(|last| i128::from(tick.tm) - i128::from(last)) {
             self.backwards += u64::from(micros < 0);
             self.table.add(row, 1, micros.max(0) * 1000);
@@ -167,12 +150,9 @@ impl PreprocessedLog {
 
     /// The frame of a code; older versions have an address in the place of a code that is not known.
     fn frame_at(&mut self, code: &[u8]) -> Result<FrameId, Error> {
-        let position = integer(code).flatten().ok_or_else(|| {
-            Error::whole(format!(
-                "expected the position of a code, found {}",
-                excerpt(code)
-            ))
-        })?;
+        let position = integer(code)
+            .flatten()
+            .ok_or_else(|| Error::unexpected_text("the position of a code", code))?;
         let known = usize::try_from(position).ok();
         if let Some(frame) = known.and_then(|position| self.frames.get(position)) {
             return Ok(*frame);

@@ -2,17 +2,17 @@
 
 use cg_reader::json::ListElements;
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, excerpt};
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Reading};
 use cg_stream::record::{Count, RunRecord};
 
 use super::super::count::{Carry, Decimal};
-use super::super::table::{StackKey, StackKeyId, StackLinkId, StackTable};
+use super::super::table::{StackKey, StackKeyId, StackTable};
 use super::call_node::CallNode;
 use super::document::V8Document;
 use super::nodes::V8Nodes;
 
 /// Adds samples to a table. Times are in ns since the profile began.
+#[derive(Default)]
 pub(super) struct V8Samples {
     event: usize,
     time: usize,
@@ -31,18 +31,12 @@ pub(super) struct V8Samples {
 
 impl V8Samples {
     pub(super) fn new(table: &mut StackTable, run: &mut RunRecord, keeps_times: bool) -> V8Samples {
-        let units = &mut run.sampling.units;
-        units.insert("time".to_owned(), "ns".to_owned());
+        run.sampling.set_unit("time", "ns");
         V8Samples {
             event: table.event("samples"),
             time: table.event("time"),
-            has_hits: false,
             keeps_times,
-            carry: Carry::default(),
-            now: 0,
-            open: None,
-            latest: 0,
-            backwards: 0,
+            ..V8Samples::default()
         }
     }
 
@@ -56,8 +50,7 @@ impl V8Samples {
         self.has_hits = all.iter().any(|node| node.hit_count.is_some());
         for (position, node) in all.iter().enumerate() {
             if let Some(hits) = node.hit_count.filter(|hits| *hits > 0) {
-                let row = table.row(row(nodes.stack(position)))?;
-                table.add(row, self.event, hits.into());
+                table.count(StackKey::of(nodes.stack(position)), self.event, hits.into())?;
             }
         }
         Ok(())
@@ -72,15 +65,11 @@ impl V8Samples {
     ) -> Result<(), Error> {
         let mut deltas = Deltas::of(document);
         for element in document.samples.elements() {
-            let id = whole_u64(element).ok_or_else(|| {
-                Error::whole(format!(
-                    "expected the id of a node, found {}",
-                    excerpt(element)
-                ))
-            })?;
+            let id = whole_u64(element)
+                .ok_or_else(|| Error::unexpected_text("the id of a node", element))?;
             let stack = nodes.stack(nodes.position(id)?);
             let delta = deltas.next()?;
-            self.add(row(stack), delta, table)?;
+            self.add(StackKey::of(stack), delta, table)?;
         }
         let end = deltas.end(document)?;
         match deltas.are_all_read() {
@@ -140,13 +129,11 @@ impl V8Samples {
     }
 
     /// Says what did not count.
-    pub(super) fn warn(&self, source: &str, diagnostics: &mut Diagnostics) {
-        if self.backwards > 0 {
-            diagnostics.warn(format!(
-                "{source}: {} samples are earlier than those before them; they count as taken with these",
-                self.backwards
-            ));
-        }
+    pub(super) fn warn(&self, reading: &mut Reading) {
+        reading.warn_of(
+            self.backwards,
+            "samples are earlier than those before them; they count as taken with these",
+        );
     }
 }
 
@@ -159,18 +146,10 @@ pub(super) fn add_sizes(
     let event = table.event("bytes");
     for (position, node) in all.iter().enumerate() {
         if let Some(bytes) = node.self_size.filter(|bytes| *bytes > 0) {
-            let row = table.row(row(nodes.stack(position)))?;
-            table.add(row, event, bytes.into());
+            table.count(StackKey::of(nodes.stack(position)), event, bytes.into())?;
         }
     }
     Ok(())
-}
-
-fn row(stack: Option<StackLinkId>) -> StackKey {
-    StackKey {
-        stack,
-        ..StackKey::default()
-    }
 }
 
 /// The times between samples.
@@ -270,10 +249,5 @@ fn micros(element: &[u8]) -> Result<Count, Error> {
 
 /// A time as it is written, in µs.
 pub(super) fn time(element: &[u8]) -> Result<Decimal, Error> {
-    Decimal::parse(element).ok_or_else(|| {
-        Error::whole(format!(
-            "expected a time of 64 bits, found {}",
-            excerpt(element)
-        ))
-    })
+    Decimal::parse(element).ok_or_else(|| Error::unexpected_text("a time of 64 bits", element))
 }

@@ -5,10 +5,9 @@
 
 use std::borrow::Cow;
 
-use cg_reader::Error;
 use cg_reader::json::List;
 use cg_reader::number::whole_u64;
-use cg_stream::Diagnostics;
+use cg_reader::{Error, Reading};
 use cg_stream::record::{Count, RunRecord};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -21,37 +20,29 @@ use super::nodes::V8Nodes;
 use super::samples::{V8Samples, time};
 
 #[derive(Deserialize)]
+#[serde(bound(deserialize = "'de: 'a"))]
 struct ProfileArgs<'a> {
-    #[serde(borrow, default)]
     data: Option<Data<'a>>,
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct Data<'a> {
-    #[serde(borrow, default)]
     cpu_profile: Option<ProfilePiece<'a>>,
-    #[serde(borrow, default)]
     time_deltas: Option<&'a RawValue>,
     /// In µs.
-    #[serde(default)]
     start_time: Option<f64>,
-    #[serde(default)]
     end_time: Option<f64>,
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 struct ProfilePiece<'a> {
-    #[serde(borrow, default)]
+    #[serde(default)]
     nodes: Vec<CallNode<'a>>,
-    #[serde(borrow, default)]
     samples: Option<&'a RawValue>,
-    #[serde(borrow, default)]
     time_deltas: Option<&'a RawValue>,
-    #[serde(default)]
     start_time: Option<f64>,
-    #[serde(default)]
     end_time: Option<f64>,
 }
 
@@ -110,11 +101,9 @@ impl TracedProfiles {
         threads: &TraceThreads,
         table: &mut StackTable,
         run: &mut RunRecord,
-        keeps_times: bool,
-        source: &str,
-        diagnostics: &mut Diagnostics,
+        reading: &mut Reading,
     ) -> Result<(), Error> {
-        let mut samples = V8Samples::new(table, run, keeps_times);
+        let mut samples = V8Samples::new(table, run, reading.options.times);
         let (mut strays, mut orphans) = (0u64, 0);
         for (_, profile) in &mut self.all {
             // Chrome throws the beginning of a long trace away.
@@ -123,17 +112,15 @@ impl TracedProfiles {
             let row = threads.place(profile.thread, table)?;
             strays += profile.add_samples(&mut samples, row, table)?;
         }
-        if orphans > 0 {
-            diagnostics.warn(format!(
-                "{source}: {orphans} nodes are called from others that the trace has not; their stacks begin with them"
-            ));
-        }
-        if strays > 0 {
-            diagnostics.warn(format!(
-                "{source}: {strays} samples were taken in nodes that the trace has not; they have no stack"
-            ));
-        }
-        samples.warn(source, diagnostics);
+        reading.warn_of(
+            orphans,
+            "nodes are called from others that the trace has not; their stacks begin with them",
+        );
+        reading.warn_of(
+            strays,
+            "samples were taken in nodes that the trace has not; they have no stack",
+        );
+        samples.warn(reading);
         Ok(())
     }
 }

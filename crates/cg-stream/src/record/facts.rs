@@ -410,6 +410,13 @@ facts! {
     }
 }
 
+impl SamplingFacts {
+    /// Says the unit of an event.
+    pub fn set_unit(&mut self, event: &str, unit: &str) {
+        self.units.insert(event.to_owned(), unit.to_owned());
+    }
+}
+
 /// A piece of an object in memory. Addresses of frames are counted from where the object's file begins: one that was met at
 /// `start` is `offset`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

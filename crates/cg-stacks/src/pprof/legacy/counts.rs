@@ -30,30 +30,16 @@ pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(),
             .push(String::from_utf8_lossy(event).into_owned());
         Ok(Count::from(total))
     })?;
-    let mut symbols = SampleSymbols::default();
     let mut sum: Count = 0;
-    while lines.advance().map_err(Error::Input)? {
-        let (line, number) = (lines.last_line(), lines.line_number());
-        if is_blank_or_comment(line) {
-            symbols.read(line);
-            continue;
-        }
-        symbols.keep(&mut profile.symbols);
-        if maps::begins(line) {
-            profile.maps.read(lines)?;
-            break;
-        }
-        if line.starts_with(b"---") {
-            break;
-        }
+    each_sample(lines, profile, |line, number, profile| {
         let mut fields = LineFields::new(line, number);
         let count = Count::from(fields.number()?);
         fields.expect("@")?;
         fields.return_addresses(&mut profile.addresses)?;
         profile.add([count, 0, 0, 0]);
         sum += count;
-    }
-    symbols.keep(&mut profile.symbols);
+        Ok(())
+    })?;
     if sum < total {
         return Err(Error::whole(format!(
             "expected stacks that count {total}, as the first line says, found {sum}: the file is cut short"
@@ -68,21 +54,7 @@ pub(super) fn read_contention(lines: &mut Lines, profile: &mut LegacyProfile) ->
     first_line(lines, |_, _| Ok(()))?;
     let (mut cycles_a_second, mut period) = (0, 1);
     let mut is_in_front = true;
-    let mut symbols = SampleSymbols::default();
-    while lines.advance().map_err(Error::Input)? {
-        let (line, number) = (lines.last_line(), lines.line_number());
-        if is_blank_or_comment(line) {
-            symbols.read(line);
-            continue;
-        }
-        symbols.keep(&mut profile.symbols);
-        if maps::begins(line) {
-            profile.maps.read(lines)?;
-            break;
-        }
-        if line.starts_with(b"---") {
-            break;
-        }
+    each_sample(lines, profile, |line, number, profile| {
         if is_in_front && let Some(equals) = memchr::memchr(b'=', line) {
             let mut value = LineFields::new(&line[equals + 1..], number);
             match line[..equals].trim_ascii() {
@@ -103,7 +75,7 @@ pub(super) fn read_contention(lines: &mut Lines, profile: &mut LegacyProfile) ->
                 }
                 _ => return Err(LineFields::new(line, number).unexpected("a known key")),
             }
-            continue;
+            return Ok(());
         }
         is_in_front = false;
         let mut fields = LineFields::new(line, number);
@@ -120,6 +92,32 @@ pub(super) fn read_contention(lines: &mut Lines, profile: &mut LegacyProfile) ->
         };
         let count = Count::from(count) * Count::from(period.max(1));
         profile.add([count, Count::from(delay), 0, 0]);
+        Ok(())
+    })
+}
+
+/// Reads the lines of samples, the symbols in the comments behind each, and what is mapped where behind the last.
+fn each_sample(
+    lines: &mut Lines,
+    profile: &mut LegacyProfile,
+    mut read: impl FnMut(&[u8], u64, &mut LegacyProfile) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut symbols = SampleSymbols::default();
+    while lines.advance().map_err(Error::Input)? {
+        let (line, number) = (lines.last_line(), lines.line_number());
+        if is_blank_or_comment(line) {
+            symbols.read(line);
+            continue;
+        }
+        symbols.keep(&mut profile.symbols);
+        if maps::begins(line) {
+            profile.maps.read(lines)?;
+            break;
+        }
+        if line.starts_with(b"---") {
+            break;
+        }
+        read(line, number, profile)?;
     }
     symbols.keep(&mut profile.symbols);
     Ok(())

@@ -20,26 +20,17 @@ struct Words {
     is_big_endian: bool,
 }
 
-const ALL_WORDS: [Words; 4] = [
-    Words {
-        size: 4,
-        is_big_endian: false,
-    },
-    Words {
-        size: 4,
-        is_big_endian: true,
-    },
-    Words {
-        size: 8,
-        is_big_endian: false,
-    },
-    Words {
-        size: 8,
-        is_big_endian: true,
-    },
-];
-
 impl Words {
+    fn all() -> impl Iterator<Item = Words> {
+        let of_size = |size| {
+            [false, true].map(|is_big_endian| Words {
+                size,
+                is_big_endian,
+            })
+        };
+        [4, 8].into_iter().flat_map(of_size)
+    }
+
     fn at(self, bytes: &[u8], position: usize) -> Option<u64> {
         let start = position.checked_mul(self.size)?;
         let word = bytes.get(start..start.checked_add(self.size)?)?;
@@ -53,7 +44,7 @@ impl Words {
 
 /// The words of a profile that begins with these bytes, and its period in microseconds.
 fn header(bytes: &[u8]) -> Option<(Words, u64)> {
-    ALL_WORDS.into_iter().find_map(|words| {
+    Words::all().find_map(|words| {
         let word = |position| words.at(bytes, position);
         match [word(0)?, word(1)?, word(2)?, word(3)?, word(4)?] {
             [0, 3, 0, period, 0] if period > 0 => Some((words, period)),

@@ -17,9 +17,8 @@
 use std::collections::BTreeMap;
 
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, Lines, Options, Out};
-use cg_stream::Diagnostics;
-use cg_stream::record::{Count, FrameMarks, RunRecord, SamplingFacts};
+use cg_reader::{Error, Lines, Options, Reading};
+use cg_stream::record::{Count, FrameMarks, SamplingFacts};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
@@ -78,28 +77,20 @@ pub(super) fn kind(bytes: &[u8]) -> Option<LegacyKind> {
 }
 
 /// Reads an input of this format and writes its stacks.
-pub(super) fn parse(
-    kind: LegacyKind,
-    source: &str,
-    lines: &mut Lines,
-    options: &Options,
-    out: &mut Out,
-    diagnostics: &mut Diagnostics,
-) -> Result<(), Error> {
+pub(super) fn parse(kind: LegacyKind, reading: &mut Reading) -> Result<(), Error> {
     let mut profile = LegacyProfile::default();
-    let read = read(kind, lines, &mut profile);
-    let missing = program::name(&mut profile, &options.search);
+    let read = read(kind, reading.lines, &mut profile);
+    let missing = program::name(&mut profile, &reading.options.search);
     if let Err(message) = missing {
-        diagnostics.trouble(format!("{source}: {message}"));
+        reading.trouble(message);
     }
     for warning in &profile.warnings {
-        diagnostics.warn(format!("{source}: {warning}"));
+        reading.warn(warning);
     }
-    let table = profile.table(options)?;
-    let mut run = RunRecord::new("pprof");
-    run.source = vec![source.to_owned()];
+    let table = profile.table(reading.options)?;
+    let mut run = reading.run("pprof");
     run.sampling = profile.facts;
-    write(run, &table, read, out)
+    write(run, &table, read, reading.out)
 }
 
 fn read(kind: LegacyKind, lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(), Error> {

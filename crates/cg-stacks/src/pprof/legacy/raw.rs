@@ -11,7 +11,7 @@
 //! symbols have them, or, in what a server sent (`/pprof/profile`), one more.
 
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, Lines, excerpt};
+use cg_reader::{Error, Lines};
 
 use super::{LegacyKind, LegacyProfile, LegacySymbol, SymbolsByAddress};
 
@@ -38,13 +38,7 @@ pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(),
             b"--- profile" | b"--- heap" | b"--- growth" | b"--- contention" => break,
             _ => {
                 let (address, names) = symbol(line).ok_or_else(|| {
-                    Error::at(
-                        number,
-                        format!(
-                            "expected an address and its function, found {}",
-                            excerpt(line)
-                        ),
-                    )
+                    Error::unexpected(number, "an address and its function", line)
                 })?;
                 symbols.insert(address, names);
             }
