@@ -257,14 +257,17 @@ impl Resolve<'_> {
         if !Walk::new(units, self.addresses, &mut [], &mut self.steps).may_hold(&root)? {
             return Ok(());
         }
-        let lines = set_lines(
-            units,
-            &root,
-            self.addresses,
-            &mut self.tables,
-            self.builder,
-            &mut self.steps,
-        );
+        let lines = match self.edges {
+            Some(_) => Ok(()),
+            None => set_lines(
+                units,
+                &root,
+                self.addresses,
+                &mut self.tables,
+                self.builder,
+                &mut self.steps,
+            ),
+        };
         let walked = match root.split_name {
             Some(name) => self.split(units, &root, names, name),
             None => {

@@ -137,6 +137,8 @@ pub(crate) struct DwarfUnits<'a> {
     /// all of them together are read once, whatever they claim.
     abbreviations: Vec<usize>,
     opened: RefCell<HashMap<usize, Rc<OpenUnit<'a>>, FixedState>>,
+    /// The abbreviation of the last first entry that was read, as it is written: that of most units is the same.
+    root: RefCell<Option<(&'a [u8], Arc<Abbreviations>)>>,
     pub(crate) limits: &'a Limits,
     /// Bases that the unit takes from its skeleton in the object.
     skeleton: Option<Skeleton<'a>>,
@@ -231,6 +233,7 @@ impl<'a> DwarfUnits<'a> {
             offsets: Vec::new(),
             abbreviations: Vec::new(),
             opened: RefCell::default(),
+            root: RefCell::default(),
             limits,
             skeleton: None,
         };
@@ -420,8 +423,13 @@ impl<'a> DwarfUnits<'a> {
         let behind = end - rest.len();
         steps.take((behind - offset) as u64)?;
         let own = &self.dwarf.debug_abbrev.reader().slice()[begin..behind];
-        let own = DebugAbbrev::new(own, rest.endian());
-        Ok(Arc::new(own.abbreviations(DebugAbbrevOffset(0))?))
+        let mut root = self.root.borrow_mut();
+        if let Some((_, known)) = root.as_ref().filter(|(last, _)| *last == own) {
+            return Ok(Arc::clone(known));
+        }
+        let read = DebugAbbrev::new(own, rest.endian()).abbreviations(DebugAbbrevOffset(0))?;
+        let (_, read) = root.insert((own, Arc::new(read)));
+        Ok(Arc::clone(read))
     }
 
     /// Where the abbreviations of a unit end at the latest. A longer table than the limit is cut; one that ends before the

@@ -10,7 +10,7 @@ use cg_debug_info::ObjectFile;
 use cg_names::demangle::demangle_path;
 use cg_reader::Search;
 use cg_stacks::address;
-use cg_stacks::symbols::{AddressSymbol, BuildId, CountedFrom, FoundObject, OutermostName};
+use cg_stacks::symbols::{BuildId, CountedFrom, FoundObject, FunctionAt, OutermostName};
 use cg_stacks::table::{FrameId, FrameParts, NameId, StackTable};
 use cg_stream::Diagnostics;
 use cg_stream::intern::{Id as _, TooMany};
@@ -104,7 +104,36 @@ impl NamedFrames<'_> {
         self.functions.insert(symbol.to_vec(), name);
         Ok(name)
     }
+
+    /// The frames of the functions at an address, the innermost one first; all but the last are inlined.
+    fn found(
+        &mut self,
+        found: &[FunctionAt],
+        object: &MappedObject,
+    ) -> Result<Vec<FrameId>, TooMany> {
+        let obj = self.table.given(&object.path)?;
+        let mut frames = Vec::with_capacity(found.len());
+        for (level, function) in found.iter().enumerate() {
+            let marks = FrameMarks {
+                inlined: level + 1 < found.len(),
+                ..FrameMarks::default()
+            };
+            let frame = FrameParts {
+                name: self.function(function.name)?,
+                file: self.table.given(function.file)?,
+                line: function.line,
+                obj,
+                marks,
+                ..FrameParts::default()
+            };
+            frames.push(self.table.frame(frame)?);
+        }
+        Ok(frames)
+    }
 }
+
+/// The frames at places of objects.
+type FoundFrames = HashMap<(MappedObjectId, u64), Vec<FrameId>, FixedState>;
 
 /// Why frames of an object have no name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -145,32 +174,32 @@ pub(crate) struct NameSources<'a> {
 impl NameSources<'_> {
     /// Names all locations; their frames go into `table`.
     pub(crate) fn find(&self, table: &mut StackTable) -> Result<LocationNames, TooMany> {
-        let mut asked: BTreeMap<usize, BTreeSet<u64>> = BTreeMap::new();
-        for location in self.locations.all() {
-            if let CodePlace::Object(object, offset) = location.place {
-                let offsets = asked.entry(object.index()).or_default();
-                offsets.insert(looked_up(location, offset));
-            }
-        }
-        let mut reasons = BTreeMap::new();
-        let mut functions = BTreeMap::new();
-        for (object, offsets) in &asked {
-            let (found, reason) = self.functions(&self.locations.objects[*object], offsets);
-            reasons.insert(*object, reason);
-            functions.insert(*object, found);
-        }
-        let has_kernel = asked.keys().any(|object| {
-            let kind = self.locations.objects[*object].kind;
-            matches!(kind, ObjectKind::Kernel | ObjectKind::KernelModule)
-        });
-        let kernel = has_kernel
-            .then(|| KernelSymbols::find(self.kernel, self.search))
-            .flatten();
         let mut to = NamedFrames {
             table,
             functions: HashMap::default(),
             demangle: self.demangle,
         };
+        let asked = |location: &Location| match location.place {
+            CodePlace::Object(object, offset) => Some((object, looked_up(location, offset))),
+            _ => None,
+        };
+        let mut asked: Vec<_> = self.locations.all().iter().filter_map(asked).collect();
+        asked.sort_unstable();
+        asked.dedup();
+        let mut reasons = BTreeMap::new();
+        let mut functions = FoundFrames::default();
+        let mut has_kernel = false;
+        for of_object in asked.chunk_by(|(a, _), (b, _)| a == b) {
+            let (object, _) = of_object[0];
+            let kind = self.locations.get(object).kind;
+            has_kernel |= matches!(kind, ObjectKind::Kernel | ObjectKind::KernelModule);
+            let offsets = of_object.iter().map(|(_, offset)| *offset);
+            let reason = self.functions(object, offsets, &mut functions, &mut to)?;
+            reasons.insert(object.index(), reason);
+        }
+        let kernel = has_kernel
+            .then(|| KernelSymbols::find(self.kernel, self.search))
+            .flatten();
         let mut named = Vec::new();
         for location in self.locations.all() {
             named.push(self.name(location, &functions, kernel.as_ref(), &mut to)?);
@@ -182,38 +211,41 @@ impl NameSources<'_> {
         })
     }
 
-    /// The functions at offsets of an object, and why others have none.
+    /// Adds the functions at offsets of an object; why others have none.
     fn functions(
         &self,
-        object: &MappedObject,
-        offsets: &BTreeSet<u64>,
-    ) -> (BTreeMap<u64, Vec<AddressSymbol>>, NamelessReason) {
-        let nothing = BTreeMap::new();
-        match object.kind {
-            ObjectKind::Made(_) => (nothing, NamelessReason::Made),
-            ObjectKind::Kernel | ObjectKind::KernelModule => (nothing, NamelessReason::Kernel),
-            ObjectKind::KernelMade | ObjectKind::NoFile => (nothing, NamelessReason::Nothing),
-            ObjectKind::File => match FoundFile::find(object, self.builds, self.search) {
-                FoundFile::Missing => (nothing, NamelessReason::Missing),
-                FoundFile::OtherBuild(path) => (nothing, NamelessReason::OtherBuild(path)),
-                FoundFile::Found(file) => {
-                    let object = FoundObject::of(file);
-                    let found = object.functions(
-                        offsets,
-                        CountedFrom::File,
-                        OutermostName::Symbol,
-                        self.search,
-                    );
-                    (found, NamelessReason::Nothing)
-                }
+        object: MappedObjectId,
+        offsets: impl Iterator<Item = u64>,
+        functions: &mut FoundFrames,
+        to: &mut NamedFrames,
+    ) -> Result<NamelessReason, TooMany> {
+        let mapped = self.locations.get(object);
+        let file = match mapped.kind {
+            ObjectKind::Made(_) => return Ok(NamelessReason::Made),
+            ObjectKind::Kernel | ObjectKind::KernelModule => return Ok(NamelessReason::Kernel),
+            ObjectKind::KernelMade | ObjectKind::NoFile => return Ok(NamelessReason::Nothing),
+            ObjectKind::File => match FoundFile::find(mapped, self.builds, self.search) {
+                FoundFile::Missing => return Ok(NamelessReason::Missing),
+                FoundFile::OtherBuild(path) => return Ok(NamelessReason::OtherBuild(path)),
+                FoundFile::Found(file) => FoundObject::of(file),
             },
+        };
+        let found = file.found(
+            offsets,
+            CountedFrom::File,
+            OutermostName::Symbol,
+            self.search,
+        );
+        for (offset, found) in found.iter() {
+            functions.insert((object, offset), to.found(&found, mapped)?);
         }
+        Ok(NamelessReason::Nothing)
     }
 
     fn name(
         &self,
         location: &Location,
-        functions: &BTreeMap<usize, BTreeMap<u64, Vec<AddressSymbol>>>,
+        functions: &FoundFrames,
         kernel: Option<&KernelSymbols>,
         to: &mut NamedFrames,
     ) -> Result<NamedLocation, TooMany> {
@@ -249,46 +281,18 @@ impl NameSources<'_> {
                 frame.obj = to.table.given(&mapped.path)?;
                 one(frame, false, to.table)
             }
-            ObjectKind::File | ObjectKind::NoFile => {
-                let of_object = functions.get(&object.index());
-                match of_object.and_then(|found| found.get(&wanted)) {
-                    Some(found) => self.found(found, mapped, to),
-                    None => one(
-                        address::in_object(to.table, &mapped.path, offset)?,
-                        false,
-                        to.table,
-                    ),
-                }
-            }
+            ObjectKind::File | ObjectKind::NoFile => match functions.get(&(object, wanted)) {
+                Some(frames) => Ok(NamedLocation {
+                    frames: frames.clone(),
+                    has_name: true,
+                }),
+                None => one(
+                    address::in_object(to.table, &mapped.path, offset)?,
+                    false,
+                    to.table,
+                ),
+            },
         }
-    }
-
-    /// The functions at an address, the innermost one first; all but the last are inlined.
-    fn found(
-        &self,
-        found: &[AddressSymbol],
-        object: &MappedObject,
-        to: &mut NamedFrames,
-    ) -> Result<NamedLocation, TooMany> {
-        let obj = to.table.given(&object.path)?;
-        let mut frames = Vec::new();
-        for (level, function) in found.iter().enumerate() {
-            let marks = FrameMarks {
-                inlined: level + 1 < found.len(),
-                ..FrameMarks::default()
-            };
-            let frame = FrameParts {
-                name: to.function(&function.name)?,
-                file: to.table.given(&function.file)?,
-                line: function.line,
-                obj,
-                marks,
-                ..FrameParts::default()
-            };
-            frames.push(to.table.frame(frame)?);
-        }
-        let has_name = true;
-        Ok(NamedLocation { frames, has_name })
     }
 
     fn kernel_frame(

@@ -137,80 +137,126 @@ impl FoundObject {
         outermost: OutermostName,
         search: &Search,
     ) -> BTreeMap<u64, Vec<AddressSymbol>> {
-        // As the object's own tables count them. What is outside of the object has no name.
-        let own_address = |address: &u64| match counted_from {
-            CountedFrom::Base => self.file.base_address()?.checked_add(*address),
-            CountedFrom::File => self.file.address_at(*address),
+        let owned = |function: FunctionAt| AddressSymbol {
+            name: function.name.to_vec(),
+            file: function.file.to_vec(),
+            line: function.line,
         };
-        let asked: BTreeMap<u64, u64> = addresses
-            .iter()
-            .filter_map(|address| Some((own_address(address)?, *address)))
+        let found = self.found(addresses.iter().copied(), counted_from, outermost, search);
+        let found = (found.iter())
+            .map(|(address, functions)| (address, functions.into_iter().map(owned).collect()));
+        found.collect()
+    }
+
+    /// The same, not yet put together.
+    pub fn found(
+        &self,
+        addresses: impl Iterator<Item = u64>,
+        counted_from: CountedFrom,
+        outermost: OutermostName,
+        search: &Search,
+    ) -> FoundFunctions {
+        // As the object's own tables count them. What is outside of the object has no name.
+        let own_address = |address: u64| match counted_from {
+            CountedFrom::Base => self.file.base_address()?.checked_add(address),
+            CountedFrom::File => self.file.address_at(address),
+        };
+        let mut asked: Vec<(u64, u64)> = addresses
+            .filter_map(|address| Some((own_address(address)?, address)))
             .collect();
-        let sorted: Vec<u64> = asked.keys().copied().collect();
+        asked.sort_unstable();
+        asked.dedup_by_key(|(own, _)| *own);
+        let sorted: Vec<u64> = asked.iter().map(|(own, _)| *own).collect();
         let info = DebugInfo::of(&self.file, search).ok();
-        let chains = info.as_ref().map(|info| info.chains(&sorted));
         let debug_file = info.as_ref().and_then(DebugInfo::file);
         let files: Vec<&ObjectFile> = std::iter::once(&self.file).chain(debug_file).collect();
-        let symbols = CoveringSymbols::covering(&files, &sorted).unwrap_or_default();
-        let mut found = BTreeMap::new();
-        for (row, (own, address)) in asked.iter().enumerate() {
-            let functions = (chains.as_ref())
-                .and_then(|chains| Some(chain(chains, chains.innermost[row]?, chains.lines[row])));
-            let mut functions = functions.unwrap_or_default();
-            let symbol = match outermost {
-                OutermostName::DebugInfo => symbols.at(*own).next().map(|symbol| &symbol.name[..]),
-                OutermostName::Symbol => symbols
-                    .preferred_at(*own)
-                    .map(ElfSymbol::name_without_version),
-            };
-            match (functions.last_mut(), symbol) {
-                (Some(function), Some(symbol)) if outermost == OutermostName::Symbol => {
-                    function.name = symbol.to_vec();
-                }
-                (None, Some(symbol)) => functions.push(AddressSymbol {
-                    name: symbol.to_vec(),
-                    ..AddressSymbol::default()
-                }),
-                _ => {}
-            }
-            if functions
-                .first()
-                .is_some_and(|function| !function.name.is_empty())
-            {
-                found.insert(*address, functions);
-            }
+        FoundFunctions {
+            chains: info.as_ref().map(|info| info.chains(&sorted)),
+            symbols: CoveringSymbols::covering(&files, &sorted).unwrap_or_default(),
+            asked,
+            outermost,
         }
-        found
+    }
+}
+
+/// What an object says of addresses.
+pub struct FoundFunctions {
+    /// Each address as the object counts it, and as it was asked for.
+    asked: Vec<(u64, u64)>,
+    chains: Option<Chains>,
+    symbols: CoveringSymbols,
+    outermost: OutermostName,
+}
+
+/// An [`AddressSymbol`] where it was found.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct FunctionAt<'a> {
+    /// As the object has it, mangled perhaps.
+    pub name: &'a [u8],
+    /// The source file; empty where nobody knows it.
+    pub file: &'a [u8],
+    /// The line in it.
+    pub line: Option<u64>,
+}
+
+impl FoundFunctions {
+    /// The addresses of which something is known, each with its functions.
+    pub fn iter(&self) -> impl Iterator<Item = (u64, Vec<FunctionAt<'_>>)> {
+        (self.asked.iter().enumerate()).filter_map(|(row, (own, address))| {
+            let functions = self.at(row, *own);
+            let is_known = !functions.first()?.name.is_empty();
+            is_known.then_some((*address, functions))
+        })
+    }
+
+    fn at(&self, row: usize, own: u64) -> Vec<FunctionAt<'_>> {
+        let functions = (self.chains.as_ref())
+            .and_then(|chains| Some(chain(chains, chains.innermost[row]?, chains.lines[row])));
+        let mut functions = functions.unwrap_or_default();
+        let symbol = match self.outermost {
+            OutermostName::DebugInfo => {
+                (self.symbols.at(own).next()).map(|symbol| &symbol.name[..])
+            }
+            OutermostName::Symbol => {
+                (self.symbols.preferred_at(own)).map(ElfSymbol::name_without_version)
+            }
+        };
+        match (functions.last_mut(), symbol) {
+            (Some(function), Some(symbol)) if self.outermost == OutermostName::Symbol => {
+                function.name = symbol;
+            }
+            (None, Some(name)) => functions.push(FunctionAt {
+                name,
+                ..FunctionAt::default()
+            }),
+            _ => {}
+        }
+        functions
     }
 }
 
 /// The functions of a chain, the innermost of which is at a line.
-fn chain(chains: &Chains, innermost: ChainNodeId, line: Option<TableLineId>) -> Vec<AddressSymbol> {
+fn chain(
+    chains: &Chains,
+    innermost: ChainNodeId,
+    line: Option<TableLineId>,
+) -> Vec<FunctionAt<'_>> {
     let mut found = Vec::new();
-    let line = line.map(|line| chains.table_line(line));
-    let place =
-        line.map(|TableLine { file, line, .. }| written(SourcePlace { file, line }, chains));
-    let (mut file, mut line) = place.unwrap_or_default();
+    let mut place = line.map(|line| {
+        let TableLine { file, line, .. } = chains.table_line(line);
+        SourcePlace { file, line }
+    });
     for node in chains.chain(innermost) {
-        let function = chains.function(node.function);
-        found.push(AddressSymbol {
-            name: function.name.clone(),
-            file,
-            line,
+        let file = place.and_then(|place| place.file);
+        let line = place.map(|place| u64::from(place.line));
+        found.push(FunctionAt {
+            name: &chains.function(node.function).name,
+            file: file.map_or(&b""[..], |file| chains.file(file)),
+            line: line.filter(|line| *line > 0),
         });
-        (file, line) = match node.inlined_into {
-            Some((_, call)) => written(call, chains),
-            None => (Vec::new(), None),
-        };
+        place = node.inlined_into.map(|(_, call)| call);
     }
     found
-}
-
-/// A place as frames have it.
-fn written(place: SourcePlace, files: &Chains) -> (Vec<u8>, Option<u64>) {
-    let file = place.file.map(|file| files.file(file).to_vec());
-    let line = u64::from(place.line);
-    (file.unwrap_or_default(), (line > 0).then_some(line))
 }
 
 #[cfg(test)]
