@@ -9,6 +9,7 @@ use cg_stream::intern::{Id as _, TooMany};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
+use crate::fields::RecordWords;
 use crate::jit::MadeCode;
 use crate::locations::{CodePlace, Location, Locations, MappedObjectId, ObjectKind};
 use crate::names::KnownBuilds;
@@ -44,11 +45,22 @@ struct RecentAddress {
 }
 
 /// How an address came into a stack.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FoundBy {
     is_kernel: bool,
     is_caller: bool,
     is_unwound: bool,
+}
+
+impl FoundBy {
+    fn number(self) -> u64 {
+        let FoundBy {
+            is_kernel,
+            is_caller,
+            is_unwound,
+        } = self;
+        u64::from(is_kernel) | u64::from(is_caller) << 1 | u64::from(is_unwound) << 2
+    }
 }
 
 const RECENT: usize = 1 << 14;
@@ -110,7 +122,8 @@ impl StackBuilder {
 }
 
 impl SampleStack<'_> {
-    /// Adds the addresses that the kernel followed, and those that the processor remembered; how many the kernel's are.
+    /// Adds the addresses that the kernel followed; in the place of the program's those that the processor remembered, as
+    /// perf has it. How many are of the kernel's chain.
     pub(crate) fn chain(
         &mut self,
         sample: &RawSample,
@@ -130,7 +143,8 @@ impl SampleStack<'_> {
                     _ => ProcessorMode::Elsewhere,
                 };
                 is_caller = false;
-                if mode == ProcessorMode::User && sample.calls.is_some() {
+                if let (ProcessorMode::User, Some(calls)) = (mode, sample.calls) {
+                    self.calls(calls)?;
                     break;
                 }
                 continue;
@@ -139,18 +153,20 @@ impl SampleStack<'_> {
             is_caller = true;
             addresses += 1;
         }
-        if let Some(calls) = sample.calls {
-            // From where and to where: the code that runs, and the calls that led there.
-            let mut words = calls.iter();
-            let mut is_first = true;
-            while let (Some(from), Some(to), Some(_)) = (words.next(), words.next(), words.next()) {
-                if std::mem::take(&mut is_first) {
-                    self.push(ProcessorMode::User, to, false, false)?;
-                }
-                self.push(ProcessorMode::User, from, false, false)?;
-            }
-        }
         Ok(addresses)
+    }
+
+    /// Adds the code that runs, and the calls that led there: each is from where and to where, the last first.
+    fn calls(&mut self, calls: RecordWords) -> Result<(), TooMany> {
+        let mut words = calls.iter();
+        let mut is_first = true;
+        while let (Some(from), Some(to), Some(_)) = (words.next(), words.next(), words.next()) {
+            if std::mem::take(&mut is_first) {
+                self.push(ProcessorMode::User, to, false, false)?;
+            }
+            self.push(ProcessorMode::User, from, false, false)?;
+        }
+        Ok(())
     }
 
     /// Follows the stack of the program.
@@ -209,7 +225,8 @@ impl SampleStack<'_> {
             ProcessorMode::Elsewhere => 0,
         };
         let builder = &mut *self.builder;
-        let slot = builder.hasher.hash_one((version, address, how)) as usize % RECENT;
+        let word = address ^ u64::from(version) << 48 ^ how.number() << 45;
+        let slot = builder.hasher.hash_one(word) as usize % RECENT;
         if let Some(recent) = builder.recent[slot]
             && (recent.version, recent.address, recent.how) == (version, address, how)
         {

@@ -89,3 +89,70 @@ fn an_event_is_found_by_its_id_and_a_period_is_the_samples_before_it_is_the_even
     );
     assert_eq!(pipe.stacks(), ["77 :7: [unknown]"]);
 }
+
+#[test]
+fn branches_are_passed_over_and_remembered_calls_are_the_programs_part_of_the_stack() {
+    use crate::attributes::branch_type::*;
+    const ANY: u64 = 1 << 3;
+    const KERNEL_AT: u64 = 0xffff_ffff_8100_0010;
+    let fields = IP | TID | TIME | CALLCHAIN | BRANCH_STACK | REGS_USER | STACK_USER;
+    let chain = [KERNEL, KERNEL_AT, USER, 0x1010, 0x1020];
+    let calls: [&[u64]; 2] = [&[0x1230, 0x1104, 0], &[0x1340, 0x1200, 0]];
+    let read = |kind: u64, chain: &[u64], count: u64, behind: &[u64]| {
+        let mut pipe = Pipe::little(fields);
+        // Where the attribute says which branches were kept.
+        pipe.bytes[96..104].copy_from_slice(&kind.to_le_bytes());
+        let mut words = vec![chain.len() as u64];
+        words.extend(chain);
+        words.push(count);
+        words.extend((kind & HW_INDEX != 0).then_some(0));
+        words.extend(calls.concat().iter().take(3 * count as usize));
+        // Behind them a thread without registers and without a stack.
+        words.extend(behind.iter().chain(&[0, 0]));
+        let start = [U64(0x1010), U32(7), U32(7), U64(4)];
+        let parts: Vec<Part> = start
+            .into_iter()
+            .chain(words.into_iter().map(U64))
+            .collect();
+        // Another sample, which has nothing.
+        let last = [U64(0x10), U32(7), U32(7), U64(5), U64(0), U64(0)];
+        let index = (kind & HW_INDEX != 0).then_some(U64(0));
+        let last: Vec<Part> = last
+            .into_iter()
+            .chain(index)
+            .chain([U64(0), U64(0)])
+            .collect();
+        let pipe = pipe
+            .comm(7, 0, "a", 1)
+            .map(7, 0x1000, 0, "/a", 2)
+            .record(kind::SAMPLE, USER_MODE, &parts)
+            .record(kind::SAMPLE, USER_MODE, &last);
+        let read = pipe.read_below(&[]);
+        let mut shown = shown_stacks(&read);
+        shown.sort();
+        (shown.join(" | "), read.is_whole())
+    };
+    let kernel = "[unknown][kernel]";
+    let by_chain = format!("4000 a: {kernel}<a+0x10@/a<a+0x20@/a");
+    let by_calls = format!("4000 a: {kernel}<a+0x104@/a<a+0x230@/a<a+0x340@/a");
+    for (kind, chain, count, behind, expected) in [
+        (ANY, &chain[..], 2, &[][..], &by_chain),
+        (ANY | HW_INDEX, &chain, 2, &[], &by_chain),
+        (CALL_STACK | HW_INDEX, &chain, 2, &[], &by_calls),
+        (CALL_STACK | COUNTERS, &chain, 2, &[8, 9], &by_calls),
+        (CALL_STACK, &chain, 0, &[], &by_chain),
+        // perf takes them in the place of the program's part, and where there is none, leaves them out.
+        (
+            CALL_STACK,
+            &chain[..2],
+            2,
+            &[],
+            &format!("4000 a: {kernel}"),
+        ),
+    ] {
+        let both = format!("4000 a: [unknown] | {expected}");
+        assert_eq!(read(kind, chain, count, behind), (both, true), "{kind:#x}");
+    }
+    let cut = read(CALL_STACK, &chain, 1 << 62, &[]);
+    assert_eq!(cut, ("4000 a: [unknown]".to_owned(), false));
+}
