@@ -169,7 +169,7 @@ impl ObjectFile {
     pub(crate) fn code(&self) -> impl Iterator<Item = std::ops::Range<u64>> {
         (self.sections.iter())
             .filter(|section| section.is_code)
-            .map(|section| section.address..section.address.saturating_add(section.size))
+            .map(ObjectSection::addresses)
     }
 
     /// Its sections of code: where they are in the file, and the address of each.
@@ -291,6 +291,10 @@ impl ObjectFile {
 }
 
 impl ObjectSection {
+    pub(crate) fn addresses(&self) -> std::ops::Range<u64> {
+        self.address..self.address.saturating_add(self.size)
+    }
+
     /// Exactly as many bytes as it claims, which the caller has found to be few enough.
     fn decompress(&self, stored: &[u8]) -> Result<Vec<u8>, Error> {
         let failed = |error: &dyn std::fmt::Display| Error::Compression(error.to_string());

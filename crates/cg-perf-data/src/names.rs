@@ -6,7 +6,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use cg_debug_info::ObjectFile;
+use cg_debug_info::{ObjectFile, STUB};
 use cg_names::demangle::demangle_path;
 use cg_reader::Search;
 use cg_stacks::address;
@@ -95,12 +95,17 @@ impl NamedFrames<'_> {
         if let Some(known) = self.functions.get(symbol) {
             return Ok(*known);
         }
+        let (called, stub) = match symbol.strip_suffix(STUB.as_bytes()) {
+            Some(called) => (called, STUB),
+            None => (symbol, ""),
+        };
         let name = match self.demangle {
-            true => demangle_path(symbol),
-            false => Cow::Borrowed(symbol),
+            true => demangle_path(called),
+            false => Cow::Borrowed(called),
         };
         let clone = memchr::memmem::find(&name, b" [clone ");
-        let name = self.table.given(&name[..clone.unwrap_or(name.len())])?;
+        let name = [&name[..clone.unwrap_or(name.len())], stub.as_bytes()].concat();
+        let name = self.table.given(&name)?;
         self.functions.insert(symbol.to_vec(), name);
         Ok(name)
     }

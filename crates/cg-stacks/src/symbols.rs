@@ -173,6 +173,10 @@ impl FoundObject {
         FoundFunctions {
             chains: info.as_ref().map(|info| info.chains(&sorted)),
             symbols: CoveringSymbols::covering(&files, &sorted).unwrap_or_default(),
+            stubs: match outermost {
+                OutermostName::DebugInfo => BTreeMap::new(),
+                OutermostName::Symbol => self.file.stubs(&sorted),
+            },
             asked,
             outermost,
         }
@@ -185,6 +189,7 @@ pub struct FoundFunctions {
     asked: Vec<(u64, u64)>,
     chains: Option<Chains>,
     symbols: CoveringSymbols,
+    stubs: BTreeMap<u64, Vec<u8>>,
     outermost: OutermostName,
 }
 
@@ -217,9 +222,9 @@ impl FoundFunctions {
             OutermostName::DebugInfo => {
                 (self.symbols.at(own).next()).map(|symbol| &symbol.name[..])
             }
-            OutermostName::Symbol => {
-                (self.symbols.preferred_at(own)).map(ElfSymbol::name_without_version)
-            }
+            OutermostName::Symbol => (self.symbols.preferred_at(own))
+                .map(ElfSymbol::name_without_version)
+                .or_else(|| self.stubs.get(&own).map(Vec::as_slice)),
         };
         match (functions.last_mut(), symbol) {
             (Some(function), Some(symbol)) if self.outermost == OutermostName::Symbol => {

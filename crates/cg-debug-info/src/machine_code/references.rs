@@ -4,10 +4,9 @@ use cg_names::demangle::demangle_str;
 use cg_names::identity::function_of_build;
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
-use iced_x86::{Code, Decoder, DecoderOptions};
-use object::Endian;
 
 use crate::object_file::ObjectFile;
+use crate::stubs::{LoaderSlot, LoaderSlots, slot_of_stub, slots};
 use crate::symbols::without_version;
 use crate::{CoveringSymbols, Error};
 
@@ -25,14 +24,8 @@ pub(super) enum Reference {
 /// What the loader puts where, and what was looked up.
 pub(super) struct References {
     /// Addresses that the loader writes an address to: of a function of that name, or of one of this object.
-    slots: HashMap<u64, Slot, FixedState>,
+    slots: LoaderSlots<String>,
     functions: HashMap<u64, Reference, FixedState>,
-}
-
-#[derive(Clone)]
-enum Slot {
-    Named(String),
-    At(u64),
 }
 
 /// The references together with the object that they are of.
@@ -43,64 +36,16 @@ pub(super) struct Around<'a> {
     bitness: u32,
 }
 
-// Relocations of x86-64 (System V ABI, AMD64 supplement, table 4.10).
-const R_X86_64_64: u64 = 1;
-const R_X86_64_GLOB_DAT: u64 = 6;
-const R_X86_64_JUMP_SLOT: u64 = 7;
-const R_X86_64_RELATIVE: u64 = 8;
-
-/// An instruction is at most 15 bytes long; `endbr64` may stand before it.
-const STUB: u64 = 20;
-
 impl References {
     pub(super) fn of(object: &ObjectFile) -> Result<References, Error> {
-        let mut references = References {
-            slots: HashMap::default(),
+        Ok(References {
+            // Of 32 bits, relocations look otherwise, and what they lead to is not compared.
+            slots: match object.is_64_bit() {
+                true => slots(object, stable)?,
+                false => LoaderSlots::default(),
+            },
             functions: HashMap::default(),
-        };
-        // Of 32 bits, relocations look otherwise, and what they lead to is not compared.
-        if object.is_64_bit() {
-            references.read_slots(object)?;
-        }
-        Ok(references)
-    }
-
-    fn read_slots(&mut self, object: &ObjectFile) -> Result<(), Error> {
-        let mut budget = object.budget();
-        let mut read = |name: &[u8]| object.read(name, &mut budget);
-        let (symbols, names) = (read(b".dynsym")?, read(b".dynstr")?);
-        let word = |bytes: &[u8], at: usize| -> Option<u64> {
-            let bytes = bytes.get(at..at.checked_add(8)?)?.try_into().ok()?;
-            Some(object.endian().read_u64(bytes))
-        };
-        let name_of = |symbol: u64| -> Option<String> {
-            let at = usize::try_from(symbol).ok()?.checked_mul(24)?;
-            let entry = symbols.get(at..at.checked_add(4)?)?.try_into().ok()?;
-            let rest = names.get(usize::try_from(object.endian().read_u32(entry)).ok()?..)?;
-            let name = rest.split(|byte| *byte == 0).next()?;
-            (!name.is_empty()).then(|| stable(name))
-        };
-        for table in [b".rela.dyn".as_slice(), b".rela.plt"] {
-            let table = read(table)?;
-            for entry in table.chunks_exact(24) {
-                let (Some(at), Some(info), Some(addend)) =
-                    (word(entry, 0), word(entry, 8), word(entry, 16))
-                else {
-                    continue;
-                };
-                let slot = match info & 0xffff_ffff {
-                    R_X86_64_RELATIVE => Some(Slot::At(addend)),
-                    R_X86_64_64 | R_X86_64_GLOB_DAT | R_X86_64_JUMP_SLOT => {
-                        name_of(info >> 32).map(Slot::Named)
-                    }
-                    _ => None,
-                };
-                if let Some(slot) = slot {
-                    self.slots.insert(at, slot);
-                }
-            }
-        }
-        Ok(())
+        })
     }
 
     pub(super) fn around<'a>(
@@ -146,23 +91,14 @@ impl Around<'_> {
     }
 
     fn behind_stub(&self, address: u64) -> Option<Reference> {
-        let bytes = self.object.loaded_up_to(address, STUB)?;
-        let mut decoder = Decoder::with_ip(self.bitness, &bytes, address, DecoderOptions::NONE);
-        let mut instruction = decoder.decode();
-        if matches!(instruction.code(), Code::Endbr64 | Code::Endbr32) {
-            instruction = decoder.decode();
-        }
-        let is_jump = matches!(instruction.code(), Code::Jmp_rm64 | Code::Jmp_rm32);
-        let slot = (is_jump && instruction.is_ip_rel_memory_operand())
-            .then(|| instruction.ip_rel_memory_address())?;
-        self.in_slot(slot)
+        self.in_slot(slot_of_stub(self.object, self.bitness, address)?)
     }
 
     /// What the loader puts at an address.
     fn in_slot(&self, address: u64) -> Option<Reference> {
         match self.references.slots.get(&address)? {
-            Slot::Named(name) => Some(Reference::Named(name.clone(), 0)),
-            Slot::At(function) => self.named(*function),
+            LoaderSlot::Named(name) => Some(Reference::Named(name.clone(), 0)),
+            LoaderSlot::At(function) => self.named(*function),
         }
     }
 

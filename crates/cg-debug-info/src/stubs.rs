@@ -1,0 +1,123 @@
+//! Stubs of a procedure linkage table: they jump to where the loader writes the address of a function of another object.
+
+use std::collections::BTreeMap;
+
+use foldhash::fast::FixedState;
+use hashbrown::HashMap;
+use iced_x86::{Code, Decoder, DecoderOptions};
+use object::{Endian, elf};
+
+use crate::Error;
+use crate::object_file::ObjectFile;
+
+/// What stands behind the name of a function in that of its stub.
+pub const STUB: &str = "@plt";
+
+/// What the loader writes to an address: that of a function of this name, or of one of this object.
+#[derive(Clone, Debug)]
+pub(crate) enum LoaderSlot<Name> {
+    Named(Name),
+    At(u64),
+}
+
+/// What the loader writes where.
+pub(crate) type LoaderSlots<Name> = HashMap<u64, LoaderSlot<Name>, FixedState>;
+
+// Relocations of x86-64 (System V ABI, AMD64 supplement, table 4.10).
+const R_X86_64_64: u64 = 1;
+const R_X86_64_GLOB_DAT: u64 = 6;
+const R_X86_64_JUMP_SLOT: u64 = 7;
+const R_X86_64_RELATIVE: u64 = 8;
+
+/// An instruction is at most 15 bytes long; `endbr64` may stand before it.
+const LONGEST: u64 = 20;
+
+/// Where linkers put stubs.
+const SECTIONS: [&[u8]; 3] = [b".plt", b".plt.sec", b".plt.got"];
+/// How long stubs are, which begin at multiples of that: the short ones, in a section of their own, only jump. In the middle
+/// of a long one is no jump.
+const LENGTHS: [u64; 2] = [8, 16];
+
+/// The slots of an object of 64 bits, their names as `name` makes them.
+pub(crate) fn slots<Name>(
+    object: &ObjectFile,
+    name: impl Fn(&[u8]) -> Name,
+) -> Result<LoaderSlots<Name>, Error> {
+    let mut budget = object.budget();
+    let mut read = |name: &[u8]| object.read(name, &mut budget);
+    let (symbols, names) = (read(b".dynsym")?, read(b".dynstr")?);
+    let word = |bytes: &[u8], at: usize| -> Option<u64> {
+        let bytes = bytes.get(at..at.checked_add(8)?)?.try_into().ok()?;
+        Some(object.endian().read_u64(bytes))
+    };
+    let name_of = |symbol: u64| -> Option<Name> {
+        let at = usize::try_from(symbol).ok()?.checked_mul(24)?;
+        let entry = symbols.get(at..at.checked_add(4)?)?.try_into().ok()?;
+        let rest = names.get(usize::try_from(object.endian().read_u32(entry)).ok()?..)?;
+        let found = rest.split(|byte| *byte == 0).next()?;
+        (!found.is_empty()).then(|| name(found))
+    };
+    let mut slots = HashMap::default();
+    for table in [b".rela.dyn".as_slice(), b".rela.plt"] {
+        let table = read(table)?;
+        for entry in table.chunks_exact(24) {
+            let (Some(at), Some(info), Some(addend)) =
+                (word(entry, 0), word(entry, 8), word(entry, 16))
+            else {
+                continue;
+            };
+            let slot = match info & 0xffff_ffff {
+                R_X86_64_RELATIVE => Some(LoaderSlot::At(addend)),
+                R_X86_64_64 | R_X86_64_GLOB_DAT | R_X86_64_JUMP_SLOT => {
+                    name_of(info >> 32).map(LoaderSlot::Named)
+                }
+                _ => None,
+            };
+            if let Some(slot) = slot {
+                slots.insert(at, slot);
+            }
+        }
+    }
+    Ok(slots)
+}
+
+/// The slot that a stub at an address jumps through; none where no stub is there.
+pub(crate) fn slot_of_stub(object: &ObjectFile, bitness: u32, address: u64) -> Option<u64> {
+    let bytes = object.loaded_up_to(address, LONGEST)?;
+    let mut decoder = Decoder::with_ip(bitness, &bytes, address, DecoderOptions::NONE);
+    let mut instruction = decoder.decode();
+    if matches!(instruction.code(), Code::Endbr64 | Code::Endbr32) {
+        instruction = decoder.decode();
+    }
+    let is_jump = matches!(instruction.code(), Code::Jmp_rm64 | Code::Jmp_rm32);
+    (is_jump && instruction.is_ip_rel_memory_operand()).then(|| instruction.ip_rel_memory_address())
+}
+
+impl ObjectFile {
+    /// What `perf` calls the stubs at some of these addresses, for x86-64: `foo@plt`.
+    pub fn stubs(&self, addresses: &[u64]) -> BTreeMap<u64, Vec<u8>> {
+        let sections = SECTIONS.iter().filter_map(|name| self.section(name));
+        let sections: Vec<_> = sections.map(|section| section.addresses()).collect();
+        let mut in_stubs = (addresses.iter())
+            .filter_map(|address| {
+                let section = sections.iter().find(|section| section.contains(address))?;
+                Some((*address, section.start))
+            })
+            .peekable();
+        if !self.is_64_bit() || self.machine() != elf::EM_X86_64 || in_stubs.peek().is_none() {
+            return BTreeMap::new();
+        }
+        let called = |name: &[u8]| [name, STUB.as_bytes()].concat();
+        let slots = slots(self, called).unwrap_or_default();
+        let named = in_stubs.filter_map(|(address, start)| {
+            LENGTHS.iter().find_map(|length| {
+                let stub = address - (address - start) % length;
+                match slots.get(&slot_of_stub(self, 64, stub)?)? {
+                    LoaderSlot::Named(name) => Some((address, name.clone())),
+                    LoaderSlot::At(_) => None,
+                }
+            })
+        });
+        named.collect()
+    }
+}
