@@ -60,6 +60,9 @@ fn samples(stacks: &[Value]) -> BTreeMap<String, u64> {
     found
 }
 
+/// The same samples, as gperftools and as pprof writes them; neither knows a build id.
+const PROFILES: [&str; 2] = ["exe/gperftools.cpu", "exe/gperftools.pb.gz"];
+
 #[test]
 fn a_profile_without_names_has_those_of_the_program() {
     let program = Some(data("exe/program.unstripped"));
@@ -72,15 +75,17 @@ fn a_profile_without_names_has_those_of_the_program() {
         ("middle", 94),
     ];
     let expected = expected.map(|(name, samples)| (name.to_owned(), samples));
-    let (stacks, messages) = read("exe/gperftools.cpu", program.clone());
-    assert_eq!(samples(&stacks), BTreeMap::from(expected));
-    assert_eq!(
-        messages
-            .iter()
-            .filter(|message| message.contains("--exe"))
-            .count(),
-        0
-    );
+    for profile in PROFILES {
+        let (stacks, messages) = read(profile, program.clone());
+        assert_eq!(samples(&stacks), BTreeMap::from(expected.clone()));
+        assert_eq!(
+            messages
+                .iter()
+                .filter(|message| message.contains("--exe"))
+                .count(),
+            0
+        );
+    }
     // What pprof wrote with its names has the same.
     let (stacks, _) = read("pprof/gperftools.raw", None);
     for (name, count) in samples(&stacks) {
@@ -112,11 +117,13 @@ fn without_the_program_it_is_said_how() {
         ),
         (Some(data("README.md")), "--exe "),
     ] {
-        let (stacks, messages) = read("exe/gperftools.cpu", exe);
-        assert_eq!(samples(&stacks), BTreeMap::new());
-        assert!(
-            messages.iter().any(|message| message.contains(expected)),
-            "{messages:?}"
-        );
+        for profile in PROFILES {
+            let (stacks, messages) = read(profile, exe.clone());
+            assert_eq!(samples(&stacks), BTreeMap::new());
+            assert!(
+                messages.iter().any(|message| message.contains(expected)),
+                "{messages:?}"
+            );
+        }
     }
 }

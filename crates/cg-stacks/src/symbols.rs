@@ -129,6 +129,11 @@ impl FoundObject {
         Ok(Some(FoundObject { file }))
     }
 
+    /// Whether it is of this build.
+    pub(crate) fn is_of(&self, build_id: &BuildId) -> bool {
+        build_id.is_of(&self.file)
+    }
+
     /// The functions at each of these addresses; none where nothing is known of one.
     pub fn functions(
         &self,

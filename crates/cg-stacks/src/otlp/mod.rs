@@ -64,7 +64,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     resources.describe(&mut run);
     let mut table = StackTable::new(events);
     let mut frames = PprofSamples::new(&dictionary.tables, reading.options.demangle, &mut table);
-    frames.look_up(&reading.options.search)?;
+    frames.look_up(reading)?;
     let mut samples = OtlpSamples::new(&dictionary, frames);
     let read = samples.read(&resources.profiles);
     let left_out = samples.attributes_left_out();

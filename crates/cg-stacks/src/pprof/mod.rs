@@ -24,6 +24,7 @@ use super::wire::{self, Broken, MessageFields, WireValue};
 use super::write::write;
 
 mod legacy;
+mod program;
 pub(crate) mod samples;
 pub(crate) mod tables;
 
@@ -52,7 +53,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let run = run_record(reading.run("pprof"), &tables, &events)?;
     let mut table = StackTable::new(events);
     let mut samples = PprofSamples::new(&tables, reading.options.demangle, &mut table);
-    samples.look_up(&reading.options.search)?;
+    samples.look_up(reading)?;
     let read = samples.read(&bytes);
     write(run, &table, read, reading.out)
 }

@@ -4,8 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use cg_debug_info::Search;
-use cg_reader::Error;
+use cg_reader::{Error, Reading};
 use cg_stream::record::{Count, FrameMarks, LabelMeaning, LabelValue, Name, SampleLabels};
 use foldhash::fast::FixedState;
 use hashbrown::HashMap;
@@ -13,6 +12,7 @@ use hashbrown::HashMap;
 use super::super::address;
 use super::super::symbols::{AddressSymbol, BuildId, CountedFrom, FoundObject, OutermostName};
 use super::super::table::{FrameId, FrameParts, NameId, StackKey, StackTable};
+use super::program::{left_unnamed, program_among};
 use super::tables::{LocationLine, PprofLocation, PprofTables};
 use super::wire::{MessageBytes, MessageFields, WireValue};
 
@@ -84,38 +84,65 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
         }
     }
 
-    /// Looks up the names of locations that have none, in the objects that the profile gives the build ids of.
-    pub(crate) fn look_up(&mut self, search: &Search) -> Result<(), Error> {
+    /// Looks up the names of locations that have none: in the objects that the profile gives the build ids of, and in the
+    /// program of `--exe`, where the profile has no other id of it.
+    pub(crate) fn look_up(&mut self, reading: &mut Reading) -> Result<(), Error> {
+        let search = &reading.options.search;
         let mut unnamed: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
         let mut lines = Vec::new();
+        let mut has_names = false;
         for location in self.tables.locations() {
             lines.clear();
             location.lines(&mut lines)?;
+            has_names |= !lines.is_empty();
             if lines.is_empty()
                 && let Some(address) = self.place_of(location)?.address
             {
                 unnamed.entry(location.mapping).or_default().insert(address);
             }
         }
+        let exe = FoundObject::program(search).unwrap_or_else(|message| {
+            reading.trouble(message);
+            None
+        });
+        let objects = self.tables.mapped_objects()?;
+        let program = program_among(objects.iter().copied(), search);
+        let (mut left, mut of) = (0, 0);
         for (mapping, addresses) in unnamed {
             let of_object = self.tables.mapping(mapping);
-            let object = self.tables.bytes(of_object.filename)?;
+            let Some(object) = self.tables.bytes(of_object.filename)? else {
+                continue;
+            };
             let build_id = self.tables.bytes(of_object.build_id)?;
             let build_id = build_id.and_then(BuildId::elf);
-            let found = object
-                .zip(build_id)
-                .and_then(|(object, id)| FoundObject::find(object, &id, search));
-            if let Some(found) = found {
+            let own = (build_id.as_ref()).and_then(|id| FoundObject::find(object, id, search));
+            let is_unknown_program = build_id.is_none() && program == Some(object);
+            let is_exe = |exe: &&FoundObject| match &build_id {
+                Some(id) => exe.is_of(id),
+                None => is_unknown_program,
+            };
+            let mut named = 0;
+            if let Some(found) = own.as_ref().or(exe.as_ref().filter(is_exe)) {
                 let functions = found.functions(
                     &addresses,
                     CountedFrom::File,
                     OutermostName::DebugInfo,
                     search,
                 );
+                named = functions.len();
                 for (address, functions) in functions {
                     self.symbols.insert((mapping, address), functions);
                 }
             }
+            if is_unknown_program {
+                left += addresses.len() - named;
+                of += addresses.len();
+            }
+        }
+        // A profile that has names lacks some for reasons of its own.
+        let program = program.filter(|_| exe.is_some() || (search.exe.is_none() && !has_names));
+        if let Some(said) = program.and_then(|program| left_unnamed(program, left, of, search)) {
+            reading.warn(said);
         }
         Ok(())
     }

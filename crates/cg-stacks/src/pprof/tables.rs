@@ -179,6 +179,12 @@ impl<'a> PprofTables<'a> {
         self.mappings.get(&id).copied().unwrap_or_default()
     }
 
+    /// The objects that were mapped, in the order in which the profile has them.
+    pub(super) fn mapped_objects(&self) -> Result<Vec<&'a [u8]>, Error> {
+        let objects = (self.mapping_ids.iter()).map(|id| self.bytes(self.mapping(*id).filename));
+        objects.filter_map(Result::transpose).collect()
+    }
+
     /// The mappings as a stream has them.
     pub(super) fn mapping_facts(&self) -> Result<Vec<MappingFacts>, Error> {
         let text = |position| {
