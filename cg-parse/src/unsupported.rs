@@ -4,6 +4,8 @@
 //! recognised often shows by some words what printed it. What is said of binary files is fixed text: none of their bytes
 //! is shown.
 
+use std::sync::LazyLock;
+
 use cg_reader::json::Scanner;
 use serde::de::IgnoredAny;
 
@@ -32,13 +34,15 @@ impl Unsupported {
             then,
         })
     }
-
-    fn all() -> impl Iterator<Item = Unsupported> {
-        let rows = include_str!("unsupported.txt").lines();
-        rows.filter(|row| !row.starts_with('#'))
-            .filter_map(Unsupported::of_row)
-    }
 }
+
+/// All rows. Every input is held against those of binary files, more than once while it is not known what it is.
+static ROWS: LazyLock<Vec<Unsupported>> = LazyLock::new(|| {
+    let rows = include_str!("unsupported.txt").lines();
+    rows.filter(|row| !row.starts_with('#'))
+        .filter_map(Unsupported::of_row)
+        .collect()
+});
 
 /// What inputs are that show themselves by more than a few bytes, each with what helps.
 const LZ4_DATA: (&str, &str) = ("lz4 data", "lz4 -dc FILE | cg-parse");
@@ -50,7 +54,7 @@ const GOROUTINES: (&str, &str) = (
 /// All that is said of inputs that no reader takes: what each is, and a command that makes something readable of it, or what
 /// else helps. In commands `FILE` is the input and `PROGRAM` what is to be profiled.
 pub fn hints() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let rows = Unsupported::all().map(|sign| (sign.of, sign.then));
+    let rows = ROWS.iter().map(|sign| (sign.of, sign.then));
     rows.chain([LZ4_DATA, GOROUTINES])
 }
 
@@ -76,7 +80,7 @@ pub(crate) fn binary(bytes: &[u8]) -> Binary {
         return lz4(bytes);
     }
     let mut may_be = LZ4.starts_with(bytes);
-    for sign in Unsupported::all() {
+    for sign in ROWS.iter() {
         let Some(at) = sign.at else {
             continue;
         };
@@ -103,7 +107,7 @@ fn lz4(bytes: &[u8]) -> Binary {
     const NAME: &[u8] = b"memray\0";
     match bytes.get(NAME_AT..NAME_AT + NAME.len()) {
         Some(name) => {
-            let memray = Unsupported::all().find(|sign| name == NAME && sign.bytes == NAME);
+            let memray = ROWS.iter().find(|sign| name == NAME && sign.bytes == NAME);
             Binary::Is(said(memray.map_or(LZ4_DATA, |sign| (sign.of, sign.then))))
         }
         None => Binary::MayBe,
@@ -115,7 +119,8 @@ pub(crate) fn text(bytes: &[u8]) -> Option<String> {
     /// Printouts say what they are within this many bytes.
     const HEAD: usize = 4096;
     let head = bytes[..bytes.len().min(HEAD)].to_ascii_lowercase();
-    let printout = Unsupported::all()
+    let printout = ROWS
+        .iter()
         .find(|sign| sign.at.is_none() && memchr::memmem::find(&head, &sign.bytes).is_some());
     if let Some(sign) = printout {
         return Some(said((sign.of, sign.then)));
@@ -178,7 +183,7 @@ mod tests {
 
     #[test]
     fn every_sign_is_found_and_says_what_to_do() {
-        for (sign, at) in Unsupported::all().filter_map(|sign| sign.at.map(|at| (sign, at))) {
+        for (sign, at) in ROWS.iter().filter_map(|sign| Some((sign, sign.at?))) {
             let mut file = vec![b'x'; at];
             file.extend_from_slice(&sign.bytes);
             file.extend_from_slice(b"\0\xff\x1b[31m and some more");

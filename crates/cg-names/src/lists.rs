@@ -7,19 +7,15 @@ pub(crate) type Lists = HashMap<&'static str, Vec<&'static str>>;
 
 /// Reads a file of lists.
 pub(crate) fn read(text: &'static str) -> Lists {
-    let mut lists = Lists::new();
-    let mut name = "";
-    for line in text.lines() {
-        match line
-            .strip_prefix('[')
-            .and_then(|line| line.strip_suffix(']'))
-        {
-            Some(next) => name = next,
-            None if line.is_empty() || line.starts_with('#') => {}
-            None => lists.entry(name).or_default().push(line),
-        }
-    }
+    let lists = text.strip_prefix('[').unwrap_or(text).split("\n[");
     lists
+        .filter_map(|list| list.split_once("]\n"))
+        .map(|(name, rows)| (name, rows.lines().filter(|row| is_row(row)).collect()))
+        .collect()
+}
+
+fn is_row(line: &str) -> bool {
+    !line.is_empty() && !line.starts_with('#')
 }
 
 /// Makes a constant of each list of a file. The file is read when the first of them is asked for.
