@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use cg_document::text::Screen;
+use cg_sources::{Places, rust_sources};
 use cg_stream::record::Count;
 use cg_stream::tool::{ColorChoice, Output, Suggested};
 use clap::Parser;
@@ -254,6 +255,18 @@ pub(crate) struct Args {
     )]
     root: PathBuf,
 
+    /// Look for the sources of a page below this directory too, and show them from there; can be given several times.
+    ///
+    /// A page (-f html) shows the source around the lines of a stack. A log may name any file, so only sources below --root
+    /// and these directories are shown, and those of the Rust toolchains' own library.
+    #[arg(
+        hide_short_help = true,
+        long,
+        value_name = "DIR",
+        help_heading = "Output"
+    )]
+    source_root: Vec<PathBuf>,
+
     /// When to colour the text report.
     #[arg(
         hide_short_help = true,
@@ -314,6 +327,10 @@ impl Args {
                 obj: patterns("--ignore-obj", &texts(&self.ignore_obj))?,
             },
         };
+        let format = self
+            .format
+            .or_else(|| ReportFormat::of_name(output))
+            .unwrap_or(ReportFormat::Text);
         Ok(Options {
             files: self.files,
             allow_fragment: self.allow_fragment,
@@ -327,10 +344,7 @@ impl Args {
             write_suppressions: self.write_suppressions,
             baseline: self.baseline,
             update_baseline: self.update_baseline,
-            format: self
-                .format
-                .or_else(|| ReportFormat::of_name(output))
-                .unwrap_or(ReportFormat::Text),
+            format,
             screen: Screen {
                 width: output.terminal_width(),
                 is_coloured: output.is_coloured(self.color),
@@ -338,6 +352,14 @@ impl Args {
             },
             all_frames: self.all_frames,
             paths: Paths::relative_to(&self.root).context("--root")?,
+            places: match format {
+                ReportFormat::Html => Places {
+                    here: Some(self.root),
+                    roots: self.source_root,
+                    rust: rust_sources(),
+                },
+                _ => Places::default(),
+            },
         })
     }
 }

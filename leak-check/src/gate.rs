@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use cg_document::number::plural;
 use cg_document::text::Screen;
+use cg_sources::Places;
 use cg_stream::tool::whole_file::Replaceable;
 use cg_stream::tool::{self, Diagnostics, Outcome, Output, WhenClosed};
 
@@ -44,6 +45,8 @@ pub(crate) struct Options {
     pub(crate) screen: Screen,
     pub(crate) all_frames: bool,
     pub(crate) paths: Paths,
+    /// Where a page may show sources from.
+    pub(crate) places: Places,
 }
 
 /// Judges the inputs.
@@ -115,6 +118,7 @@ pub(crate) fn run(
             verdict: &verdict,
             defaults_used: suppressions.defaults_used(&verdict.suppression_uses),
             paths: &options.paths,
+            places: &options.places,
             lines: StackLines::new(&options.paths, options.all_frames),
             could_not_judge: diagnostics.had_trouble(),
             doubts,

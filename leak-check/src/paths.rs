@@ -64,6 +64,11 @@ impl Paths {
         self.found.retain(|name, _| !several.contains(name));
     }
 
+    /// Where under the root the file of a base name is, where there is one such file.
+    pub(crate) fn found(&self, name: &str) -> Option<&str> {
+        self.found.get(name).map(String::as_str)
+    }
+
     /// The path as people read it: relative to the root if it is below it, else as it is.
     pub(crate) fn shown<'a>(&self, file: &'a str) -> Cow<'a, str> {
         match self.in_root(file) {

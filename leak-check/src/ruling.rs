@@ -3,6 +3,8 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
+use cg_stream::record::Frame;
+
 use crate::finding::Finding;
 use crate::fingerprint::{Fingerprint, NormalNames};
 
@@ -67,6 +69,11 @@ impl RulingStatus {
             RulingStatus::Suppressed => "suppressed",
         }
     }
+
+    /// The same for people.
+    pub(crate) fn words(self) -> String {
+        self.word().replace('_', " ")
+    }
 }
 
 /// The decision about one finding.
@@ -85,6 +92,11 @@ pub(crate) struct Ruling {
 }
 
 impl Ruling {
+    /// The frame to blame of the finding that this is about.
+    pub(crate) fn blamed<'f>(&self, finding: &'f Finding) -> Option<&'f Frame<'static>> {
+        Some(&finding.stack[self.blame?])
+    }
+
     /// The fingerprint of the finding that this is about: the one that the baseline knows it by, where it does.
     pub(crate) fn fingerprint(&self, finding: &Finding) -> &Fingerprint {
         self.fingerprint

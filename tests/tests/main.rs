@@ -32,6 +32,7 @@ mod inline_builds;
 mod inline_names;
 mod known_causes;
 mod laws;
+mod leak_page;
 mod machine_code;
 mod memcheck_oracle;
 mod names;

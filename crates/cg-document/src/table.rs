@@ -248,6 +248,7 @@ pub struct Column<'a> {
     /// What stands in the row of totals.
     pub total: Cell<'a>,
     cell: Box<dyn Fn(usize) -> Cell<'a> + 'a>,
+    filter: Option<Box<dyn Fn(usize) -> Option<String> + 'a>>,
 }
 
 impl<'a> Column<'a> {
@@ -272,6 +273,7 @@ impl<'a> Column<'a> {
             },
             total: Cell::Empty,
             cell: Box::new(cell),
+            filter: None,
         }
     }
 
@@ -294,6 +296,17 @@ impl<'a> Column<'a> {
     /// With a cell in the row of totals.
     pub fn with_total(self, total: Cell<'a>) -> Column<'a> {
         Column { total, ..self }
+    }
+
+    /// With cells that tell what of a page of findings they count, as its address says it (`html::filter_address`).
+    pub fn with_filter(self, filter: impl Fn(usize) -> Option<String> + 'a) -> Column<'a> {
+        let filter = Some(Box::new(filter) as Box<_>);
+        Column { filter, ..self }
+    }
+
+    /// What of a page of findings the cell of a row counts.
+    pub fn filter(&self, row: usize) -> Option<String> {
+        self.filter.as_ref()?(row)
     }
 
     /// What stands in a row.

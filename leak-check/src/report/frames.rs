@@ -3,6 +3,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use cg_document::html::FramePart;
 use cg_document::visible;
 use cg_names::paths::base_name;
 use cg_names::whose::{StackLine, folded};
@@ -29,20 +30,38 @@ pub(crate) fn function_name(frame: &Frame) -> String {
     visible(&text).into_owned()
 }
 
-/// `make_node (src/tree.c:12)`, `malloc (in vgpreload_memcheck-amd64-linux.so)`.
-pub(crate) fn frame_line(frame: &Frame, paths: &Paths) -> String {
-    let name = frame.name.as_deref().unwrap_or("???");
-    match (&frame.file, frame.line, &frame.obj) {
-        (Some(file), Some(line), _) => format!("{name} ({}:{line})", paths.shown(file)),
-        (Some(file), None, _) => format!("{name} ({})", paths.shown(file)),
-        (None, _, Some(object)) => {
-            format!("{name} (in {})", base_name(object))
+/// `make_node (src/tree.c:12)`, `malloc (in vgpreload_memcheck-amd64-linux.so)`, part by part.
+pub(super) fn frame_parts(frame: &Frame, paths: &Paths) -> Vec<FramePart> {
+    let words = |words: &str| FramePart::Words(words.to_owned());
+    let known = frame.name.as_deref().filter(|name| *name != "???");
+    let mut parts = vec![match known {
+        Some(name) => FramePart::Function(name.to_owned()),
+        None => words("???"),
+    }];
+    match (&frame.file, &frame.obj, &frame.addr) {
+        (Some(file), ..) => {
+            let line = frame.line.map(|line| format!(":{line}"));
+            parts.push(words(" ("));
+            parts.push(FramePart::File(paths.shown(file).into_owned()));
+            parts.push(FramePart::Words(line.unwrap_or_default() + ")"));
         }
-        (None, _, None) => match &frame.addr {
-            Some(address) if name == "???" => address.to_string(),
-            _ => name.to_owned(),
-        },
+        (None, Some(object), _) => {
+            parts.push(FramePart::Words(format!(" (in {})", base_name(object))));
+        }
+        (None, None, Some(address)) if known.is_none() => parts = vec![words(address)],
+        (None, None, _) => {}
     }
+    parts
+}
+
+/// The same in one text.
+fn frame_line(frame: &Frame, paths: &Paths) -> String {
+    let parts = frame_parts(frame, paths)
+        .into_iter()
+        .map(|part| match part {
+            FramePart::Words(text) | FramePart::Function(text) | FramePart::File(text) => text,
+        });
+    parts.collect()
 }
 
 /// The interned lines of stacks: each frame's line is made once, and stacks of equal text have equal numbers.
@@ -91,6 +110,12 @@ impl<'a> StackLines<'a> {
 
     /// The lines of a stack by their numbers.
     pub(crate) fn folded(&self, stack: &Stack) -> Vec<FoldedLine> {
+        let lines = self.placed(stack).into_iter();
+        lines.map(|(line, _)| line).collect()
+    }
+
+    /// The same, with the position of the first frame that a line is of; one that stands for several has none.
+    pub(super) fn placed(&self, stack: &Stack) -> Vec<(FoldedLine, Option<usize>)> {
         let mut pieces = match self.all_frames {
             true => (0..stack.len()).map(StackLine::Frame).collect(),
             false => folded(&stack.whose()),
@@ -107,17 +132,21 @@ impl<'a> StackLines<'a> {
             pieces.splice(..1, [StackLine::Frame(0), rest]);
         }
         let mut known = self.known.borrow_mut();
-        let mut lines: Vec<FoldedLine> = Vec::with_capacity(pieces.len());
+        let mut lines: Vec<(FoldedLine, Option<usize>)> = Vec::with_capacity(pieces.len());
         for piece in pieces {
-            let line = match piece {
-                StackLine::Frame(position) => self.line_of(stack, position, &mut known),
+            let (line, position) = match piece {
+                StackLine::Frame(position) => {
+                    let line = self.line_of(stack, position, &mut known);
+                    (line, Some(position))
+                }
                 StackLine::Libraries { frames, of } => {
-                    known.line(&format!("… {} frames of {of}", frames.len()))
+                    let text = format!("… {} frames of {of}", frames.len());
+                    (known.line(&text), None)
                 }
             };
             match lines.last_mut() {
-                Some((last, count)) if *last == line => *count += 1,
-                _ => lines.push((line, 1)),
+                Some(((last, count), _)) if *last == line => *count += 1,
+                _ => lines.push(((line, 1), position)),
             }
         }
         lines

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use super::{GateReport, ReportEntry, kinds};
+use super::{GateReport, kinds};
 use cg_document::number::plural;
 use cg_document::visible;
 use cg_stream::record::Count;
@@ -15,13 +15,12 @@ use cg_stream::sorting::Order as _;
 const SHOWN: usize = 10;
 
 pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
-    let groups = report.groups();
-    let entries: Vec<&ReportEntry<'_>> = groups.iter().flat_map(|group| &group.entries).collect();
+    let entries = report.entries();
     for (level, fails) in [("error", true), ("notice", false)] {
         let mut placed: Vec<_> = entries
             .iter()
             .filter(|entry| entry.ruling.status.fails() == fails)
-            .map(|entry| (report.place(entry), *entry))
+            .map(|entry| (report.place(entry), entry))
             .collect();
         placed.order_by_key(|(place, _)| !place.is_source);
         for (place, entry) in placed.iter().take(SHOWN) {

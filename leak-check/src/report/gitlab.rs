@@ -10,7 +10,7 @@ use cg_stream::record::LeakKind;
 pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
     let mut ordinals = ordinal::Ordinals::default();
     let mut issues: Vec<Value> = Vec::new();
-    for entry in report.groups().iter().flat_map(|group| &group.entries) {
+    for entry in &report.entries() {
         let place = report.place(entry);
         let severity = match entry.finding.leak_kind() {
             _ if !entry.ruling.status.fails() => "info",

@@ -1,19 +1,44 @@
-//! A page for a browser: the verdict, what it is of, a fold for each finding, the processes. It has room for all findings.
+//! A page for a browser: the verdict, what it is of, a fold for each finding, the processes. It has room for all findings,
+//! what is excused among them, and for the source around their lines.
 
 use std::io::{self, Write};
 
-use cg_document::html::{self, Tone};
+use cg_document::html::{
+    self, FindingsPage, FramePart, PageFinding, PageFrame, PagePart, Tone, filter_address,
+};
 use cg_document::number::plural;
-use cg_document::{Block, Cell, Column, Document, Layout, Span, Table};
+use cg_document::{Block, Cell, Column, Layout, Span, Table};
 use cg_stream::record::Count;
 
-use super::GateReport;
-use super::markdown::{fold, push_gone, push_growth, push_list};
+use super::frames::frame_parts;
+use super::markdown::{lists, summary};
+use super::ordinal::Ordinals;
+use super::sources::Sources;
+use super::{GateReport, ReportEntry};
 use crate::finding::JudgedProcess;
 use crate::ruling::RulingStatus;
 
 pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
-    html::write(&document(report), tone(report), output)
+    let entries = report.all_entries();
+    let sources = Sources::read(report, &entries);
+    let mut rest: Vec<Block<'_>> = sources.notes().map(Block::Note).collect();
+    rest.extend(lists(report));
+    let processes = &report.evidence.processes;
+    if !processes.is_empty() {
+        let count = plural(processes.len() as Count, "process", "processes");
+        rest.push(Block::Heading(count));
+        rest.push(Block::Table(process_table(report, processes)));
+    }
+    let mut parts = vec![PagePart::Blocks(report.tables())];
+    parts.extend(sections(report, &entries, &sources));
+    parts.push(PagePart::Blocks(rest));
+    let page = FindingsPage {
+        title: "leak-check",
+        tone: tone(report),
+        lead: vec![Block::Text(report.verdict_line())],
+        parts,
+    };
+    html::write_findings(&page, output)
 }
 
 fn tone(report: &GateReport<'_>) -> Tone {
@@ -24,64 +49,133 @@ fn tone(report: &GateReport<'_>) -> Tone {
     }
 }
 
-fn document(report: &GateReport<'_>) -> Document<'static> {
-    let mut document = Document::default();
-    document.push(Block::Heading("leak-check".to_owned()));
-    document.push(Block::Text(report.verdict_line()));
-    document.blocks.extend(report.tables());
-    let groups = report.groups();
-    for (heading, is_failing) in [("Findings", true), ("Within the limits", false)] {
-        let entries = groups.iter().flat_map(|group| &group.entries);
-        let mut entries = entries
-            .filter(|entry| (entry.ruling.status != RulingStatus::Allowed) == is_failing)
-            .peekable();
-        if entries.peek().is_some() {
-            document.push(Block::Heading(heading.to_owned()));
+/// What fails, what only a limit lets pass, and what is excused.
+fn sections(
+    report: &GateReport<'_>,
+    entries: &[ReportEntry<'_>],
+    sources: &Sources,
+) -> Vec<PagePart<'static>> {
+    /// As many as are unfolded.
+    const FEW: usize = 12;
+    let is_open = entries
+        .iter()
+        .filter(|entry| entry.ruling.status.is_shown())
+        .count()
+        <= FEW;
+    let mut ordinals = Ordinals::default();
+    let mut section = |heading, is_open, holds: fn(RulingStatus) -> bool| {
+        let entries = entries.iter().enumerate();
+        let entries = entries.filter(|(_, entry)| holds(entry.ruling.status));
+        PagePart::Findings {
+            heading,
+            is_open,
+            findings: entries
+                .map(|(at, entry)| finding(report, at, entry, sources, &mut ordinals))
+                .collect(),
         }
-        document
-            .blocks
-            .extend(entries.map(|entry| fold(report, entry)));
+    };
+    let mut sections = vec![
+        section("Findings", is_open, RulingStatus::fails),
+        section("Within the limits", is_open, |status| {
+            status == RulingStatus::Allowed
+        }),
+        section("Excused", false, |status| !status.is_shown()),
+    ];
+    sections
+        .retain(|part| !matches!(part, PagePart::Findings { findings, .. } if findings.is_empty()));
+    sections
+}
+
+fn finding(
+    report: &GateReport<'_>,
+    at: usize,
+    entry: &ReportEntry<'_>,
+    sources: &Sources,
+    ordinals: &mut Ordinals,
+) -> PageFinding {
+    let mut summary = summary(report, entry);
+    if entry.processes.len() > 1 {
+        summary.push(Span::text(format!(" ({} findings)", entry.processes.len())));
     }
-    push_growth(&mut document, report);
-    push_gone(&mut document, report);
-    let suppressed = report.default_suppression_lines().into_iter();
-    push_list(
-        &mut document,
-        "Rust's standard library:",
-        suppressed.map(|line| vec![Span::text(line)]).collect(),
-    );
-    let processes = &report.evidence.processes;
-    if !processes.is_empty() {
-        let count = plural(processes.len() as Count, "process", "processes");
-        document.push(Block::Heading(count));
-        document.push(Block::Table(process_table(report, processes)));
+    let processes = report.lines_of_processes(entry).into_iter();
+    PageFinding {
+        id: ordinals.fingerprint(entry),
+        summary,
+        kind: entry.finding.kind().to_owned(),
+        status: entry.ruling.status.word(),
+        processes: entry.processes.iter().map(|process| process.0).collect(),
+        frames: frames(report, at, entry, sources),
+        remarks: processes
+            .map(|(line, process)| (format!("in {line}"), process.map(|process| process.0)))
+            .collect(),
     }
-    document
+}
+
+fn frames(
+    report: &GateReport<'_>,
+    at: usize,
+    entry: &ReportEntry<'_>,
+    sources: &Sources,
+) -> Vec<PageFrame> {
+    let stack = &entry.finding.stack;
+    let lines = report.lines.placed(stack).into_iter().enumerate();
+    let frames = lines.map(|(number, (line, position))| {
+        let Some(position) = position else {
+            return PageFrame {
+                parts: vec![FramePart::Words(report.lines.shown(number, line))],
+                is_blamed: false,
+                source: None,
+            };
+        };
+        let word = if number == 0 { "at " } else { "by " };
+        let mut parts = vec![FramePart::Words(word.to_owned())];
+        parts.extend(frame_parts(&stack[position], report.paths));
+        let count = line.1;
+        if count > 1 {
+            parts.push(FramePart::Words(format!(", {count} times")));
+        }
+        let is_blamed = entry.is_blamed_on(position, count);
+        PageFrame {
+            parts,
+            is_blamed,
+            source: sources.of(at, entry, position, is_blamed),
+        }
+    });
+    frames.collect()
 }
 
 /// What was judged, process by process, and how many findings of each fail.
 fn process_table(report: &GateReport<'_>, processes: &[JudgedProcess]) -> Table<'static> {
     let titles: Vec<String> = processes.iter().map(JudgedProcess::title).collect();
-    let rows = (0..processes.len()).collect();
     let by_process = report.findings_by_process();
-    let count = |is_counted: fn(RulingStatus) -> bool| -> Vec<Count> {
+    let column = |title: &str, is_counted: fn(RulingStatus) -> bool| {
         let counts = by_process.iter().map(|findings| {
-            let counted = findings
-                .iter()
-                .filter(|(_, ruling)| is_counted(ruling.status));
-            counted.count() as Count
+            let statuses = findings.iter().map(|(_, ruling)| ruling.status);
+            statuses.filter(|status| is_counted(*status)).count()
         });
-        counts.collect()
+        let counts: Vec<usize> = counts.collect();
+        let statuses = RulingStatus::ALL.into_iter();
+        let statuses: Vec<RulingStatus> = statuses.filter(|status| is_counted(*status)).collect();
+        let has_any = counts.clone();
+        Column::new(title, Layout::Number, move |row| {
+            Cell::Count(counts[row] as Count)
+        })
+        .with_filter(move |row| {
+            let is_all = statuses.len() == RulingStatus::ALL.len();
+            let said = statuses.iter().filter(|_| !is_all);
+            let number = row.to_string();
+            let pairs = said.map(|status| ("status", status.word()));
+            let address = filter_address(pairs.chain([("process", number.as_str())]));
+            (has_any[row] > 0).then_some(address)
+        })
     };
-    let (found, failing) = (count(|_| true), count(RulingStatus::fails));
     let columns = vec![
-        Column::new("failing", Layout::Number, move |row| {
-            Cell::Count(failing[row])
-        }),
-        Column::new("found", Layout::Number, move |row| Cell::Count(found[row])),
+        column("failing", RulingStatus::fails),
+        column("found", |_| true),
         Column::new("process", Layout::Name, move |row: usize| {
             Cell::Text(titles[row].clone().into())
-        }),
+        })
+        .with_filter(|row| Some(format!("process={row}"))),
     ];
-    Table::new(columns, rows)
+    Table::new(columns, (0..processes.len()).collect())
 }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
-use super::{GateReport, function_name};
+use super::{GateReport, with_subject};
 use crate::finding::{Finding, JudgedProcess};
 use crate::ruling::Ruling;
 use cg_document::number::plural;
@@ -85,13 +85,7 @@ fn status(
             continue;
         }
         failures += 1;
-        let blamed = ruling.blame.map(|blame| &finding.stack[blame]);
-        let subject = blamed.map(|frame| format!("{} ", function_name(frame)));
-        let line = format!(
-            "{}{}",
-            subject.unwrap_or_default(),
-            report.sentence(finding, ruling)
-        );
+        let line = with_subject(ruling.blamed(finding), &report.sentence(finding, ruling));
         description.push_str(&line);
         description.push('\n');
         for line in report.lines.of(&finding.stack) {

@@ -30,14 +30,16 @@ pub(super) fn meaning(rule: &str) -> &'static str {
         "InvalidRead" => "The program reads memory that it may not access.",
         "InvalidWrite" => "The program writes memory that it may not access.",
         "InvalidJump" => "The program jumps to an address that is no code.",
-        "InvalidFree" => {
+        "InvalidFree" | "double-free" | "bad-free" => {
             "The program frees what is no live block: it was freed before, or never allocated."
         }
-        "MismatchedFree" => {
+        "MismatchedFree" | "alloc-dealloc-mismatch" | "new-delete-type-mismatch" => {
             "The program frees a block with a function that does not belong to its allocation."
         }
         "UninitCondition" => "A branch depends on memory that was never written.",
-        "UninitValue" => "The program uses memory that was never written.",
+        "UninitValue" | "use-of-uninitialized-value" => {
+            "The program uses memory that was never written."
+        }
         "SyscallParam" => {
             "The program passes memory to the kernel that it never wrote or may not access."
         }
@@ -48,10 +50,12 @@ pub(super) fn meaning(rule: &str) -> &'static str {
         }
         "FdBadClose" => "The program closes a file descriptor twice.",
         "FdNotClosed" => "The program leaves a file descriptor open.",
-        "Race" | "ConflictingAccess" => {
+        "Race" | "ConflictingAccess" | "data-race" => {
             "Two threads access memory without a lock in common, and one of them writes."
         }
-        "LockOrder" => "Threads take locks in different orders, which can deadlock.",
+        "LockOrder" | "lock-order-inversion" => {
+            "Threads take locks in different orders, which can deadlock."
+        }
         "FatalSignal" => "A signal ended the process.",
         "Unprinted" => "Valgrind counted errors that its log does not show.",
         "heap-buffer-overflow" => "The program accesses memory beside a heap block.",
@@ -64,17 +68,6 @@ pub(super) fn meaning(rule: &str) -> &'static str {
             "The program accesses a variable that is gone."
         }
         "stack-overflow" => "The program uses up its stack.",
-        "double-free" | "bad-free" => {
-            "The program frees what is no live block: it was freed before, or never allocated."
-        }
-        "alloc-dealloc-mismatch" | "new-delete-type-mismatch" => {
-            "The program frees a block with a function that does not belong to its allocation."
-        }
-        "use-of-uninitialized-value" => "The program uses memory that was never written.",
-        "data-race" => {
-            "Two threads access memory without a lock in common, and one of them writes."
-        }
-        "lock-order-inversion" => "Threads take locks in different orders, which can deadlock.",
         "thread-leak" => "The program leaves a thread that it neither joined nor detached.",
         rule if rule.starts_with(|first: char| first.is_ascii_lowercase()) => {
             "A sanitizer reports an error."

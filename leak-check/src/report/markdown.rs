@@ -16,8 +16,7 @@ use crate::ruling::RulingStatus;
 const MARKER: &str = "leak-check";
 
 pub(super) fn text_of(report: &GateReport<'_>) -> String {
-    let groups = report.groups();
-    let entries: Vec<&ReportEntry<'_>> = groups.iter().flat_map(|group| &group.entries).collect();
+    let entries = report.entries();
     let Ok(document) = comment::fitting(entries.len(), |shown| -> Result<_, Infallible> {
         Ok(document(report, &entries, shown))
     });
@@ -27,7 +26,7 @@ pub(super) fn text_of(report: &GateReport<'_>) -> String {
 /// The comment with the first findings.
 fn document(
     report: &GateReport<'_>,
-    entries: &[&ReportEntry<'_>],
+    entries: &[ReportEntry<'_>],
     shown: usize,
 ) -> Document<'static> {
     let mut document = Document::default();
@@ -47,19 +46,23 @@ fn document(
             grouped(LONGEST as Count),
         )));
     }
-    push_growth(&mut document, report);
-    push_gone(&mut document, report);
-    let suppressed = report.default_suppression_lines().into_iter();
-    push_list(
-        &mut document,
-        "Rust's standard library:",
-        suppressed.map(|line| vec![Span::text(line)]).collect(),
-    );
+    document.blocks.extend(lists(report));
     document.blocks.extend(report.tables());
     document
 }
 
-pub(super) fn fold(report: &GateReport<'_>, entry: &ReportEntry<'_>) -> Block<'static> {
+fn fold(report: &GateReport<'_>, entry: &ReportEntry<'_>) -> Block<'static> {
+    let mut lines = report.stack_lines(entry);
+    let processes = report.process_lines(entry).into_iter();
+    lines.extend(processes.map(|line| format!("in {line}")));
+    Block::Details {
+        summary: summary(report, entry),
+        blocks: vec![Block::Verbatim(lines)],
+    }
+}
+
+/// A finding in a line: what it is, where, and what excuses it.
+pub(super) fn summary(report: &GateReport<'_>, entry: &ReportEntry<'_>) -> Vec<Span> {
     let mut summary = vec![Span::text(report.message(entry))];
     let place = report.place(entry);
     if let Some(line) = place.line.filter(|_| place.is_source) {
@@ -67,34 +70,30 @@ pub(super) fn fold(report: &GateReport<'_>, entry: &ReportEntry<'_>) -> Block<'s
         summary.push(Span::code(format!("{}:{line}", place.path)));
         summary.push(Span::text(")"));
     }
-    if entry.ruling.status == RulingStatus::Allowed {
-        summary.push(Span::text(" (within the limits)"));
+    match entry.ruling.status {
+        status if status.fails() => {}
+        RulingStatus::Allowed => summary.push(Span::text(" (within the limits)")),
+        status => summary.push(Span::text(format!(" ({})", status.words()))),
     }
-    let mut lines = report.stack_lines(entry);
-    let processes = report.process_lines(entry).into_iter();
-    lines.extend(processes.map(|line| format!("in {line}")));
-    Block::Details {
-        summary,
-        blocks: vec![Block::Verbatim(lines)],
-    }
+    summary
 }
 
-/// Baseline entries that grew.
-pub(super) fn push_growth(document: &mut Document<'_>, report: &GateReport<'_>) {
-    let items = report.passing_growth().into_iter();
-    let items = items.map(|(fingerprint, growth)| {
+/// What is beside the findings: baseline entries that grew or are gone, and what the default suppressions matched.
+pub(super) fn lists(report: &GateReport<'_>) -> Vec<Block<'static>> {
+    let grown = report.passing_growth().into_iter();
+    let grown = grown.map(|(fingerprint, growth)| {
         let mut item = place(fingerprint);
         item.push(Span::text(format!(": {growth}")));
         item
     });
-    push_list(document, "In the baseline and grown:", items.collect());
-}
-
-/// Baseline entries that are gone.
-pub(super) fn push_gone(document: &mut Document<'_>, report: &GateReport<'_>) {
-    let items = report.verdict.gone.iter();
-    let items = items.map(|gone| place(&gone.fingerprint)).collect();
-    push_list(document, "In the baseline and no longer found:", items);
+    let gone = report.verdict.gone.iter();
+    let gone = gone.map(|gone| place(&gone.fingerprint));
+    let suppressed = report.default_suppression_lines().into_iter();
+    let suppressed = suppressed.map(|line| vec![Span::text(line)]);
+    let mut lists = list("In the baseline and grown:", grown.collect());
+    lists.extend(list("In the baseline and no longer found:", gone.collect()));
+    lists.extend(list("Rust's standard library:", suppressed.collect()));
+    lists
 }
 
 /// The kind and the innermost own function.
@@ -109,16 +108,15 @@ fn place(fingerprint: &Fingerprint) -> Vec<Span> {
 }
 
 /// The first few items under a title, if there are any.
-pub(super) fn push_list(document: &mut Document<'_>, title: &str, mut items: Vec<Vec<Span>>) {
+fn list(title: &str, mut items: Vec<Vec<Span>>) -> Vec<Block<'static>> {
     const MOST_SHOWN: usize = 20;
     if items.is_empty() {
-        return;
+        return Vec::new();
     }
     if items.len() > MOST_SHOWN {
         let left = items.len() - MOST_SHOWN;
         items.truncate(MOST_SHOWN);
         items.push(vec![Span::text(format!("{left} more"))]);
     }
-    document.push(Block::Text(title.to_owned()));
-    document.push(Block::List(items));
+    vec![Block::Text(title.to_owned()), Block::List(items)]
 }

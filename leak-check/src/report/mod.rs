@@ -14,6 +14,7 @@ mod frames;
 mod kinds;
 mod ordinal;
 mod place;
+mod sources;
 mod table;
 
 use std::collections::{BTreeMap, HashSet};
@@ -23,7 +24,8 @@ use std::rc::Rc;
 use cg_document::number::plural;
 use cg_document::text::Screen;
 use cg_document::visible;
-use cg_stream::record::{Count, LeakKind};
+use cg_sources::Places;
+use cg_stream::record::{Count, Frame, LeakKind};
 use cg_stream::sorting::Order as _;
 use cg_stream::tool::Output;
 use foldhash::HashMap;
@@ -95,6 +97,8 @@ pub(crate) struct GateReport<'a> {
     /// What the default suppressions matched, and how often.
     pub(crate) defaults_used: BTreeMap<&'a str, u64>,
     pub(crate) paths: &'a Paths,
+    /// Where a page may show sources from.
+    pub(crate) places: &'a Places,
     pub(crate) lines: StackLines<'a>,
     /// Something kept the inputs from being judged as a whole.
     pub(crate) could_not_judge: bool,
@@ -164,14 +168,30 @@ impl<'a> GateReport<'a> {
     /// What fails the gate, and what a limit lets pass; equal findings in one entry. In the order of the groups: new
     /// ones first, errors before leaks, then by bytes lost.
     pub(crate) fn groups(&self) -> Vec<BlamedGroup<'a>> {
+        self.groups_of(RulingStatus::is_shown)
+    }
+
+    /// The entries of the groups, one after the other.
+    pub(crate) fn entries(&self) -> Vec<ReportEntry<'a>> {
+        let groups = self.groups().into_iter();
+        groups.flat_map(|group| group.entries).collect()
+    }
+
+    /// The same of all findings, what is excused with it.
+    pub(crate) fn all_entries(&self) -> Vec<ReportEntry<'a>> {
+        let groups = self.groups_of(|_| true).into_iter();
+        groups.flat_map(|group| group.entries).collect()
+    }
+
+    fn groups_of(&self, is_wanted: fn(RulingStatus) -> bool) -> Vec<BlamedGroup<'a>> {
         let mut groups: Vec<BlamedGroup<'a>> = Vec::new();
         let mut group_of: HashMap<(String, Option<String>), usize> = HashMap::default();
         let mut entry_of: HashMap<EqualFindings, usize> = HashMap::default();
         for (finding, ruling) in self.findings() {
-            if !ruling.status.is_shown() {
+            if !is_wanted(ruling.status) {
                 continue;
             }
-            let blamed = ruling.blame.map(|blame| &finding.stack[blame]);
+            let blamed = ruling.blamed(finding);
             let function = blamed.map_or_else(
                 || {
                     let title = match finding.is_unprinted() {
@@ -260,11 +280,8 @@ impl<'a> GateReport<'a> {
 
     /// The sentence with its subject: `make_node leaks 64 bytes in 1 block, definitely lost`.
     pub(crate) fn message(&self, entry: &ReportEntry<'_>) -> String {
-        let blamed = entry.ruling.blame.map(|blame| &entry.finding.stack[blame]);
-        match blamed {
-            Some(frame) => format!("{} {}", function_name(frame), entry.sentence),
-            None => entry.sentence.clone(),
-        }
+        let blamed = entry.ruling.blamed(entry.finding);
+        with_subject(blamed, &entry.sentence)
     }
 
     /// The stack of an entry, a line a frame.
@@ -277,6 +294,12 @@ impl<'a> GateReport<'a> {
 
     /// The processes of an entry, the first few by name.
     pub(crate) fn process_lines(&self, entry: &ReportEntry<'_>) -> Vec<String> {
+        let lines = self.lines_of_processes(entry).into_iter();
+        lines.map(|(line, _)| line).collect()
+    }
+
+    /// The same, with the process that a line is of.
+    fn lines_of_processes(&self, entry: &ReportEntry<'_>) -> Vec<(String, Option<ProcessId>)> {
         const MOST_SHOWN: usize = 5;
         let mut counted: Vec<(ProcessId, u64)> = Vec::new();
         for &process in &entry.processes {
@@ -285,20 +308,22 @@ impl<'a> GateReport<'a> {
                 _ => counted.push((process, 1)),
             }
         }
-        let mut lines: Vec<String> = counted
+        let mut lines: Vec<(String, Option<ProcessId>)> = counted
             .iter()
             .take(MOST_SHOWN)
             .map(|&(process, count)| {
                 let title = self.evidence.process(process).title();
                 let title = visible(&title);
-                match count {
+                let line = match count {
                     1 => title.into_owned(),
                     count => format!("{title}, {count} times"),
-                }
+                };
+                (line, Some(process))
             })
             .collect();
         if counted.len() > MOST_SHOWN {
-            lines.push(format!("{} more processes", counted.len() - MOST_SHOWN));
+            let more = counted.len() - MOST_SHOWN;
+            lines.push((format!("{more} more processes"), None));
         }
         lines
     }
@@ -365,7 +390,23 @@ impl<'a> GateReport<'a> {
     }
 }
 
+/// A sentence with its subject, where there is one.
+fn with_subject(blamed: Option<&Frame>, sentence: &str) -> String {
+    match blamed {
+        Some(frame) => format!("{} {sentence}", function_name(frame)),
+        None => sentence.to_owned(),
+    }
+}
+
 impl ReportEntry<'_> {
+    /// Whether it is blamed on the frame at a position of its stack, or on one of those that repeat it.
+    fn is_blamed_on(&self, position: usize, count: u32) -> bool {
+        let repeated = position..position + count as usize;
+        self.ruling
+            .blame
+            .is_some_and(|blame| repeated.contains(&blame))
+    }
+
     /// The sort key of entries: failing ones first, errors before leaks, more bytes before fewer, then by text.
     fn rank(
         &self,

@@ -8,9 +8,8 @@ use super::{GateReport, ReportEntry, kinds, ordinal};
 use cg_stream::record::Frame;
 
 pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
-    let groups = report.groups();
-    let entries: Vec<&ReportEntry<'_>> = groups.iter().flat_map(|group| &group.entries).collect();
-    let mut rules: Vec<String> = entries.iter().map(|entry| kinds::rule(entry)).collect();
+    let entries = report.entries();
+    let mut rules: Vec<String> = entries.iter().map(kinds::rule).collect();
     rules.sort_unstable();
     rules.dedup();
     let mut ordinals = ordinal::Ordinals::default();
@@ -56,7 +55,7 @@ fn result(
         json!({ "startLine": place.line.unwrap_or(1).max(1) }),
     );
     let mut location = json!({ "physicalLocation": physical });
-    let blamed = entry.ruling.blame.map(|blame| &entry.finding.stack[blame]);
+    let blamed = entry.ruling.blamed(entry.finding);
     if let Some(function) = blamed.and_then(|frame| frame.name.as_deref()) {
         location["logicalLocations"] =
             json!([{ "fullyQualifiedName": function, "kind": "function" }]);

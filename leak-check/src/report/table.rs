@@ -1,5 +1,8 @@
 //! The table at the end of a report, in the manner of the LEAK SUMMARY.
 
+use std::collections::BTreeSet;
+
+use cg_document::html::filter_address;
 use cg_document::{Block, Cell, Column, Layout, Table};
 use cg_parse::findings::Coverage;
 use cg_stream::record::{Count, LeakKind};
@@ -15,6 +18,22 @@ struct KindTotals {
     blocks: Count,
     /// How many findings have each status.
     findings: [Count; RulingStatus::ALL.len()],
+    /// The kinds, one word each.
+    kinds: BTreeSet<String>,
+}
+
+impl KindTotals {
+    fn found(&self) -> Count {
+        self.findings.iter().sum()
+    }
+
+    /// What a page is narrowed to by the count of a status, or of all.
+    fn filter(&self, status: Option<RulingStatus>) -> Option<String> {
+        let count = status.map_or_else(|| self.found(), |status| self.findings[status as usize]);
+        let kinds = self.kinds.iter().map(|kind| ("kind", kind.as_str()));
+        let status = status.map(|status| ("status", status.word()));
+        (count > 0).then(|| filter_address(kinds.chain(status)))
+    }
 }
 
 /// Shown where a log does not tell a count: 0 would say that there is none.
@@ -26,15 +45,10 @@ impl GateReport<'_> {
     /// A row a leak kind, if leaks were looked for, and one for errors, with a column for each status. Statuses that
     /// nothing has are left out, but for `new`.
     fn table(&self) -> Table<'static> {
-        let mut rows: [KindTotals; ERRORS + 1] = Default::default();
-        for (finding, ruling) in self.findings() {
-            let row = finding.leak_kind().map_or(ERRORS, |kind| kind as usize);
-            let (bytes, blocks) = finding.lost().unwrap_or_default();
-            rows[row].bytes += bytes;
-            rows[row].blocks += blocks;
-            rows[row].findings[ruling.status as usize] += 1;
-        }
-        let found = |row: usize| rows[row].findings.iter().sum::<Count>();
+        let rows = self.kind_totals();
+        let filters =
+            |status| -> Vec<Option<String>> { rows.iter().map(|row| row.filter(status)).collect() };
+        let found = |row: usize| rows[row].found();
         let coverage = self.coverage();
         let is_told: [bool; ERRORS + 1] = std::array::from_fn(|row| match coverage.get(row) {
             Some([certain, not_shown, not_measured]) => {
@@ -42,20 +56,23 @@ impl GateReport<'_> {
             }
             None => true,
         });
-        let mut columns = vec![Column::new("", Layout::Text, |row| {
+        let all = filters(None);
+        let names = Column::new("", Layout::Text, |row| {
             let name = LeakKind::ALL
                 .get(row)
                 .map_or("errors", |kind| kind.phrase());
             Cell::Text(name.into())
-        })];
-        let mut push = |name: String, cells: Vec<Option<Count>>| {
-            columns.push(Column::new(name, Layout::Number, move |row| {
+        });
+        let mut columns = vec![names.with_filter(move |row| all[row].clone())];
+        let mut push = |name: &str, cells: Vec<Option<Count>>, filters: Vec<Option<String>>| {
+            let column = Column::new(name, Layout::Number, move |row| {
                 if is_told[row] {
                     Cell::count(cells[row])
                 } else {
                     Cell::Text(UNKNOWN.into())
                 }
-            }));
+            });
+            columns.push(column.with_filter(move |row| filters.get(row).cloned().flatten()));
         };
         let of_leaks = |count: fn(&KindTotals) -> Count| {
             let counts = rows[..ERRORS].iter().map(|row| Some(count(row)));
@@ -69,22 +86,35 @@ impl GateReport<'_> {
                 .any(JudgedProcess::may_have_leaks)
             || (0..ERRORS).any(|row| found(row) > 0);
         if has_leaks {
-            push("bytes".to_owned(), of_leaks(|row| row.bytes));
-            push("blocks".to_owned(), of_leaks(|row| row.blocks));
+            push("bytes", of_leaks(|row| row.bytes), Vec::new());
+            push("blocks", of_leaks(|row| row.blocks), Vec::new());
         }
-        push(
-            "found".to_owned(),
-            (0..=ERRORS).map(found).map(Some).collect(),
-        );
+        let all = (0..=ERRORS).map(found).map(Some).collect();
+        push("found", all, filters(None));
         for status in RulingStatus::ALL {
             let counts = rows.iter().map(|row| row.findings[status as usize]);
             if status == RulingStatus::New || counts.clone().any(|count| count > 0) {
-                let name = status.word().replace('_', " ");
-                push(name, counts.map(Some).collect());
+                let counts = counts.map(Some).collect();
+                push(&status.words(), counts, filters(Some(status)));
             }
         }
         let first = if has_leaks { 0 } else { ERRORS };
         Table::new(columns, (first..=ERRORS).collect())
+    }
+
+    fn kind_totals(&self) -> [KindTotals; ERRORS + 1] {
+        let mut rows: [KindTotals; ERRORS + 1] = Default::default();
+        for (finding, ruling) in self.findings() {
+            let row = &mut rows[finding.leak_kind().map_or(ERRORS, |kind| kind as usize)];
+            let (bytes, blocks) = finding.lost().unwrap_or_default();
+            row.bytes += bytes;
+            row.blocks += blocks;
+            row.findings[ruling.status as usize] += 1;
+            if !row.kinds.contains(finding.kind()) {
+                row.kinds.insert(finding.kind().to_owned());
+            }
+        }
+        rows
     }
 
     /// The tables at the end.

@@ -12,15 +12,25 @@ use base64::prelude::BASE64_STANDARD;
 use crate::markup::Markup;
 use crate::{Block, Document, Span, Table, chart};
 
+mod findings;
 mod script;
 mod table;
 mod tree;
 mod viewer;
 
+pub use findings::{
+    FindingsPage, FramePart, FrameSource, PageFinding, PageFrame, PagePart, filter_address,
+    write_findings,
+};
 pub use viewer::{Viewer, write_viewer};
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = include_str!("page.js");
+const SCRIPT: &str = concat!(
+    "\"use strict\";\n(() => {\n",
+    include_str!("page/tables.js"),
+    include_str!("page/search.js"),
+    "})();\n"
+);
 
 /// Whether a page brings good or bad news.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -55,32 +65,17 @@ fn page(document: &Document, tone: Tone) -> String {
         .take_while(|block| matches!(block, Block::Text(_) | Block::Marker(_)));
     let (lead, blocks) = blocks.split_at(lead.count());
 
-    let mut page = Markup::default();
-    page.tag("<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n");
-    page.tag("<meta http-equiv=Content-Security-Policy content=\"");
-    page.text(&policy());
-    page.tag("\">\n<meta name=viewport content=\"width=device-width,initial-scale=1\">\n");
-    page.tag("<meta name=color-scheme content=\"light dark\">\n<title>");
-    page.text(title);
-    page.tag("</title>\n<style>\n");
-    page.tag(STYLE);
-    page.tag("</style>\n</head>\n<body>\n<header>\n<h1>");
-    page.text(title);
-    page.tag("</h1>\n");
-    let mut writer = HtmlWriter::of(page, blocks);
-    if !lead.is_empty() {
-        writer.page.tag(match tone {
-            Tone::Plain => "<div class=lead>\n",
-            Tone::Good => "<div class=\"lead good\">\n",
-            Tone::Bad => "<div class=\"lead bad\">\n",
-            Tone::Doubtful => "<div class=\"lead doubtful\">\n",
-        });
-        for block in lead {
-            writer.block(block);
-        }
-        writer.page.tag("</div>\n");
-    }
-    writer.contents(blocks);
+    const FEW: usize = 12;
+    let folds = blocks
+        .iter()
+        .filter(|block| matches!(block, Block::Details { .. }));
+    let mut writer = HtmlWriter {
+        page: head(title, &[], SCRIPT),
+        sections: 0,
+        unfolds: folds.count() <= FEW,
+    };
+    writer.lead(lead, tone);
+    writer.contents(blocks.iter().filter_map(heading));
     writer
         .page
         .tag("<div class=search role=search hidden><label for=search>Search</label> <input id=search type=search autocomplete=off spellcheck=false placeholder=\"function, file, …\" aria-describedby=found> <output id=found for=search></output></div>\n</header>\n<main>\n");
@@ -94,12 +89,36 @@ fn page(document: &Document, tone: Tone) -> String {
     page.into_string()
 }
 
-/// What the page may do: show its own styles and run the script that it was written with, told by its hash.
-fn policy() -> String {
-    format!(
+/// The page up to its title, with the style sheet of all pages and these. All that it may do is to show its own styles and to
+/// run the script that it was written with, told by its hash.
+fn head(title: &str, styles: &[&'static str], script: &str) -> Markup {
+    let mut page = Markup::default();
+    page.tag("<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n");
+    page.tag("<meta http-equiv=Content-Security-Policy content=\"");
+    page.text(&format!(
         "default-src 'none'; style-src 'unsafe-inline'; script-src {}; base-uri 'none'; form-action 'none'",
-        hash(SCRIPT)
-    )
+        hash(script)
+    ));
+    page.tag("\">\n<meta name=viewport content=\"width=device-width,initial-scale=1\">\n");
+    page.tag("<meta name=color-scheme content=\"light dark\">\n<title>");
+    page.text(title);
+    page.tag("</title>\n<style>\n");
+    page.tag(STYLE);
+    for style in styles {
+        page.tag(style);
+    }
+    page.tag("</style>\n</head>\n<body>\n<header>\n<h1>");
+    page.text(title);
+    page.tag("</h1>\n");
+    page
+}
+
+/// The words of a heading.
+fn heading<'b>(block: &'b Block<'_>) -> Option<&'b str> {
+    match block {
+        Block::Heading(words) => Some(words),
+        _ => None,
+    }
 }
 
 fn hash(script: &str) -> String {
@@ -117,24 +136,25 @@ struct HtmlWriter {
 }
 
 impl HtmlWriter {
-    fn of(page: Markup, blocks: &[Block]) -> HtmlWriter {
-        const FEW: usize = 12;
-        let folds = blocks
-            .iter()
-            .filter(|block| matches!(block, Block::Details { .. }));
-        HtmlWriter {
-            page,
-            sections: 0,
-            unfolds: folds.count() <= FEW,
+    /// What is to be said first.
+    fn lead(&mut self, lead: &[Block], tone: Tone) {
+        if lead.is_empty() {
+            return;
         }
+        self.page.tag(match tone {
+            Tone::Plain => "<div class=lead>\n",
+            Tone::Good => "<div class=\"lead good\">\n",
+            Tone::Bad => "<div class=\"lead bad\">\n",
+            Tone::Doubtful => "<div class=\"lead doubtful\">\n",
+        });
+        for block in lead {
+            self.block(block);
+        }
+        self.page.tag("</div>\n");
     }
 
     /// Links to the headings, where there are several.
-    fn contents(&mut self, blocks: &[Block]) {
-        let headings = blocks.iter().filter_map(|block| match block {
-            Block::Heading(words) => Some(words),
-            _ => None,
-        });
+    fn contents<'h>(&mut self, headings: impl Iterator<Item = &'h str> + Clone) {
         if headings.clone().count() < 2 {
             return;
         }

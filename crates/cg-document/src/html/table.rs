@@ -212,7 +212,14 @@ fn write_cell(page: &mut Markup, column: &Column, row: usize) {
         (Cell::Delta(delta) | Cell::Change { delta, .. }, _) if *delta < 0 => {
             page.tag("<td class=less>");
         }
-        _ => page.tag("<td>"),
+        _ => match column.filter(row) {
+            Some(filter) => {
+                page.tag("<td data-filter=\"");
+                page.text(&filter);
+                page.tag("\">");
+            }
+            None => page.tag("<td>"),
+        },
     }
     cell(page, &of);
 }
