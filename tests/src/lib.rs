@@ -2,7 +2,7 @@
 //!
 //! - [`tools`] builds the five binaries once and runs them;
 //! - [`transcript`] runs shell sessions written down in markdown, those of the README and its tour among them;
-//! - [`browser`] is a real one, for pages;
+//! - [`browser`] is a real one, and [`pages`] are opened in it;
 //! - [`fuzzed`] has the laws that hold for any bytes;
 //! - [`made_massif`] writes small runs of Massif;
 //! - [`made_programs`] differ by a cause that is known, and [`second_reader`] says what their profiles and their code say;
@@ -14,6 +14,7 @@ pub mod corpus;
 pub mod fuzzed;
 pub mod made_massif;
 pub mod made_programs;
+pub mod pages;
 pub mod second_reader;
 pub mod tools;
 pub mod transcript;

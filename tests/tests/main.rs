@@ -39,6 +39,8 @@ mod names;
 mod one_door;
 mod packages;
 mod page;
+mod page_panes;
+mod page_table;
 mod parts;
 mod perf_data;
 mod perf_oracle;

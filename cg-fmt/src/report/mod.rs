@@ -20,13 +20,13 @@ mod heap;
 mod tree;
 
 pub(crate) mod events;
+pub(crate) mod grouping;
 pub(crate) mod kinds;
 pub(crate) mod lack;
 pub(crate) mod origin;
 pub(crate) mod owners;
 
 mod arrange;
-mod grouping;
 mod growth;
 mod passed_through;
 mod stack_tree;

@@ -1,4 +1,4 @@
-// Zooms into a frame, searches names, and fits labels to the window. A label is the longest form of a name that fits.
+// Zooms into a frame, searches names, and fits labels to the window.
 function g_to_text(g) {
   return g.querySelector("title").textContent;
 }
@@ -28,15 +28,6 @@ function g_to_text(g) {
   });
   var whole = sections.map(function (section) { return section.to; });
 
-  function label(frame, pixels) {
-    var room = Math.floor((pixels - 6) / 7.2);
-    if (room < 3) return "";
-    var form = frame.forms.find(function (form) { return form.length <= room; });
-    if (form !== undefined) return form;
-    var last = Array.from(frame.forms[frame.forms.length - 1]);
-    var head = (room - 1) >> 1;
-    return last.slice(0, head).join("") + "…" + last.slice(head + 1 - room).join("");
-  }
   function draw() {
     var width = svg.getBoundingClientRect().width;
     sections.forEach(function (section) {
@@ -51,7 +42,7 @@ function g_to_text(g) {
         frame.rect.setAttribute("x", left);
         frame.rect.setAttribute("width", share + "%");
         frame.text.setAttribute("x", left);
-        frame.text.textContent = label(frame, (width * share) / 100);
+        frame.text.textContent = fittedLabel(frame.forms, Math.floor(((width * share) / 100 - 6) / 7.2));
       });
     });
     var isWhole = sections.every(function (section, at) { return section.from === 0 && section.to === whole[at]; });

@@ -6,6 +6,7 @@
 
 use std::fmt::Write;
 
+use cg_document::html::LABEL_SCRIPT;
 use cg_document::number::grouped;
 use cg_document::short_name;
 use cg_names::structure::shorten::forms;
@@ -99,7 +100,7 @@ pub(super) fn draw<'d>(
     });
     let names: Vec<String> = names.collect();
     format!(
-        "<?xml version=\"1.0\" encoding=\"utf-8\" standalone=\"no\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flames\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\">\n<style>{style}</style>\n<metadata id=\"names\">{}</metadata>\n<rect class=\"paper\" width=\"100%\" height=\"{height}\"/>\n{drawn}\n<script><![CDATA[\n{SCRIPT}]]></script>\n</svg>\n",
+        "<?xml version=\"1.0\" encoding=\"utf-8\" standalone=\"no\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"flames\" width=\"{WIDTH}\" height=\"{height}\" viewBox=\"0 0 {WIDTH} {height}\">\n<style>{style}</style>\n<metadata id=\"names\">{}</metadata>\n<rect class=\"paper\" width=\"100%\" height=\"{height}\"/>\n{drawn}\n<script><![CDATA[\n{LABEL_SCRIPT}{SCRIPT}]]></script>\n</svg>\n",
         names.join("\n")
     )
 }

@@ -3,12 +3,15 @@
 use std::collections::HashMap;
 
 use cg_names::identity::{normal_function, normal_object};
+use cg_names::structure::shorten::forms;
 use cg_names::whose::{CodeOwner, Facts};
 use cg_stream::profile::{FunctionKey, Profile};
 use cg_stream::record::Frame;
 use foldhash::fast::FixedState;
 
 use super::data::{PageData, PageText};
+use crate::options::GroupBy;
+use crate::report::grouping::group_of;
 use crate::report::owners::FunctionOwners;
 
 /// A function of a page.
@@ -60,8 +63,11 @@ impl PageFunctions {
         self.intern(names, || CodeOwner::System)
     }
 
-    /// Writes the tables.
-    pub(super) fn write(&self, data: &mut PageData) {
+    /// Writes the tables; of names that frames have, how they are shortened.
+    pub(super) fn write(&self, has_stacks: bool, data: &mut PageData) {
+        if has_stacks {
+            self.write_forms(data);
+        }
         // Names are mostly told in the order in which they came, so each is close to the one before it.
         data.rising("f.name", self.all.iter().map(|(names, _)| names[0].0));
         data.numbers("f.file", self.all.iter().map(|(names, _)| names[1].0));
@@ -72,10 +78,32 @@ impl PageFunctions {
             .iter()
             .map(|(_, of)| owner(*of).unwrap_or(0) as u64);
         data.numbers("f.whose", owners);
+        let crates: Vec<PageText> = self.all.iter().map(|of| crate_of(of.0, data)).collect();
+        data.numbers("f.crate", crates.iter().map(|text| text.0));
         let old = &self.old_files;
         data.numbers("o.fn", old.iter().map(|(function, _)| *function));
         data.numbers("o.file", old.iter().map(|(_, file)| file.0));
     }
+
+    /// Writes the forms of each name but for the name itself: how many, and all of them one behind the other.
+    fn write_forms(&self, data: &mut PageData) {
+        let (mut lengths, mut all) = (Vec::with_capacity(self.all.len()), Vec::new());
+        for (names, _) in &self.all {
+            let shorter = forms(data.text_with(names[0])).split_off(1);
+            lengths.push(shorter.len() as u64);
+            all.extend(shorter.iter().map(|form| data.text(form).0));
+        }
+        data.numbers("n.length", lengths);
+        data.rising("n.form", all);
+    }
+}
+
+/// The group that `--group-by crate` has a function of these names in.
+fn crate_of(names: [PageText; 3], data: &mut PageData) -> PageText {
+    let told = names.map(|name| Some(data.text_with(name)).filter(|text| !text.is_empty()));
+    let [name, file, obj] = told;
+    let group = group_of(name, file, obj, GroupBy::Crate);
+    data.text(&group)
 }
 
 /// The functions of one profile, each looked up once.

@@ -18,11 +18,12 @@ use serde_json::{Value, json};
 use crate::options::{Options, OutputFormat, View};
 use crate::read::ReadProfile;
 use crate::report::diff::Diffs;
-use crate::report::{Report, kinds, origin};
+use crate::report::{Report, origin};
 
 mod code;
 mod data;
 mod functions;
+mod lead;
 mod rows;
 mod runs;
 mod stacks;
@@ -71,12 +72,8 @@ pub(crate) fn write(
     page.add_snapshots(profile);
     let static_rows = rows.first(STATIC_ROWS);
     let mut words = PageWords::of(document, &source, profile);
-    if let [kind] = rows.kinds[..]
-        && words.lead.is_empty()
-        && !rows.are_findings()
-    {
-        words.lead.extend(rows.sentence(kinds::noun(kind, 2)));
-    }
+    let said = (&source, &rows, profile);
+    lead::complete(&mut words.lead, said, &page.estimated);
     let data = page.packed(&words)?;
     let viewer = Viewer {
         title: &words.title,
@@ -154,6 +151,8 @@ struct PageContent {
     data: PageData,
     functions: PageFunctions,
     notes: Vec<String>,
+    /// How much of each event is of stacks that are estimated, in the one run or in both of a diff; empty where none is.
+    estimated: Vec<[Count; 2]>,
 }
 
 impl PageContent {
@@ -210,10 +209,11 @@ impl PageContent {
             let stacks = read.estimated.as_ref().unwrap_or(profile);
             self.add_forest(&mut forest, stacks, (&names, None));
         }
-        if !forest.is_empty() {
-            let most = match self.data.header.contains_key("estimated") {
-                true => stacks::MOST_ESTIMATED,
-                false => stacks::MOST_NODES,
+        let has_stacks = !forest.is_empty();
+        if has_stacks {
+            let most = match self.estimated.is_empty() {
+                true => stacks::MOST_NODES,
+                false => stacks::MOST_ESTIMATED,
             };
             let left_out = forest.write(&columns, most, (&mut self.functions, &mut self.data));
             if left_out > 0 {
@@ -227,7 +227,7 @@ impl PageContent {
         header.insert("calls".to_owned(), code.has_calls().into());
         header.insert("lines".to_owned(), code.has_lines().into());
         code.write(names.len(), &options.places, &mut self.data);
-        self.functions.write(&mut self.data);
+        self.functions.write(has_stacks, &mut self.data);
         Ok(())
     }
 
@@ -289,26 +289,28 @@ impl PageContent {
             if kind == RecordType::Heap && has_points {
                 continue;
             }
-            self.note_estimates(profile, kind, &of);
+            self.note_estimates(profile, kind, (&of, side.unwrap_or(0)));
             let of_page = (&mut self.functions, &mut self.data);
             forest.add_records(profile, kind, (&of, side), of_page);
         }
     }
 
-    /// How much of each event is of stacks that are estimated.
-    fn note_estimates(&mut self, profile: &Profile, kind: RecordType, events: &[Option<usize>]) {
+    /// How much of each event is of stacks of this side that are estimated.
+    fn note_estimates(
+        &mut self,
+        profile: &Profile,
+        kind: RecordType,
+        (events, side): (&[Option<usize>], usize),
+    ) {
         let table = profile.table(kind);
-        let is_estimated = |row: &usize| table.numbers().estimated.get(*row) == Some(true);
-        let rows: Vec<usize> = (0..table.len()).filter(is_estimated).collect();
-        if rows.is_empty() {
-            return;
+        for row in (0..table.len()).filter(|row| table.numbers().estimated.get(*row) == Some(true))
+        {
+            self.estimated.resize(events.len(), [0; 2]);
+            for (sums, event) in self.estimated.iter_mut().zip(events) {
+                let count = event.and_then(|event| table.cost(row).get(event));
+                sums[side] += count.copied().unwrap_or(0);
+            }
         }
-        let of = |row: usize, event: usize| table.count(row, event);
-        let sum = |event: &Option<usize>| -> Count {
-            event.map_or(0, |event| rows.iter().map(|row| of(*row, event)).sum())
-        };
-        let sums: Vec<String> = events.iter().map(|event| sum(event).to_string()).collect();
-        self.data.header.insert("estimated".to_owned(), json!(sums));
     }
 
     /// The levels of a heap over time: number, time, bytes.
@@ -333,6 +335,13 @@ impl PageContent {
     fn packed(mut self, words: &PageWords) -> std::io::Result<Vec<u8>> {
         let notes: Vec<&String> = words.notes.iter().chain(&self.notes).collect();
         self.data.header.insert("notes".to_owned(), json!(notes));
+        if !self.estimated.is_empty() {
+            let sums = self.estimated.iter();
+            let sums: Value = sums
+                .map(|of| json!(of.map(|sum| sum.to_string())))
+                .collect();
+            self.data.header.insert("estimated".to_owned(), sums);
+        }
         self.data.packed()
     }
 }

@@ -1,7 +1,6 @@
 //! The rows of a page: those that `-f csv` writes, in the same order, with every column that any of them has.
 
-use cg_document::number::{grouped, percent};
-use cg_document::{Cell, Column, Layout, NAMELESS, Table};
+use cg_document::{Cell, Column, Layout, Table};
 use cg_names::whose::CodeOwner;
 use cg_stream::profile::{Profile, Rows};
 use cg_stream::record::{Count, RecordType};
@@ -124,12 +123,12 @@ impl PageRows<'_> {
         self.kinds.iter().any(is_finding)
     }
 
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.tables.iter().map(|table| table.rows.len()).sum()
     }
 
     /// The cells of a column from top to bottom; empty for the rows of tables that do not have it.
-    fn cells<'s>(&'s self, name: &'s str) -> impl Iterator<Item = Cell<'s>> {
+    pub(super) fn cells<'s>(&'s self, name: &'s str) -> impl Iterator<Item = Cell<'s>> {
         self.tables.iter().flat_map(move |table| {
             let column = table.columns.iter().find(|column| column.name == name);
             let rows = table.rows.iter();
@@ -137,7 +136,7 @@ impl PageRows<'_> {
         })
     }
 
-    fn counts(&self, name: &str) -> Option<Vec<Option<Count>>> {
+    pub(super) fn counts(&self, name: &str) -> Option<Vec<Option<Count>>> {
         let counts: Vec<_> = self.cells(name).map(|cell| counted(&cell)).collect();
         counts.iter().any(Option::is_some).then_some(counts)
     }
@@ -305,35 +304,6 @@ impl PageRows<'_> {
         data.numbers("h.line", lines);
     }
 
-    /// What it comes to, in a sentence: how much there is, the row with most of it, the part of the program's own code.
-    pub(super) fn sentence(&self, noun: &str) -> Option<String> {
-        let (event, total) = self.events.first()?;
-        let total = *total.first().filter(|total| **total > 0)?;
-        let share = |part: Count| percent(part as f64 * 100.0 / total as f64);
-        let costs: Vec<Count> = self.counts(event)?.into_iter().flatten().collect();
-        // Rows are in the order of their cost.
-        let largest = costs.first()?;
-        let name = self.cells("fn").next().and_then(|cell| told(&cell));
-        let name = name.unwrap_or_else(|| NAMELESS.to_owned());
-        let is_own = |cell: &Cell<'_>| told(cell).as_deref() == Some(CodeOwner::Own.word());
-        let own = costs
-            .iter()
-            .zip(self.cells(CODE))
-            .filter(|(_, cell)| is_own(cell));
-        let own: Count = own.map(|(cost, _)| *cost).sum();
-        let has = match *largest > total / 2 {
-            true => "has most of it",
-            false => "has the largest part",
-        };
-        Some(format!(
-            "{} {event} in {} {noun}; {name} {has}, {}; code of the program itself has {}",
-            grouped(total),
-            grouped(costs.len() as Count),
-            share(*largest),
-            share(own)
-        ))
-    }
-
     /// The first rows as a table to read, for those who let no script run.
     pub(super) fn first(&self, rows: usize) -> Table<'static> {
         const NAMES: [&str; 8] = [
@@ -407,9 +377,11 @@ fn counted(cell: &Cell<'_>) -> Option<Count> {
     }
 }
 
-fn told(cell: &Cell<'_>) -> Option<String> {
+pub(super) fn told(cell: &Cell<'_>) -> Option<String> {
     match cell {
         Cell::Name(text) => Some((*text).to_owned()),
+        // Places that are too small to be told one by one: people read so behind the name.
+        Cell::Placed { name, .. } if !name.is_empty() => Some((*name).to_owned()),
         Cell::Text(text) => Some(text.clone().into_owned()),
         _ => None,
     }

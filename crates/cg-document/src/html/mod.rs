@@ -22,7 +22,7 @@ pub use findings::{
     FindingsPage, FramePart, FrameSource, PageFinding, PageFrame, PagePart, filter_address,
     write_findings,
 };
-pub use viewer::{Viewer, write_viewer};
+pub use viewer::{LABEL_SCRIPT, Viewer, write_viewer};
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = concat!(

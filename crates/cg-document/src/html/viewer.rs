@@ -16,6 +16,9 @@ use crate::{Graph, Table, chart};
 
 const STYLE: &str = include_str!("viewer/viewer.css");
 
+/// The part of the script that a picture with a script of its own has too: `fittedLabel`.
+pub const LABEL_SCRIPT: &str = include_str!("viewer/label.js");
+
 const SOURCES: &str = concat!(
     "\"use strict\";(()=>{\n",
     include_str!("viewer/data.js"),
@@ -24,7 +27,10 @@ const SOURCES: &str = concat!(
     include_str!("viewer/stacks.js"),
     include_str!("viewer/lines.js"),
     include_str!("viewer/dom.js"),
+    include_str!("viewer/columns.js"),
+    include_str!("viewer/groups.js"),
     include_str!("viewer/table.js"),
+    include_str!("viewer/label.js"),
     include_str!("viewer/flame.js"),
     include_str!("viewer/tree.js"),
     include_str!("viewer/calls.js"),

@@ -33,13 +33,16 @@ const inSight = (scroller, height, count, head) => {
   return [first, last];
 };
 
-/** How much of the stacks is an estimate. */
+/** How much of the stacks is an estimate: of a diff, of each side. */
 const estimateText = (app) => {
   const { model } = app;
-  const estimated = model.count(model.header.estimated[app.eventIndex]);
-  const share = shareOf(estimated, app.sums().incl[0]);
-  if (!model.isDiff && share < 0.9995) return `Stacks with ${percentText(share)} of ${model.events[app.eventIndex].name} are estimated from a graph of calls.`;
-  return "These stacks are estimated from a graph of calls.";
+  const sums = app.sums();
+  const wholes = model.isDiff ? [sums.before.incl[0], sums.incl[0]] : [sums.incl[0]];
+  const shares = wholes.map((whole, side) => shareOf(model.count(model.header.estimated[app.eventIndex][side]), whole));
+  if (shares.every((share) => share >= 0.9995)) return "These stacks are estimated from a graph of calls.";
+  const { name } = model.events[app.eventIndex];
+  const said = shares.map((share, side) => `${percentText(share)} of ${name}${model.isDiff ? ` in the ${["old", "new"][side]} run` : ""}`);
+  return `Stacks with ${said.join(" and ")} are estimated from a graph of calls.`;
 };
 
 /** Scrolls a list so that an entry is in sight, in the middle if it was not. */

@@ -217,31 +217,7 @@ const paintFlame = (context, { model, boxes, left, wide, scale, width, height, t
     }
     if (w < 30) continue;
     context.fillStyle = colours.ink;
-    context.fillText(shortName(name, Math.floor((w - 6) / letter)), x + 3, y + FLAME_ROW / 2, w - 5);
+    const forms = box.branch.fn < 0 ? [name] : model.fn.forms(box.branch.fn);
+    context.fillText(fittedLabel(forms, Math.floor((w - 6) / letter)), x + 3, y + FLAME_ROW / 2, w - 5);
   }
-};
-
-/** A name in so many letters: arguments and template arguments go first, then what it is within, last its end. */
-const shortName = (name, letters) => {
-  if (name.length <= letters) return name;
-  let short = name;
-  for (const [open, close] of [["(", ")"], ["<", ">"]]) {
-    short = withoutBrackets(short, open, close);
-    if (short.length <= letters) return short;
-  }
-  const parts = short.split("::");
-  while (parts.length > 1 && parts.join("::").length + 1 > letters) parts.shift();
-  short = parts.length < short.split("::").length ? "…" + parts.join("::") : short;
-  return short.length <= letters ? short : letters < 2 ? "" : short.slice(0, letters - 1) + "…";
-};
-
-const withoutBrackets = (name, open, close) => {
-  let depth = 0, kept = "";
-  for (const letter of name) {
-    if (letter === open && kept !== "") {
-      if (depth++ === 0) kept += open + "…" + close;
-    } else if (letter === close && depth > 0) depth--;
-    else if (depth === 0) kept += letter;
-  }
-  return depth === 0 ? kept : name;
 };

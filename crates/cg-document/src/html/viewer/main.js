@@ -16,10 +16,10 @@ const makeApp = (main, model) => {
   const trees = new Set([...model.column("s.snapshot"), ...model.column("r.snapshot")]);
   const has = { table: true, flame: hasStacks, tree: hasStacks, calls: hasStacks || header.calls, source: header.lines, memory: snapshots.length > 0 || document.getElementById("chart") !== null };
   const views = VIEWS.filter((view) => has[view]);
-  const usual = { view: "table", event: model.events[0]?.name ?? "", fn: null, file: null, obj: null, sort: "", whose: "", q: "", flame: usualFlame(model), snapshot: "", base: "", thread: "" };
+  const usual = { view: "table", event: model.events[0]?.name ?? "", fn: null, file: null, obj: null, sort: "", whose: "", q: "", flame: usualFlame(model), snapshot: "", base: "", thread: "", group: "", cols: "" };
   const app = {
-    model, snapshots, trees, stacks: hasStacks ? makeStacks(model) : null, code: makeCode(model), state: { ...usual }, usual, views,
-    activeRow: null, selectedIn: "", ordered: [], shown: [], rowsOfSnapshot: 0, eventIndex: 0, total: null, snapshot: null, base: null,
+    model, snapshots, trees, stacks: hasStacks ? makeStacks(model) : null, code: makeCode(model), state: { ...usual }, usual, views, groupings: groupingsOf(model),
+    activeRow: null, selectedIn: "", ordered: [], shown: [], groups: null, rowsOfSnapshot: 0, eventIndex: 0, total: null, snapshot: null, base: null,
   };
   addQuestions(app);
   addChoices(app);
@@ -40,7 +40,7 @@ const makeApp = (main, model) => {
     const { state } = app;
     if (how !== "none") history[how === "push" ? "pushState" : "replaceState"](null, "", printHash(state, usual));
     app.refresh();
-    const order = (of) => [of.sort, of.whose, of.q, of.event, of.snapshot, of.base, of.thread].join("\n");
+    const order = (of) => [of.sort, of.whose, of.q, of.event, of.snapshot, of.base, of.thread, of.group].join("\n");
     const isNewOrder = before === null || order(before) !== order(state);
     const isNewSelection = before === null || ["fn", "file", "obj", "view"].some((key) => before[key] !== state[key]) || app.activeRow !== before.activeRow;
     before = { ...state, activeRow: app.activeRow };
@@ -75,11 +75,6 @@ const addQuestions = (app) => {
   app.selected = () => model.selected(app.state);
   app.sums = () => sumStacks(app.stacks, app.eventIndex, app.snapshot, app.state.thread, app.base);
   app.sumsByWhose = () => sumsByWhose(model, app.eventIndex, app.snapshot);
-  /** Other figures of a row that there is room for. */
-  app.chosenOthers = (count) => {
-    const others = model.events.map(({ name }, event) => ({ name, event })).filter(({ event }) => event !== app.eventIndex);
-    return others.slice(0, model.isFindings ? 0 : 2).map(({ name, event }) => count(`event.${name}`, name, model.figures.self(event), "12ch"));
-  };
   app.chosenSnapshot = () => app.state.snapshot || (app.snapshot === null ? "" : String(app.snapshot));
   app.isInSight = (pane) => {
     const { view } = app.state;
@@ -99,6 +94,9 @@ const addQuestions = (app) => {
     app.rowsOfSnapshot = app.ordered.length;
     const kept = new Set(filterRows(model, state, app.snapshot));
     app.shown = state.q || state.whose ? app.ordered.filter((row) => kept.has(row)) : app.ordered;
+    const isGrouped = state.group !== "";
+    app.groups = isGrouped ? orderGroups(model, groupRows(model, app.shown, state.group), { sort: state.sort, event: app.eventIndex, by: state.group }) : null;
+    if (isGrouped) app.shown = app.groups.flatMap(({ rows }) => rows);
     const totals = model.events[app.eventIndex]?.totals ?? [];
     app.total = (app.snapshot !== null || state.thread) && app.stacks ? app.sums().incl[0] : (totals[totals.length - 1] ?? null);
     if (app.activeRow !== null && !model.isSelectedRow(state)(app.activeRow)) app.activeRow = null;
@@ -168,6 +166,7 @@ const addChoices = (app) => {
     state.whose = words.join(",");
     if (!app.snapshots.some((one) => String(one.number) === state.snapshot)) state.snapshot = "";
     if (!(model.header.threads ?? []).includes(state.thread)) state.thread = "";
+    if (!app.groupings.includes(state.group)) state.group = "";
     const { name: key } = parseSort(state.sort);
     if (key && !sortKey(model, key, 0) && !["self", "delta"].includes(key)) state.sort = "";
     app.state = state;

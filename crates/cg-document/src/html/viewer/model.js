@@ -49,8 +49,9 @@ const makeModel = (data) => {
   const fn = {
     count: column("f.name").length, name: fnName, file: fnFile, obj: fnObj,
     whose: (id) => header.whose[column("f.whose")[id] ?? 0],
-    shown: (id) => visible(fnName(id)) || NAMELESS,
+    shown: (id) => visible(fnName(id)) || NAMELESS, /** @type {(id: number) => string[]} */ forms: () => [],
   };
+  addForms(fn, data);
   const functions = column("r.function");
   const row = {
     fn: (at) => fn.name(functions[at]), file: (at) => fn.file(functions[at]), obj: (at) => fn.obj(functions[at]),
@@ -76,9 +77,10 @@ const makeModel = (data) => {
   const isInclusive = isDiff && !column("r.old.0").length && !column("r.new.0").length;
   if (isInclusive) [figures.self, figures.old] = [figures.incl, figures.oldIncl];
   const has = (name) => column(name).length > 0;
+  const isUntold = (at) => row.status(at) === "below-threshold";
   const delta = (event) => {
     const [before, after] = [figures.old(event), figures.self(event)];
-    return (at) => (pair.rows?.get(at)?.isTold === false ? null : before(at) === null && after(at) === null ? null : (after(at) ?? zero) - (before(at) ?? zero));
+    return (at) => ((before(at) === null && after(at) === null) || isUntold(at) ? null : (after(at) ?? zero) - (before(at) ?? zero));
   };
   const statusOf = (at) => {
     if (!pair.rows) return statusTold(at);
@@ -104,7 +106,7 @@ const makeModel = (data) => {
   const narrow = (state) => (file, obj) =>
     (state.file === null || state.file === file) && (state.obj === null || state.obj === obj);
   return {
-    data, header, zero, count, events, isDiff, rows, row, figures, ofThread, pair, delta, others, fn, has, column, isInclusive,
+    data, header, zero, count, events, isDiff, rows, row, figures, ofThread, pair, delta, isUntold, others, fn, has, column, isInclusive,
     isFindings: header.findings,
     /** Ids of the functions that are selected. */
     selected: (state) => {
@@ -128,6 +130,16 @@ const makeModel = (data) => {
   };
 };
 
+/** The forms that a name has in ever narrower places, the name itself first. The page's writer shortens names, which are more than letters. */
+const addForms = (fn, data) => {
+  const [lengths, forms] = [data.array("n.length") ?? [], data.array("n.form") ?? []];
+  const ends = [];
+  let end = 0;
+  for (const length of lengths) ends.push((end += length));
+  const known = new Array(fn.count);
+  fn.forms = (id) => (known[id] ??= [fn.shown(id), ...forms.slice((ends[id] ?? 0) - (lengths[id] ?? 0), ends[id] ?? 0).map((form) => visible(data.text(form)))]);
+};
+
 /** The column that rows are in the order of unless another is asked for. */
 const usualSort = (model) => (model.isDiff ? "delta" : "self");
 
@@ -144,12 +156,15 @@ const orderRows = (model, rows, { sort, event }) => {
   if (!key) return turned ? rows.slice().reverse() : rows;
   const keys = new Array(model.rows);
   for (const at of rows) keys[at] = key.value(at);
-  const down = key.isCount !== turned;
+  return sortByKeys(rows, keys, key.isCount !== turned);
+};
+
+/** Numbers in the order of what they have in `keys`, down or up. What has no entry is last, whichever way. @param {number[]} items */
+const sortByKeys = (items, keys, down) => {
   const isNone = (value) => value === null || value === "";
-  return rows.slice().sort((a, b) => {
+  return items.slice().sort((a, b) => {
     const x = keys[a], y = keys[b];
     if (x === y) return a - b;
-    // What has no entry is last, whichever way.
     if (isNone(x) || isNone(y)) return isNone(x) ? (isNone(y) ? a - b : 1) : -1;
     return (x < y) === down ? 1 : x > y || x < y ? -1 : a - b;
   });
@@ -173,6 +188,8 @@ const sortKey = (model, name, event) => {
   if (Object.hasOwn(texts, name)) return { value: texts[name], isCount: false };
   if (name === "line") return { value: row.line, isCount: false };
   if (name === "kind") return { value: (at) => severity(row.kind(at)) + row.kind(at), isCount: false };
+  const ofEvent = model.events.findIndex((known) => `event.${known.name}` === name);
+  if (ofEvent >= 0) return { value: figures.self(ofEvent), isCount: true };
   const other = model.others.find((one) => one.name === name);
   return other ? { value: other.value, isCount: other.form !== "text" } : null;
 };

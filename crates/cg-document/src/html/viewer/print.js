@@ -8,11 +8,12 @@ const makePrint = (app) => {
   const place = h("section", { class: "print", "aria-label": "Printed" });
   const print = () => {
     const { model } = app;
-    const columns = tableColumns(app, 1000);
-    const cells = (row) => columns.map((column) => h("td", { class: column.isCount ? "n" : null }, column.text(row, app.total)));
+    const columns = tableColumns(app, 1000).shown;
+    const entries = app.groups ? listGroups(app.groups, () => false) : app.shown;
+    const cells = (entry) => columns.map((column) => h("td", { class: column.isCount ? "n" : null }, cellText(app, column, entry)));
     const table = h("table", {}, h("thead", {}, h("tr", {}, ...columns.map((column) => h("th", {}, column.title)))),
-      h("tbody", {}, ...app.shown.slice(0, PRINTED_ROWS).map((row) => h("tr", {}, ...cells(row)))));
-    const left = app.shown.length - PRINTED_ROWS;
+      h("tbody", {}, ...entries.slice(0, PRINTED_ROWS).map((entry) => h("tr", {}, ...cells(entry)))));
+    const left = entries.length - PRINTED_ROWS;
     place.replaceChildren(table, h("p", {}, left > 0 ? `${grouped(left)} more rows are in the page itself.` : ""));
     if (!app.stacks) return;
     const [tree] = flameTrees(app.stacks, app.sums(), usualFlame(model), []);

@@ -1,9 +1,9 @@
 // What is shown, and how the address says it: `#view=table&event=Ir&fn=main`.
 
-/** @typedef {{view: string, event: string, fn: string | null, file: string | null, obj: string | null, sort: string, whose: string, q: string, flame: string, snapshot: string, base: string, thread: string}} State */
+/** @typedef {{view: string, event: string, fn: string | null, file: string | null, obj: string | null, sort: string, whose: string, q: string, flame: string, snapshot: string, base: string, thread: string, group: string, cols: string}} State */
 
 const VIEWS = ["table", "flame", "tree", "calls", "source", "memory"];
-const KEYS = ["view", "event", "fn", "file", "obj", "sort", "whose", "q", "flame", "snapshot", "base", "thread"];
+const KEYS = ["view", "event", "fn", "file", "obj", "sort", "whose", "q", "flame", "snapshot", "base", "thread", "group", "cols"];
 
 /** What an address says; what is not known is passed over. @param {string} hash @returns {Record<string, string>} */
 const parseHash = (hash) => {

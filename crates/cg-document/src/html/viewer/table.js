@@ -3,50 +3,43 @@
 const ROW_HEIGHT = 24;
 
 const tablePane = (app) => {
-  const { model } = app;
   const head = h("div", { role: "row", "aria-rowindex": 1, class: "row head" });
   const body = h("div", { role: "rowgroup", class: "rows" });
   const grid = h("div", { role: "grid", class: "grid scroller", tabindex: 0, "aria-label": "Rows" },
     h("div", { role: "rowgroup", class: "heads" }, head), body);
   const stack = h("div", { class: "stack", hidden: true });
-  const pane = h("section", { "data-view": "table", "aria-label": "Table" }, grid, stack);
+  const choices = tableChoices(app);
+  const pane = h("section", { "data-view": "table", "aria-label": "Table" }, choices.bar, grid, stack);
+  const list = makeList(app);
   let columns = [];
   let headings = "";
 
   const render = () => {
-    const { shown, state } = app;
-    const total = app.total;
-    const at = app.eventIndex;
-    const [first, last] = inSight(grid, ROW_HEIGHT, shown.length, ROW_HEIGHT);
-    const isSelected = model.isSelectedRow(state);
-    const own = figuresOf(model, at);
+    const { entries } = list;
+    const [first, last] = inSight(grid, ROW_HEIGHT, entries.length, ROW_HEIGHT);
+    const elements = rowElements(app, list, columns);
     const rows = [];
     for (let position = first; position < last; position++) {
-      const row = shown[position];
-      const data = rowData(model, at, row, own);
-      const element = h("div", {
-        role: "row", class: "row", id: `r${row}`, "aria-rowindex": position + 2, "aria-selected": String(isSelected(row)),
-        style: `top:${position * ROW_HEIGHT}px`,
-      });
-      Object.assign(element.dataset, data);
-      for (const column of columns) {
-        const text = column.text(row, total);
-        element.append(h("div", {
-          role: "gridcell", class: column.isCount ? "n" : column.key === "fn" ? "name" : "t",
-          style: column.share ? `--p:${Math.min(1, Math.abs(column.share(row, total))).toFixed(4)}` : null,
-          title: column.isCount || text.length < 12 ? null : text,
-        }, text));
+      const element = elements(entries[position]);
+      element.setAttribute("aria-rowindex", position + 2);
+      const place = list.placeOf(position);
+      if (place) {
+        element.setAttribute("aria-posinset", place.at);
+        element.setAttribute("aria-setsize", place.of);
       }
+      element.style.top = `${position * ROW_HEIGHT}px`;
       rows.push(element);
     }
+    body.style.height = `${entries.length * ROW_HEIGHT}px`;
     body.replaceChildren(...rows);
-    const active = app.activeRow;
-    if (rows.some((one) => one.id === `r${active}`)) grid.setAttribute("aria-activedescendant", `r${active}`);
+    const active = list.active();
+    const id = active === null ? "" : entryId(active);
+    if (rows.some((one) => one.id === id)) grid.setAttribute("aria-activedescendant", id);
     else grid.removeAttribute("aria-activedescendant");
   };
 
   const renderHead = () => {
-    const sorted = app.state.sort || usualSort(model);
+    const sorted = app.state.sort || usualSort(app.model);
     const { turned, name } = parseSort(sorted);
     const key = columns.map((one) => one.key + one.title).join() + sorted + app.state.event;
     if (key === headings) return;
@@ -61,50 +54,211 @@ const tablePane = (app) => {
     }));
   };
 
+  const relist = () => {
+    list.relist();
+    grid.setAttribute("aria-rowcount", list.entries.length + 1);
+  };
+
   const update = ({ isNewOrder, isNewSelection }) => {
-    columns = tableColumns(app, grid.clientWidth || innerWidth);
+    const width = grid.clientWidth || innerWidth;
+    const { all, shown } = tableColumns(app, width);
+    columns = shown;
+    choices.update(all, shown);
     pane.style.setProperty("--columns", columns.map((one) => one.width).join(" "));
+    pane.style.setProperty("--least", `${leastWidth(columns)}px`);
+    grid.classList.toggle("wider", leastWidth(columns) > width);
     renderHead();
-    grid.setAttribute("aria-rowcount", app.shown.length + 1);
+    grid.setAttribute("role", app.groups ? "treegrid" : "grid");
     grid.setAttribute("aria-colcount", columns.length);
-    body.style.height = `${app.shown.length * ROW_HEIGHT}px`;
+    relist();
     if (isNewOrder) grid.scrollTop = 0;
-    if (isNewSelection && app.state.fn !== null) {
-      const isSelected = model.isSelectedRow(app.state);
-      const at = app.shown.indexOf(app.activeRow ?? -1);
-      const position = at >= 0 && isSelected(app.activeRow) ? at : app.shown.findIndex(isSelected);
-      if (position >= 0) {
-        app.activeRow = app.shown[position];
-        reveal(grid, ROW_HEIGHT, position, ROW_HEIGHT);
-      }
+    const found = isNewSelection && app.state.fn !== null ? list.findSelection() : null;
+    if (found !== null) {
+      relist();
+      reveal(grid, ROW_HEIGHT, list.entries.indexOf(found), ROW_HEIGHT);
     }
     renderStack(app, stack);
+    render();
+  };
+
+  const toggle = (group) => {
+    list.toggle(group);
+    relist();
+    render();
+  };
+  /** Makes an entry the active one: a row is selected, a group is not. */
+  const go = (at, how) => {
+    const entry = list.entries[at];
+    list.activeGroup = groupOf(app.groups, entry);
+    if (!list.activeGroup) return app.selectRow(entry, how);
+    reveal(grid, ROW_HEIGHT, at, ROW_HEIGHT);
     render();
   };
 
   grid.addEventListener("scroll", oncePerFrame(render));
   body.addEventListener("click", (event) => {
     const row = event.target.closest("[role=row]");
-    if (row) app.selectRow(Number(row.id.slice(1)), "push");
+    if (!row) return;
+    go(Number(row.getAttribute("aria-rowindex")) - 2, "push");
+    if (list.activeGroup) toggle(list.activeGroup);
   });
   grid.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
-    const button = event.target.closest("button");
-    if (button) return headingKeys(event, head, grid);
-    const at = app.shown.indexOf(app.activeRow ?? -1);
+    if (event.target.closest("button")) return headingKeys(event, head, grid);
+    const at = list.entries.indexOf(list.active());
     if (event.key === "ArrowUp" && at <= 0) {
       event.preventDefault();
       head.querySelector("button").focus();
       return;
     }
-    if (event.key === "Enter" && at >= 0) return app.selectRow(app.shown[at], "push");
-    const page = Math.max(1, Math.floor(grid.clientHeight / ROW_HEIGHT) - 2);
-    const to = movedTo(event.key, at, app.shown.length, page);
-    if (to === null) return;
+    const group = list.activeGroup;
+    if (event.key === "Enter" && at >= 0) return group ? toggle(group) : go(at, "push");
+    if (group && event.key === (list.isOpen(group) ? "ArrowLeft" : "ArrowRight")) toggle(group);
+    else {
+      const page = Math.max(1, Math.floor(grid.clientHeight / ROW_HEIGHT) - 2);
+      const to = list.movedTo(event.key, at, page);
+      if (to === null) return;
+      go(to, "replace");
+    }
     event.preventDefault();
-    app.selectRow(app.shown[to], "replace");
   });
   return { view: "table", pane, update, clear: () => body.replaceChildren() };
+};
+
+/** What the table lists: rows, or groups with the rows of those that are unfolded. */
+const makeList = (app) => {
+  const { model } = app;
+  const open = new Set();
+  let by = "";
+  const list = {
+    /** @type {number[]} */
+    entries: [],
+    /** @type {Group | null} the group that keys are at; else they are at the selected row */
+    activeGroup: null,
+    active: () => (list.activeGroup ? groupEntry(app.groups.indexOf(list.activeGroup)) : app.activeRow),
+    isOpen: (group) => open.has(group.label),
+    toggle: (group) => {
+      if (!open.delete(group.label)) open.add(group.label);
+    },
+    relist: () => {
+      if (by !== app.state.group) open.clear();
+      by = app.state.group;
+      // Groups are made anew by every choice.
+      const active = list.activeGroup;
+      list.activeGroup = (active && app.groups?.find((group) => group.label === active.label)) ?? null;
+      list.entries = app.groups ? listGroups(app.groups, list.isOpen) : app.shown;
+    },
+    /** The row that is selected, which becomes the active one, in a group that is unfolded for it. */
+    findSelection: () => {
+      const isSelected = model.isSelectedRow(app.state);
+      const active = app.activeRow;
+      const found = active !== null && isSelected(active) && app.shown.includes(active) ? active : app.shown.find(isSelected);
+      if (found === undefined) return null;
+      app.activeRow = found;
+      list.activeGroup = null;
+      const group = app.groups?.find(({ rows }) => rows.includes(found));
+      if (group) open.add(group.label);
+      return found;
+    },
+    /** Where an entry stands among those of its level; null where there are no groups. */
+    placeOf: (position) => {
+      if (!app.groups) return null;
+      let head = position;
+      while (list.entries[head] >= 0) head--;
+      const group = -1 - list.entries[head];
+      return head === position ? { at: group + 1, of: app.groups.length } : { at: position - head, of: app.groups[group].rows.length };
+    },
+    /** Where keys lead from an entry: left to the group of a row, right into a group. */
+    movedTo: (key, at, page) => {
+      if (app.groups && key === "ArrowRight" && list.activeGroup) return at + 1;
+      if (app.groups && key === "ArrowLeft" && at >= 0) return list.entries.findLastIndex((entry, place) => entry < 0 && place <= at);
+      return movedTo(key, at, list.entries.length, page);
+    },
+  };
+  return list;
+};
+
+const entryId = (entry) => (entry < 0 ? `g${-1 - entry}` : `r${entry}`);
+
+/** What makes the element of an entry, without its place. */
+const rowElements = (app, list, columns) => {
+  const { model, groups } = app;
+  const isSelected = model.isSelectedRow(app.state);
+  const own = figuresOf(model, app.eventIndex);
+  const ofGroups = groupFigures(model, app.eventIndex);
+  return (entry) => {
+    const group = groupOf(groups, entry);
+    const cells = columns.map((column) => {
+      const value = !group ? column.value(entry) : column.sum ? column.sum(group) : null;
+      const text = cellText(app, column, entry);
+      return h("div", {
+        role: "gridcell", class: column.isCount ? "n" : column.key === "fn" ? "name" : "t",
+        style: column.hasBar && value !== null ? `--p:${Math.min(1, Math.abs(shareOf(value, app.total))).toFixed(4)}` : null,
+        title: column.isCount || text.length < 12 ? null : text,
+      }, group && column.key === "fn" ? `${list.isOpen(group) ? "▾" : "▸"} ${text}` : text);
+    });
+    const element = h("div", {
+      role: "row", class: group ? "row group" : "row", id: entryId(entry), "aria-selected": String(!group && isSelected(entry)),
+      "aria-level": groups && (group ? 1 : 2), "aria-expanded": group && String(list.isOpen(group)),
+    }, ...cells);
+    Object.assign(element.dataset, group ? groupData(model, group, ofGroups) : rowData(model, app.eventIndex, entry, own));
+    return element;
+  };
+};
+
+/** What a column says of an entry. */
+const cellText = (app, column, entry) => {
+  const group = groupOf(app.groups, entry);
+  if (!group) return column.show(column.value(entry), app.total);
+  if (column.key === "fn") return `${visible(group.label)} (${groupCount(app.model, group)})`;
+  return column.sum ? column.show(column.sum(group), app.total) : "";
+};
+
+const groupData = (model, group, { self, old, delta }) => {
+  const text = (value) => (value === null ? "" : String(value));
+  const data = { group: group.label, self: text(self(group)), rows: String(group.rows.length) };
+  return model.isDiff ? { ...data, old: text(old(group)), new: data.self, delta: text(delta(group)) } : data;
+};
+
+/** What is chosen of the table itself: its groups and its columns. */
+const tableChoices = (app) => {
+  const grouping = h("select", { "aria-label": "Group by", onchange: () => app.choose({ group: grouping.value }) },
+    h("option", { value: "" }, "no groups"), ...app.groupings.map((by) => h("option", { value: by }, GROUPINGS[by])));
+  const fields = h("div", { class: "choices", role: "group", "aria-label": "Columns" });
+  const usual = h("button", { type: "button", onclick: () => app.choose({ cols: "" }) }, "the usual ones");
+  const summary = h("summary", {}, "Columns");
+  const details = h("details", { class: "columns" }, summary, fields);
+  let all = [], shown = [], known = "";
+  const choose = (key, isChosen) => {
+    const keys = new Set(shown.map((column) => column.key));
+    if (isChosen) keys.add(key);
+    else keys.delete(key);
+    app.choose({ cols: printColumns(all.map((column) => column.key).filter((one) => keys.has(one))) });
+  };
+  const update = (allNow, shownNow) => {
+    [all, shown] = [allNow, shownNow];
+    grouping.value = app.state.group;
+    const names = JSON.stringify(all.map(({ key, title }) => [key, title]));
+    if (names !== known) {
+      known = names;
+      fields.replaceChildren(...all.map(({ key, title }) => h("label", {}, h("input", { type: "checkbox", value: key, onchange: (event) => choose(key, event.target.checked) }), ` ${visible(title)}`)), usual);
+    }
+    const { name } = parseSort(app.state.sort || usualSort(app.model));
+    for (const box of fields.querySelectorAll("input")) {
+      box.checked = shown.some(({ key }) => key === box.value);
+      // Without these a table would say nothing, or not what it is in the order of.
+      box.disabled = box.value === "fn" || box.value === name;
+    }
+  };
+  details.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !details.open) return;
+    details.open = false;
+    summary.focus();
+  });
+  document.addEventListener("pointerdown", (event) => {
+    if (!details.contains(/** @type {Node} */ (event.target))) details.open = false;
+  });
+  return { bar: h("div", { class: "tools" }, app.groupings.length ? grouping : null, details), update };
 };
 
 /** Left and right go through the headings, down back to the rows. */
@@ -118,21 +272,6 @@ const headingKeys = (event, head, grid) => {
   event.preventDefault();
 };
 
-/** The figures that rows are told by. */
-const figuresOf = (model, event) => ({
-  self: model.isFindings ? findingFigure(model) : model.figures.self(event), incl: model.figures.incl(event),
-  old: model.figures.old(event), delta: model.delta(event),
-});
-
-/** Errors are counted, leaks have bytes: the first event that a finding has. */
-const findingFigure = (model) => {
-  const known = model.events.map((_, event) => model.figures.self(event));
-  return (row) => {
-    for (const figure of known) if (figure(row) !== null) return figure(row);
-    return null;
-  };
-};
-
 const rowData = (model, event, row, figures) => {
   const of = model.row;
   const text = (value) => (value === null ? "" : String(value));
@@ -142,80 +281,6 @@ const rowData = (model, event, row, figures) => {
   };
   if (!model.isDiff) return data;
   return { ...data, old: text(figures.old(row)), new: text(figures.self(row)), delta: text(figures.delta(row)), status: of.status(row) };
-};
-
-/** What gives way first where there is no room. */
-const GIVE_WAY = ["obj", "event.", "file", "line", "status", "whose", "calls", "what", "incl", "old", "new", "kind"];
-
-/** The columns that there is room for, with what they say of a row. */
-const tableColumns = (app, width) => {
-  const columns = allColumns(app, width);
-  if (width > 700 || !columns.length) columns.push(...otherColumns(app.model));
-  const least = (column) => (column.width.endsWith("ch") ? parseFloat(column.width) * 7.8 : parseFloat(column.width.slice(7)) * 16) + 13;
-  for (const key of ["x.", ...GIVE_WAY]) {
-    for (let at = columns.length - 1; at > 0; at--) {
-      if (columns.reduce((sum, column) => sum + least(column), 16) <= width) return columns;
-      if (key === "x." ? columns[at].isOther : columns[at].key.startsWith(key)) columns.splice(at, 1);
-    }
-  }
-  return columns;
-};
-
-/** Columns that a format brings of its own. */
-const otherColumns = (model) => model.others.map(({ name, title, form, value }) => ({
-  key: name, title, isCount: form !== "text", isOther: model.events.length > 0, width: form === "text" ? "minmax(9rem,2fr)" : "12ch",
-  text: (at) => (form === "text" ? visible(value(at)) : form === "count" ? grouped(value(at)) : value(at) === null ? "" : (Number(value(at)) / 100).toFixed(2)),
-}));
-
-const allColumns = (app, width) => {
-  const { model } = app;
-  const { row } = model;
-  const event = app.eventIndex;
-  const figures = figuresOf(model, event);
-  const name = model.events[event]?.name ?? "";
-  const isWide = width > 700;
-  const count = (key, title, value, columnWidth = "11ch") => ({
-    key, title, isCount: true, width: columnWidth, text: (at) => grouped(value(at)), value,
-  });
-  const figure = (key, title, value) => ({
-    key, title, isCount: true, width: isWide ? "22ch" : "17ch", value,
-    text: (at, total) => figureText(value(at), total), share: (at, total) => shareOf(value(at), total),
-  });
-  const text = (key, title, value, columnWidth) => ({ key, title, isCount: false, width: columnWidth, text: (at) => visible(value(at)) });
-  const fn = { ...text("fn", "function", (at) => row.fn(at), "minmax(9rem,3fr)"), text: (at) => nameText(row.fn(at)) };
-  const columns = [];
-  if (!model.events.length) return [];
-  if (model.isDiff) {
-    columns.push({ ...count("delta", `${name} delta`, figures.delta, "13ch"), text: (at) => signed(figures.delta(at)) });
-    if (isWide) columns.push(count("old", "old", figures.old, "12ch"), count("new", "new", figures.self, "12ch"), text("status", "status", row.status, "9ch"));
-  } else if (model.isFindings) {
-    columns.push({ ...count("self", "figure", figures.self, isWide ? "16ch" : "12ch"), text: (at) => findingText(model, at) });
-    columns.push(text("kind", "kind", row.kind, isWide ? "16ch" : "9ch"));
-  } else {
-    columns.push(figure("self", name, figures.self));
-  }
-  if (!isWide) return [...columns, fn];
-  if (!model.isFindings && model.has(`r.${model.isDiff ? "incl.new" : "incl"}.${event}`) && !model.isInclusive) columns.push(figure("incl", `incl. ${name}`, figures.incl));
-  if (model.isFindings || model.header.events.length > 1) columns.push(...app.chosenOthers(count));
-  if (model.has("r.calls") || model.has("r.calls.new")) columns.push(count("calls", "calls", row.calls, "10ch"));
-  columns.push(fn);
-  if (model.has("r.what")) columns.push(text("what", "what", row.what, "minmax(8rem,2fr)"));
-  columns.push(text("whose", "whose", row.whose, "11ch"));
-  columns.push(text("file", "file", row.file, "minmax(6rem,1.5fr)"));
-  if (model.has("r.line")) columns.push({ ...count("line", "line", row.line, "7ch"), isCount: false, text: (at) => String(row.line(at) ?? "") });
-  columns.push(text("obj", "object", row.obj, "minmax(5rem,1fr)"));
-  return columns;
-};
-
-/** `40 bytes`, `2 errors`. */
-const findingText = (model, at) => {
-  for (let event = 0; event < model.events.length; event++) {
-    const own = model.figures.self(event)(at);
-    if (own === null) continue;
-    const { name } = model.events[event];
-    return name === "count" ? `${grouped(own)}×` : `${grouped(own)} ${name}`;
-  }
-  return "";
 };
 
 /** The stack of the selected row, where rows have their own: innermost function first. */

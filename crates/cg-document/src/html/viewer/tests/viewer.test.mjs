@@ -5,12 +5,12 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { deflateSync } from "node:zlib";
 
-const files = ["data", "state", "model", "stacks", "lines", "compare", "dom", "flame"];
+const files = ["data", "state", "model", "stacks", "lines", "compare", "dom", "columns", "groups", "label", "flame"];
 const source = files.map((name) => readFileSync(new URL(`../${name}.js`, import.meta.url), "utf8")).join("\n");
 const names = [
   "unpack", "readNumbers", "readData", "parseHash", "printHash", "grouped", "signed", "percentText", "visible", "makeModel", "orderRows",
   "filterRows", "sumsByWhose", "makeStacks", "sumStacks", "flameTrees", "layOut", "arcsOfStacks", "sumFunctions", "branchOf", "innerBranches", "makeCode", "arcsOfCalls",
-  "functionLines", "alignLines", "movedTo", "shortName", "flameMove", "compareRows", "comparedStatus",
+  "functionLines", "alignLines", "movedTo", "fittedLabel", "flameMove", "groupRows", "orderGroups", "compareRows", "comparedStatus", "groupFigures", "groupCount", "listGroups", "groupingsOf", "shownColumns", "printColumns", "parseColumns",
 ];
 const page = new Function(`${source}\nreturn {${names.join()}};`)();
 
@@ -239,9 +239,65 @@ test("rows of two snapshots are one by their stacks, and what places may hide is
   assert.deepEqual(told([[1, 0], [4, 0, 2], [1, 1], [2, 1], [4, 1, 2]]), [[2, "changed"], [3, "below-threshold"], [4, "below-threshold"]]);
 });
 
-test("names are shortened by meaning: arguments first, then what they are within", () => {
-  assert.equal(page.shortName("put(int, char)", 20), "put(int, char)");
-  assert.equal(page.shortName("store::put_back(int, char, long)", 20), "store::put_back(…)");
-  assert.equal(page.shortName("a::very::long::path::put_back", 15), "…path::put_back");
-  assert.equal(page.shortName("put_back", 5), "put_…");
+test("a label is the longest form that fits, or both ends of the shortest", () => {
+  const forms = ["store::Map<int>::put_back(int)", "store::Map<…>::put_back(…)", "…::put_back(…)"];
+  const label = (letters) => page.fittedLabel(forms, letters);
+  assert.deepEqual([30, 29, 15, 13, 3, 2].map(label), [forms[0], forms[1], forms[2], "…::put…ack(…)", "……)", ""]);
+});
+
+test("a function has the forms that the writer of the page gave its name", () => {
+  const model = modelOf({ events: [["n", ["1"]]] }, ["", "a::b", "…::b", "c"],
+    [["f.name", 0, [1, 3]], ["f.file", 0, [0, 0]], ["f.obj", 0, [0, 0]], ["f.whose", 0, [0, 0]], ["n.length", 0, [1, 0]], ["n.form", 0, [2]]]);
+  assert.deepEqual([model.fn.forms(0), model.fn.forms(1), rows().fn.forms(0)], [["a::b", "…::b"], ["c"], ["b"]]);
+});
+
+/** Two crates: `a` has rows 0 and 2 (30 and 10), `b` row 1 (20), row 3 is of no known file (0 in the first event). */
+const crates = () => modelOf(
+  { rows: 4, events: [["Ir", ["60"]], ["Dr", ["9"]]] },
+  ["", "f", "g", "x.c", "b", "a", "???"],
+  [
+    ["f.name", 0, [1, 2, 1]], ["f.file", 0, [3, 3, 0]], ["f.obj", 0, [0, 0, 0]], ["f.whose", 0, [0, 2, 0]], ["f.crate", 0, [5, 4, 6]],
+    ["r.function", 0, [0, 1, 0, 2]], ["r.self.0", COUNT | OPTIONAL, [31, 21, 11, 0]], ["r.self.1", COUNT | OPTIONAL, [0, 3, 0, 8]],
+  ],
+);
+
+test("rows in groups add up, in the order of the sort, and unfold in their own order", () => {
+  const model = crates();
+  const groups = (by, sort = "", event = 0) => page.orderGroups(model, page.groupRows(model, [0, 1, 2, 3], by), { sort, event, by });
+  const told = (listed, event = 0) => listed.map((group) => [group.label, group.rows.join(""), page.groupFigures(model, event).self(group)]);
+  assert.deepEqual(told(groups("crate")), [["a", "02", 40], ["b", "1", 20], ["???", "3", null]]);
+  assert.deepEqual(told(groups("crate", "-self")), [["b", "1", 20], ["a", "02", 40], ["???", "3", null]]);
+  assert.deepEqual(told(groups("crate", "", 1), 1), [["???", "3", 7], ["b", "1", 2], ["a", "02", null]]);
+  assert.deepEqual(groups("crate", "event.Dr").map(({ label }) => label), ["???", "b", "a"]);
+  assert.deepEqual(groups("crate", "fn").map(({ label }) => label), ["???", "a", "b"]);
+  assert.deepEqual(groups("crate", "-calls").map(({ label }) => label), ["a", "b", "???"]);
+  assert.deepEqual(told(groups("file")).map(([label, , self]) => [label, self]), [["x.c", 60], ["???", null]]);
+  assert.deepEqual(told(groups("whose")).map(([label, , self]) => [label, self]), [["own", 40], ["std", 20]]);
+  assert.deepEqual(page.listGroups(groups("crate"), ({ label }) => label === "a"), [-1, 0, 2, -2, -3]);
+  assert.deepEqual(groups("crate").map((group) => page.groupCount(model, group)), ["1 function", "1 function", "1 function"]);
+  assert.deepEqual(page.groupingsOf(model), ["crate", "file", "whose"]);
+});
+
+test("a group of a diff has no difference where one of its rows tells none", () => {
+  const model = modelOf(
+    { rows: 3, events: [["Ir", ["9", "14"]]], runs: ["old", "new"] }, ["", "f", "a", "b", "changed", "below-threshold"],
+    [["f.name", 0, [1, 1]], ["f.file", 0, [0, 0]], ["f.obj", 0, [0, 0]], ["f.whose", 0, [0, 0]], ["f.crate", 0, [2, 3]], ["r.function", 0, [0, 0, 1]],
+      ["r.status", 0, [4, 5, 4]], ["r.old.0", COUNT | OPTIONAL, [5, 6, 0]], ["r.new.0", COUNT | OPTIONAL, [9, 0, 7]]],
+  );
+  const groups = page.orderGroups(model, page.groupRows(model, [0, 1, 2], "crate"), { sort: "", event: 0, by: "crate" });
+  const { self, old, delta } = page.groupFigures(model, 0);
+  assert.deepEqual(groups.map((group) => [group.label, old(group), self(group), delta(group)]), [["b", null, 6, 6], ["a", 9, 8, null]]);
+  assert.deepEqual([0, 1, 2].map(model.delta(0)), [4, null, 6]);
+});
+
+test("columns give way to a narrow window unless they are chosen, and the function and the order stay", () => {
+  const column = (key, isFirst = false) => ({ key, givesWay: key, width: "20ch", isUsual: key !== "event.Dr", isFirst });
+  const all = [column("self", true), column("event.Dr"), column("calls"), column("fn", true), column("file"), column("obj")];
+  const shown = (width, chosen = "", sort = "self") => page.shownColumns(all, { chosen: page.parseColumns(chosen), sort, width }).map(({ key }) => key).join();
+  assert.equal(shown(1200), "self,calls,fn,file,obj");
+  // Each takes 169 pixels, and 16 stand around them.
+  assert.deepEqual([861, 860, 701, 690].map((width) => shown(width)), ["self,calls,fn,file,obj", "self,calls,fn,file", "self,calls,fn,file", "self,fn"]);
+  assert.equal(shown(701, "", "obj"), "self,calls,fn,obj");
+  assert.deepEqual([shown(300, "obj,event.Dr"), shown(300, "x"), shown(1200, "file", "calls")], ["self,event.Dr,fn,obj", "self,fn", "calls,fn,file"]);
+  assert.deepEqual(Array.from(page.parseColumns(page.printColumns(["a,b", "50%,", "fn"]))), ["a,b", "50%,", "fn"]);
 });

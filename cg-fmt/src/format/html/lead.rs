@@ -1,0 +1,153 @@
+//! What a page says first: how much there is, what dominates, what changed, and how much of its stacks is an estimate.
+
+use std::cmp::Reverse;
+
+use cg_document::number::{grouped, percent, signed};
+use cg_document::{Cell, NAMELESS};
+use cg_names::whose::CodeOwner;
+use cg_stream::profile::Profile;
+use cg_stream::record::{Count, RecordType};
+
+use super::rows::{PageRows, RowSource, told};
+use crate::report::columns::CODE;
+use crate::report::kinds;
+
+/// Of counters as many are told.
+const MOST_COUNTERS: usize = 4;
+
+/// Puts in front what the report does not say itself; what is estimated is said behind it.
+pub(super) fn complete(
+    lead: &mut Vec<String>,
+    (source, rows, profile): (&RowSource<'_>, &PageRows<'_>, &Profile),
+    estimated: &[[Count; 2]],
+) {
+    match source {
+        RowSource::Diff(_) => {
+            if let (Some(first), Some(most)) = (lead.first_mut(), greatest_change(rows)) {
+                first.push_str(&most);
+            }
+        }
+        RowSource::Totals(_) => lead.splice(0..0, counters(rows)).for_each(drop),
+        // Their totals are told kind by kind.
+        RowSource::Records(..) if rows.are_findings() => {}
+        _ => lead.splice(0..0, costs(rows, profile)).for_each(drop),
+    }
+    if let Some(first) = lead.first_mut() {
+        first.extend(estimate(rows, estimated));
+    }
+}
+
+/// `task-clock 112,990,000 ns, cycles 1,684,106 and 2 more counts`
+fn counters(rows: &PageRows<'_>) -> Option<String> {
+    let text = |column| rows.cells(column).map(|cell| told(&cell));
+    let counts = rows.counts("count")?;
+    let all = text("bench").zip(text("event")).zip(text("unit"));
+    let counters = all.zip(&counts).map(|(((bench, event), unit), count)| {
+        let count = count.map(grouped);
+        let words = [bench, event, count, unit];
+        words.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    });
+    let said = counters.take(MOST_COUNTERS).collect::<Vec<_>>().join(", ");
+    let left = counts.len().saturating_sub(MOST_COUNTERS);
+    let plural = if left == 1 { "" } else { "s" };
+    Some(match left {
+        0 => said,
+        _ => format!("{said} and {} more count{plural}", grouped(left as Count)),
+    })
+}
+
+/// The row whose cost changed most.
+fn greatest_change(rows: &PageRows<'_>) -> Option<String> {
+    let (event, _) = rows.events.first()?;
+    let deltas = rows.counts(&format!("{event}.delta"))?;
+    let names = rows.cells("fn").map(|cell| told(&cell));
+    let told = deltas.into_iter().zip(names);
+    let told = told.filter_map(|(delta, name)| Some((delta.filter(|delta| *delta != 0)?, name)));
+    // The first of those that changed alike.
+    let (delta, name) = told.min_by_key(|(delta, _)| Reverse(delta.unsigned_abs()))?;
+    let name = name.unwrap_or_else(|| NAMELESS.to_owned());
+    Some(format!("; {name} changed most, {}", signed(delta)))
+}
+
+/// What rows cost in the first event: of a heap over time, at its peak.
+struct ShownCosts {
+    /// Positions of rows, with costs.
+    costs: Vec<(usize, Count)>,
+    total: Count,
+    /// When it was so.
+    at: String,
+}
+
+impl ShownCosts {
+    fn of(rows: &PageRows<'_>, profile: &Profile) -> Option<ShownCosts> {
+        let (event, total) = rows.events.first()?;
+        let costs = rows.counts(event)?.into_iter().enumerate();
+        let costs = costs.filter_map(|(row, cost)| Some((row, cost?)));
+        let Some(snapshots) = rows.counts("snapshot") else {
+            return Some(ShownCosts {
+                costs: costs.collect(),
+                total: *total.first()?,
+                at: String::new(),
+            });
+        };
+        let mut peaks = profile.snapshots().iter();
+        let peak = peaks.find(|one| one.detail == "peak")?.snapshot;
+        let is_of_peak = |row: usize| snapshots[row] == Some(peak.into());
+        let costs: Vec<(usize, Count)> = costs.filter(|(row, _)| is_of_peak(*row)).collect();
+        Some(ShownCosts {
+            total: costs.iter().map(|(_, cost)| cost).sum(),
+            costs,
+            at: format!(" at snapshot {peak}"),
+        })
+    }
+}
+
+/// How much there is, the row with most of it, the part of the program's own code.
+fn costs(rows: &PageRows<'_>, profile: &Profile) -> Option<String> {
+    let (event, _) = rows.events.first()?;
+    let ShownCosts { costs, total, at } = ShownCosts::of(rows, profile)?;
+    // The first of those that cost the same.
+    let (row, largest) = *costs.iter().min_by_key(|(_, cost)| Reverse(*cost))?;
+    let kind = rows.kinds.first().copied().unwrap_or(RecordType::Fn);
+    let noun = kinds::noun(kind, costs.len());
+    let name = rows.cells("fn").nth(row).and_then(|cell| told(&cell));
+    let name = name.unwrap_or_else(|| NAMELESS.to_owned());
+    let count = grouped(costs.len() as Count);
+    let said = format!("{} {event}{at} in {count} {noun}; {name}", grouped(total));
+    // Of what is negative, as the difference of two profiles can be, there is no share.
+    if total <= 0 {
+        return Some(format!("{said} has most, {}", grouped(largest)));
+    }
+    let share = |part: Count| percent(part as f64 * 100.0 / total as f64);
+    let is_own = |cell: Cell<'_>| told(&cell).as_deref() == Some(CodeOwner::Own.word());
+    let is_own: Vec<bool> = rows.cells(CODE).map(is_own).collect();
+    let own = costs.iter().filter(|(row, _)| is_own[*row]);
+    let own: Count = own.map(|(_, cost)| cost).sum();
+    let has = match largest > total / 2 {
+        true => "has most of it",
+        false => "has the largest part",
+    };
+    Some(format!(
+        "{said} {has}, {}; code of the program itself has {}",
+        share(largest),
+        share(own)
+    ))
+}
+
+/// How much of the stacks is an estimate: of a diff, on both sides.
+fn estimate(rows: &PageRows<'_>, estimated: &[[Count; 2]]) -> Option<String> {
+    let (event, totals) = rows.events.first()?;
+    let shares = totals.iter().zip(estimated.first()?);
+    let shares: Vec<f64> = shares
+        .map(|(total, sum)| *sum as f64 * 100.0 / (*total).max(1) as f64)
+        .collect();
+    Some(match shares.as_slice() {
+        [share] => format!("; stacks with {} of {event} are estimated", percent(*share)),
+        [old, new] => format!(
+            "; stacks with {} of the old run's {event} and {} of the new run's are estimated",
+            percent(*old),
+            percent(*new)
+        ),
+        _ => return None,
+    })
+}

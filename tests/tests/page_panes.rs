@@ -1,0 +1,381 @@
+//! What the panes of a page show beside its table, in a real browser: flame graphs, trees, calls, source, heaps, findings.
+
+use needs::needs;
+use serde_json::{Value, json};
+use tests::browser::Browser;
+use tests::made_massif::massif;
+use tests::pages::{IS_READY, go, open, page, texts};
+use tests::tools;
+
+/// `main` 9 of its own; `parse` 55 + 300 + 120, `write` 140, `walk` 95, of which 70 below another `walk`.
+const FOLDED: &str = "main;parse;token 300\nmain;parse;token;hash 120\nmain;parse 55\nmain;write;hash 140\nmain;walk;walk;leaf 70\nmain;walk;leaf 25\nmain 9\nboot;init 31\n";
+
+#[test]
+fn flames_trees_and_calls_tell_what_stacks_do() {
+    needs!("browser");
+    let folder = tempfile::tempdir().unwrap();
+    let path = page(&folder, "cg-fmt", &["-f", "html", "-"], FOLDED.as_bytes());
+    let mut browser = Browser::start(1200, 900);
+    open(&mut browser, &path);
+    go(&mut browser, "#view=flame");
+    let level = |number: usize| format!("items('flame').filter(([level]) => level === {number})");
+    assert_eq!(browser.evaluate(&level(1)), json!([[1, "", 0, 750, 0]]));
+    assert_eq!(
+        browser.evaluate(&level(2)),
+        json!([[2, "main", 0, 719, 9], [2, "boot", 719, 31, 0]])
+    );
+    assert_eq!(browser.evaluate("items('flame').length"), 13);
+    assert_eq!(
+        browser.evaluate("all('[role=treeitem]', pane('flame'))[1].getAttribute('aria-label')"),
+        "main, 719 samples, 95.87%"
+    );
+    go(&mut browser, "#view=flame&flame=reversed");
+    assert_eq!(
+        browser.evaluate(&format!(
+            "Object.fromEntries({}.map(([, fn,, incl]) => [fn, incl]))",
+            level(2)
+        )),
+        json!({"token": 300, "hash": 260, "parse": 55, "leaf": 95, "main": 9, "init": 31})
+    );
+    go(&mut browser, "#view=flame&flame=left-heavy");
+    assert_eq!(
+        browser.evaluate(&format!("{}.map(([, fn, x]) => [fn, x])", level(3))),
+        json!([["parse", 0], ["write", 475], ["walk", 615], ["init", 719]])
+    );
+    go(&mut browser, "#view=flame&flame=sandwich&fn=hash");
+    let side = |side: &str| {
+        format!(
+            "items('flame', document.querySelector('[data-side={side}]')).map(([level, fn,, incl]) => [level, fn, incl]).slice(0, 3)"
+        )
+    };
+    assert_eq!(
+        browser.evaluate(&side("callees")),
+        json!([[1, "hash", 260]])
+    );
+    assert_eq!(
+        browser.evaluate(&side("callers"))[0],
+        json!([1, "hash", 260])
+    );
+
+    // A click on a frame selects; its callers and callees are those of the stacks, a recursion once.
+    go(&mut browser, "#view=flame");
+    browser.click_on(
+        "all('[role=treeitem]', pane('flame')).find((item) => item.dataset.fn === 'walk')",
+    );
+    assert_eq!(browser.evaluate("said().fn"), "walk");
+    go(&mut browser, "#view=calls&fn=walk");
+    assert_eq!(
+        browser.evaluate("[arcs('Callers'), arcs('Callees')]"),
+        json!([
+            [["main", "95", ""], ["walk", "70", ""]],
+            [["leaf", "95", ""], ["walk", "70", ""]]
+        ])
+    );
+
+    // The tree folds and unfolds by keys, and opens the costliest path to what is selected.
+    go(&mut browser, "#view=tree");
+    browser.evaluate("pane('tree').querySelector('[role=tree]').focus()");
+    browser.press("Home", 36);
+    browser.press("ArrowRight", 39);
+    let named = "items('tree').map(([level, fn,, incl, self]) => [level, fn, incl, self])";
+    assert_eq!(
+        browser.evaluate(named),
+        json!([
+            [1, "main", 719, 9],
+            [2, "parse", 475, 55],
+            [2, "write", 140, 0],
+            [2, "walk", 95, 0],
+            [1, "boot", 31, 0]
+        ])
+    );
+    browser.press("ArrowLeft", 37);
+    assert_eq!(browser.evaluate(&format!("{named}.length")), 2);
+    go(&mut browser, "#view=tree&fn=hash");
+    assert_eq!(
+        browser.evaluate("all('[aria-selected=true]', pane('tree')).map((item) => [item.getAttribute('aria-level'), item.dataset.incl])"),
+        json!([["3", "140"]])
+    );
+    assert_eq!(browser.troubles, Vec::<String>::new());
+}
+
+const OLD_SOURCE: &str =
+    "int work(int n) {\n  return n * 2;\n}\nint main() {\n  return work(4);\n}\n";
+const NEW_SOURCE: &str =
+    "#define X 1\nint work(int n) {\n  return n * 3;\n}\nint main() {\n  return work(4);\n}\n";
+
+/// `work` of `PATH`: a line with 40, one with 2, and 7 in a header; called 4 times from `main`, which costs 5.
+fn callgrind(path: &str, first: u64, cost: u64) -> String {
+    let (second, main) = (first + 1, first + 4);
+    format!(
+        "events: Ir Dr\nob=/bin/work\nfl={path}\nfn=work\n{first} 2 1\n{second} {cost} 10\nfi=head.h\n9 7 0\nfe={path}\n\nfn=main\n{main} 5 1\ncfn=work\ncalls=4 {first}\n{main} {} 11\n",
+        cost + 9
+    )
+}
+
+#[test]
+fn source_has_the_costs_of_its_lines_and_of_a_diff_both_sides() {
+    needs!("browser");
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    for side in ["old", "new"] {
+        std::fs::create_dir(at(side)).unwrap();
+    }
+    for (name, text) in [
+        ("old/work.c", OLD_SOURCE.to_owned()),
+        ("new/work.c", NEW_SOURCE.to_owned()),
+        ("old.out", callgrind("old/work.c", 1, 40)),
+        ("new.out", callgrind("new/work.c", 2, 60)),
+    ] {
+        std::fs::write(at(name), text).unwrap();
+    }
+    let source = format!("--source={}", folder.path().to_str().unwrap());
+    let path = page(
+        &folder,
+        "cg-fmt",
+        &["-f", "html", &source, &at("old.out")],
+        b"",
+    );
+    let mut browser = Browser::start(1200, 900);
+    open(&mut browser, &path);
+    go(&mut browser, "#view=source&fn=work");
+    let lines = "all('[data-line]', pane('source')).filter((line) => line.dataset.self).map((line) => \
+                 [line.dataset.line, line.dataset.self, getComputedStyle(line).getPropertyValue('--heat')])";
+    assert_eq!(
+        browser.evaluate(lines),
+        json!([["1", "2", "0.0500"], ["2", "40", "1.0000"]])
+    );
+    assert_eq!(browser.evaluate("pane('source').dataset.elsewhere"), "7");
+    let text = browser.evaluate("all('[data-line]', pane('source'))[1].textContent");
+    assert!(text.as_str().unwrap().contains("return n * 2;"), "{text}");
+    // The line of a call has what the call costs, and leads to what is called.
+    go(&mut browser, "#view=source&fn=main");
+    let calling = "all('[data-line]', pane('source')).find((line) => line.dataset.line === '5')";
+    assert_eq!(
+        browser.evaluate(&format!("[{calling}.dataset.self, {calling}.dataset.incl]")),
+        json!(["5", "54"])
+    );
+    browser.click_on(&format!("{calling}.querySelector('button')"));
+    assert_eq!(browser.evaluate("said().fn"), "work");
+    go(&mut browser, "#view=calls&fn=work");
+    assert_eq!(
+        browser.evaluate("arcs('Callers')"),
+        json!([["main", "49", "4"]])
+    );
+    go(&mut browser, "#view=table&event=Dr");
+    assert_eq!(
+        browser.evaluate("[document.querySelector('main').dataset.total, rows()[0].dataset.self]"),
+        json!(["12", "11"])
+    );
+
+    let diff = tools::stdout("cg-diff", &[&at("old.out"), &at("new.out")], b"");
+    let path = page(&folder, "cg-fmt", &["-f", "html", &source], &diff);
+    open(&mut browser, &path);
+    go(&mut browser, "#view=source&fn=work");
+    let sides = "all('[data-old-line]', pane('source')).map((line) => \
+                 [line.dataset.oldLine, line.dataset.newLine, line.dataset.old, line.dataset.new]).slice(0, 5)";
+    assert_eq!(
+        browser.evaluate(sides),
+        json!([
+            ["", "1", "", ""],
+            ["1", "2", "2", "2"],
+            ["2", "", "40", ""],
+            ["", "3", "", "60"],
+            ["3", "4", "", ""]
+        ])
+    );
+    go(&mut browser, "#view=flame");
+    assert_eq!(
+        browser.evaluate("all('[role=treeitem]', pane('flame')).map((item) => [item.dataset.fn, item.dataset.old, item.dataset.new])"),
+        json!([["", "54", "74"], ["main", "54", "74"], ["work", "49", "69"]])
+    );
+    // Where the runs are not what they were, the page says so and tells what the diff does.
+    std::fs::write(at("old.out"), callgrind("old/work.c", 1, 41)).unwrap();
+    let path = page(&folder, "cg-fmt", &["-f", "html"], &diff);
+    open(&mut browser, &path);
+    assert_eq!(
+        browser.evaluate("all('[data-view]').map((pane) => pane.dataset.view).join()"),
+        "table"
+    );
+    let notes = browser.evaluate("document.querySelector('.lead').textContent");
+    assert!(
+        notes.as_str().unwrap().contains("no longer as they were"),
+        "{notes}"
+    );
+    assert_eq!(browser.troubles, Vec::<String>::new());
+}
+
+#[test]
+fn the_heap_that_is_shown_is_that_of_the_snapshot() {
+    needs!("browser");
+    let file = "massif/3.19.0-heapy_i.massif.out";
+    let folder = tempfile::tempdir().unwrap();
+    let path = page(&folder, "cg-fmt", &["-f", "html", file], b"");
+    let mut browser = Browser::start(1200, 900);
+    open(&mut browser, &path);
+    let shown = "[document.querySelector('main').dataset.snapshot, document.querySelector('main').dataset.total]";
+    // The peak, as the file says: 1,030,800 bytes on the heap.
+    assert_eq!(browser.evaluate(shown), json!(["36", "1030800"]));
+    go(&mut browser, "#view=memory");
+    let snapshots = tools::stdout("cg-parse", &["--snapshots", "all", file], b"");
+    let snapshots: Vec<Value> = String::from_utf8(snapshots)
+        .unwrap()
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let of_type = |name: &'static str| {
+        let records = snapshots.iter();
+        records.filter(move |record| record["type"] == name)
+    };
+    let bytes = |record: &Value| {
+        let part = |name: &str| record[name].as_u64().unwrap();
+        part("heap_bytes") + part("extra_bytes") + part("stacks_bytes")
+    };
+    let listed: Vec<Value> = of_type("snapshot")
+        .map(|record| json!([record["snapshot"], record["time"], bytes(record)]))
+        .collect();
+    assert_eq!(
+        browser.evaluate("all('[role=option]', pane('memory')).map((one) => ['snapshot', 'time', 'bytes'].map((key) => Number(one.dataset[key])))"),
+        Value::from(listed)
+    );
+    let first = of_type("heap").next().unwrap()["snapshot"].clone();
+    let held: u64 = of_type("heap")
+        .filter(|record| record["snapshot"] == first)
+        .map(|record| record["cost"]["bytes"].as_u64().unwrap())
+        .sum();
+    browser.click_on(&format!(
+        "pane('memory').querySelector('[data-snapshot=\"{first}\"]')"
+    ));
+    assert_eq!(
+        browser.evaluate(shown),
+        json!([first.to_string(), held.to_string()])
+    );
+    go(&mut browser, &format!("#view=flame&snapshot={first}"));
+    assert_eq!(browser.evaluate("items('flame')[0][3]"), held);
+    assert_eq!(browser.troubles, Vec::<String>::new());
+}
+
+#[test]
+fn a_heap_is_compared_with_that_of_another_snapshot() {
+    needs!("browser");
+    let folder = tempfile::tempdir().unwrap();
+    let told = "1000 root\n 980 load:31\n  980 main:9\n 15 pool:8\n  15 main:9\n 5 3";
+    let hidden = "2000 root\n 1900 load:31\n  1900 main:9\n 79 new:4\n  79 main:7\n 21 4";
+    let file = folder.path().join("massif.out");
+    std::fs::write(&file, massif(&[Some(told), None, Some(hidden)])).unwrap();
+    let path = page(
+        &folder,
+        "cg-fmt",
+        &["-f", "html", file.to_str().unwrap()],
+        b"",
+    );
+    let mut browser = Browser::start(1200, 900);
+    open(&mut browser, &path);
+    let rows = "rows().map(({dataset: row}) => [row.fn, row.old, row.new, row.delta, row.status].join(' '))";
+    assert_eq!(
+        browser.evaluate("rows()[0].dataset.delta === undefined"),
+        true
+    );
+    let base = "document.querySelector('select[aria-label=\"Compared with\"]')";
+    let choices = format!("Array.from({base}.options, (option) => option.value)");
+    assert_eq!(browser.evaluate(&choices), json!(["", "0", "2"]));
+    browser.evaluate(&format!(
+        "{base}.value = '0'; {base}.dispatchEvent(new Event('change')); 0"
+    ));
+    browser.wait_for(IS_READY);
+    assert_eq!(browser.evaluate("said().base"), "0");
+    // What one heap has below the threshold has no change: not all of it came or went. All of `new` may have been there.
+    assert_eq!(
+        browser.evaluate(rows),
+        json!([
+            "load 980 1900 920 changed",
+            "new  79  below-threshold",
+            " 5 21  below-threshold",
+            "pool 15   below-threshold"
+        ])
+    );
+    assert_eq!(
+        browser.evaluate("all('[role=columnheader]').map((one) => one.dataset.column).slice(0, 3)"),
+        json!(["delta", "old", "new"])
+    );
+    // As the two runs that `cg-diff` compares.
+    go(&mut browser, "#view=table&base=2&snapshot=1");
+    assert_eq!(
+        browser.evaluate(rows),
+        json!([
+            "load 1900 980 -920 changed",
+            "new 79   below-threshold",
+            "pool  15  below-threshold",
+            " 21 5  below-threshold"
+        ])
+    );
+    go(&mut browser, "#view=flame&base=0");
+    assert_eq!(
+        browser.evaluate("[document.querySelector('main').dataset.total, pane('flame').querySelector('select').value]"),
+        json!(["2000", "differential"])
+    );
+    assert_eq!(
+        browser.evaluate("all('[role=treeitem]', pane('flame')).map(({dataset: item}) => [item.fn, item.incl, item.old ?? null]).sort()"),
+        json!([
+            ["", "2000", "1000"],
+            ["", "21", null],
+            ["load", "1900", "980"],
+            ["main", "1979", "995"],
+            ["new", "79", null]
+        ])
+    );
+    go(&mut browser, "#view=calls&base=0&fn=main");
+    assert_eq!(
+        browser.evaluate("all('[aria-label=Callees] li').map((one) => one.textContent.match(/\\(.[0-9]*\\)/)?.[0] ?? '')"),
+        json!(["(+920)", ""])
+    );
+    go(&mut browser, "#view=memory&base=0");
+    let marks = "all('line.mark', pane('memory')).filter((line) => getComputedStyle(line).display !== 'none').map((line) => [line.dataset.snapshot, Number(line.getAttribute('x1'))]).sort()";
+    let marked = browser.evaluate(marks);
+    assert_eq!([&marked[0][0], &marked[1][0]], ["0", "2"]);
+    assert!(marked[0][1].as_f64() < marked[1][1].as_f64(), "{marked}");
+    // Back undoes a choice, and what is not there does no harm.
+    go(&mut browser, "#view=table");
+    assert_eq!(
+        browser.evaluate("rows()[0].dataset.delta === undefined"),
+        true
+    );
+    browser.evaluate("history.back()");
+    browser.wait_for(&format!("({marks}).length === 2"));
+    go(&mut browser, "#view=flame&base=7&flame=differential");
+    assert_eq!(
+        browser.evaluate("pane('flame').querySelector('select').value"),
+        "icicle"
+    );
+    assert_eq!(browser.troubles, Vec::<String>::new());
+}
+
+#[test]
+fn findings_are_told_by_severity_with_their_stacks() {
+    needs!("browser");
+    let file = "memcheck/3.27.1-leaky.xml";
+    let folder = tempfile::tempdir().unwrap();
+    let path = page(&folder, "cg-fmt", &["-f", "html", file], b"");
+    let mut browser = Browser::start(1200, 900);
+    open(&mut browser, &path);
+    let kinds = texts(&browser.evaluate("rows().map((row) => row.dataset.kind)"));
+    let rank = |kind: &String| {
+        let known = ["definite", "indirect", "possible", "reachable"];
+        known
+            .iter()
+            .position(|word| word == kind)
+            .map_or(0, |at| at + 1)
+    };
+    assert!(kinds.iter().map(rank).is_sorted(), "{kinds:?}");
+    assert!(
+        rank(&kinds[0]) == 0 && kinds.iter().any(|kind| kind == "reachable"),
+        "{kinds:?}"
+    );
+    assert_eq!(
+        browser.evaluate("document.querySelector('main').dataset.total === undefined"),
+        true
+    );
+    browser.click_on("rows().find((row) => row.dataset.kind === 'definite')");
+    let stack = browser.evaluate("pane('table').querySelector('ol').textContent");
+    assert!(stack.as_str().unwrap().contains("malloc"), "{stack}");
+    assert_eq!(browser.troubles, Vec::<String>::new());
+}
