@@ -372,16 +372,13 @@ pub(crate) fn summary(
         }
     }
     let several = runs.files_read.iter().any(|files| *files > 1);
+    let files = runs.files_read.iter().filter(|_| several);
     DiffSummary {
         rows,
         joined: by_rule,
         merged,
         statistic: several.then(|| runs.statistic.name().to_owned()),
-        files: if several {
-            runs.files_read.iter().map(|files| *files as u64).collect()
-        } else {
-            Vec::new()
-        },
+        files: files.map(|files| *files as u64).collect(),
         ..DiffSummary::default()
     }
 }

@@ -161,11 +161,7 @@ pub(crate) fn diff(
 /// Says what has no counterpart to be compared with.
 fn tell_missing(missing: &[String], options: &Options, diagnostics: &mut Diagnostics) {
     for missing in missing {
-        if options.allow_missing {
-            diagnostics.warn(missing);
-        } else {
-            diagnostics.trouble(missing);
-        }
+        diagnostics.say(!options.allow_missing, missing);
     }
 }
 
@@ -274,15 +270,15 @@ fn compare_runs(
     let mut changes = compare::compare(runs, &joined, compare_options);
     let rows = FunctionRows::of(runs, &joined);
     let explanations = explain::explain(runs, &joined, &changes, &rows, compare_options);
-    let causes = causes_of(
-        runs,
-        &joined,
-        &changes,
-        &rows,
-        reference,
-        options,
-        diagnostics,
-    );
+    let mut causes = Causes::default();
+    if options.causes {
+        let sides = [reference, runs.sides.len() - 1];
+        match causes::of(runs, &joined, &changes, &rows, sides) {
+            Ok(found) => causes = found,
+            // What cannot be told is trouble.
+            Err(refusal) => diagnostics.trouble(refusal),
+        }
+    }
     explanations.rank(&joined, &mut changes);
     let mut summary = summarise(
         runs,
@@ -346,26 +342,6 @@ fn differs(
     differs
 }
 
-/// Where the difference of the totals comes from, if that is asked for; what cannot be told is trouble.
-fn causes_of(
-    runs: &Runs,
-    joined: &join::Joined,
-    changes: &[Change],
-    rows: &FunctionRows,
-    reference: usize,
-    options: &Options,
-    diagnostics: &mut Diagnostics,
-) -> Causes {
-    if !options.causes {
-        return Causes::default();
-    }
-    let sides = [reference, runs.sides.len() - 1];
-    causes::of(runs, joined, changes, rows, sides).unwrap_or_else(|refusal| {
-        diagnostics.trouble(refusal);
-        Causes::default()
-    })
-}
-
 /// `--exit-code` is on every event, those among them that other caches change.
 fn refuse_other_caches(runs: &Runs, options: &Options, diagnostics: &mut Diagnostics) {
     if let Some(event) = notes::of_other_caches(runs).filter(|_| options.exit_code) {
@@ -422,12 +398,10 @@ fn summarise(
             }
             summary.notes.push(note);
         }
+        let is_by_shares = sampling.is_by_shares();
+        let compared = if is_by_shares { "shares" } else { "counts" };
         summary.sampling = Some(SamplingSummary {
-            compared: match sampling.is_by_shares() {
-                true => "shares",
-                false => "counts",
-            }
-            .to_owned(),
+            compared: compared.to_owned(),
             event: runs.events[sampling.event()].clone(),
             z: Z,
         });
@@ -470,9 +444,6 @@ pub(crate) const TYPES_BY_DEFAULT: [RecordType; 6] = [
 
 /// The events that limits are on, each once.
 fn limited_events(limits: &[Limit]) -> Vec<String> {
-    let events = limits.iter().filter_map(Limit::event);
-    let mut events: Vec<String> = events.map(str::to_owned).collect();
-    events.sort_unstable();
-    events.dedup();
-    events
+    let events: BTreeSet<&str> = limits.iter().filter_map(Limit::event).collect();
+    events.into_iter().map(str::to_owned).collect()
 }

@@ -125,6 +125,34 @@ impl Browser {
         }
     }
 
+    /// Makes [`Browser::main_thread`] count the time that a thread works, whatever else the machine does.
+    pub fn time_threads(&mut self) {
+        self.tell("Performance.enable", json!({"timeDomain": "threadTicks"}));
+    }
+
+    /// What the page's thread works for one action until it is drawn, in milliseconds: the median of five. The action has
+    /// its number as `time`.
+    pub fn main_thread(&mut self, action: &str) -> f64 {
+        let mut taken = Vec::new();
+        for time in 0..5 {
+            let before = self.worked();
+            self.evaluate(&format!(
+                "((time) => {{ {action} }})({time}); new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))"
+            ));
+            taken.push(self.worked() - before);
+        }
+        taken.sort_by(f64::total_cmp);
+        taken[2]
+    }
+
+    /// What the page's thread has worked so far, in milliseconds.
+    fn worked(&mut self) -> f64 {
+        let metrics = self.tell("Performance.getMetrics", json!({}));
+        let metrics = metrics["metrics"].as_array().unwrap();
+        let all = metrics.iter().find(|one| one["name"] == "TaskDuration");
+        all.unwrap()["value"].as_f64().unwrap() * 1000.0
+    }
+
     /// Clicks at a place of the window.
     pub fn click(&mut self, x: f64, y: f64) {
         let session = self.session.clone();
@@ -134,11 +162,13 @@ impl Browser {
         }
     }
 
-    /// Clicks in the middle of an element, which is scrolled to.
+    /// Clicks in the middle of an element, which is scrolled to. What comes into sight can move it: its place is that of two
+    /// frames later.
     pub fn click_on(&mut self, element: &str) {
         let place = self.evaluate(&format!(
-            "(() => {{ const element = {element}; element.scrollIntoView({{block: 'center'}}); \
-             const box = element.getBoundingClientRect(); \
+            "(async () => {{ const element = {element}; element.scrollIntoView({{block: 'center'}}); \
+             for (const _ of [1, 2]) await new Promise((done) => requestAnimationFrame(done)); \
+             element.scrollIntoView({{block: 'center'}}); const box = element.getBoundingClientRect(); \
              return [box.x + box.width / 2, box.y + box.height / 2]; }})()"
         ));
         self.click(place[0].as_f64().unwrap(), place[1].as_f64().unwrap());

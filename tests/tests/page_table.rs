@@ -237,27 +237,6 @@ fn large_page(folder: &TempDir) -> std::path::PathBuf {
     page(folder, "cg-fmt", &["-f", "html", "-"], stream.as_bytes())
 }
 
-/// What the page's thread works for one action until it is drawn, in milliseconds: the median of five.
-fn main_thread(browser: &mut Browser, action: &str) -> f64 {
-    let worked = |browser: &mut Browser| {
-        let metrics = browser.tell("Performance.getMetrics", json!({}));
-        let metrics = metrics["metrics"].as_array().unwrap();
-        let all = metrics.iter().find(|one| one["name"] == "TaskDuration");
-        all.unwrap()["value"].as_f64().unwrap() * 1000.0
-    };
-    let mut taken: Vec<f64> = (0..5)
-        .map(|time| {
-            let before = worked(browser);
-            browser.evaluate(&format!(
-                "((time) => {{ {action} }})({time}); new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)))"
-            ));
-            worked(browser) - before
-        })
-        .collect();
-    taken.sort_by(f64::total_cmp);
-    taken[2]
-}
-
 #[test]
 fn every_choice_of_a_page_of_10_000_functions_is_quick() {
     needs!("browser");
@@ -265,7 +244,7 @@ fn every_choice_of_a_page_of_10_000_functions_is_quick() {
     let folder = tempfile::tempdir().unwrap();
     let path = large_page(&folder);
     let mut browser = Browser::start(1300, 900);
-    browser.tell("Performance.enable", json!({"timeDomain": "threadTicks"}));
+    browser.time_threads();
     open(&mut browser, &path);
     let choose = |name: &str, values: &str| {
         format!(
@@ -283,7 +262,7 @@ fn every_choice_of_a_page_of_10_000_functions_is_quick() {
     let all = "const one = document.querySelector('input[type=search]'); one.value = ''; one.dispatchEvent(new Event('input'));".to_owned();
     // Sorted by a plain array, these are what a machine takes for that many.
     let plain = "const all = Array.from({length: 10000}, (_, at) => at * 7919 % 10007); all.sort((a, b) => a - b);";
-    let plain = main_thread(&mut browser, plain);
+    let plain = browser.main_thread(plain);
     for (what, action) in [
         ("event", &event),
         ("sort", &sort),
@@ -293,7 +272,7 @@ fn every_choice_of_a_page_of_10_000_functions_is_quick() {
         ("event in groups", &event),
         ("unfold", &unfold),
     ] {
-        let taken = main_thread(&mut browser, action);
+        let taken = browser.main_thread(action);
         assert!(
             taken <= MOST.max(8.0 * plain),
             "{what}: {taken} ms, a plain sort {plain} ms"
@@ -316,7 +295,11 @@ fn every_choice_of_a_page_of_10_000_functions_is_quick() {
 /// The figures of each group as programs get them: of a run its self cost, of a diff old, new and delta. Groups that have
 /// inclusive cost alone are not in a page.
 fn written_groups(by: &str, input: &str, stream: &[u8]) -> BTreeMap<String, Vec<String>> {
-    let written = tools::stdout("cg-fmt", &["-f", "csv", "--group-by", by, input], stream);
+    let written = tools::stdout(
+        "cg-fmt",
+        &["-q", "-f", "csv", "--group-by", by, input],
+        stream,
+    );
     let mut reader = csv::Reader::from_reader(&written[..]);
     let heads = reader.headers().unwrap().clone();
     let at = |ending: &str| heads.iter().position(|head| head.ends_with(ending));

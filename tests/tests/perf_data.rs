@@ -45,9 +45,13 @@ fn records(stream: &[u8]) -> Vec<Value> {
 fn plain(frame: &Value) -> String {
     let name = frame["fn"].as_str().unwrap();
     let has_place = frame["addr"].is_string() || name.starts_with("[unknown]");
-    match name.rfind('(').filter(|_| name.ends_with(')')) {
+    let (called, stub) = match name.strip_suffix("@plt") {
+        Some(called) => (called, "@plt"),
+        None => (name, ""),
+    };
+    match called.rfind('(').filter(|_| called.ends_with(')')) {
         _ if has_place => "?".to_owned(),
-        Some(open) => name[..open].to_owned(),
+        Some(open) => format!("{}{stub}", &called[..open]),
         None => name.to_owned(),
     }
 }
@@ -213,5 +217,56 @@ fn samples_of_a_program_are_what_perf_script_prints() {
                 );
             }
         }
+    }
+}
+
+#[test]
+fn stubs_are_called_as_perf_script_calls_them() {
+    needs!("gcc", "g++", "perf");
+    let folder = TempDir::new().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    // Without start code: where perf knows an `_init`, whose size no one says, it takes the stubs for that.
+    let program = "extern long turn(long);
+        #ifdef __cplusplus
+        extern \"C\"
+        #endif
+        void _start(void) {
+            long n = 0;
+            for (long i = 0; i < 60000000L; i++) n = turn(n);
+            __asm__ volatile(\"syscall\" : : \"a\"(60L), \"D\"(n == 1));
+        }";
+    for (compiler, end) in [("gcc", "c"), ("g++", "cpp")] {
+        let (source, library) = (at(&format!("main.{end}")), at(&format!("lib.{end}")));
+        std::fs::write(&source, program).unwrap();
+        std::fs::write(&library, "long turn(long x) { return x * 31 + 7; }").unwrap();
+        let so = at("libturn.so");
+        let shared = ["-O1", "-shared", "-fPIC", "-o"];
+        stdout(needs::command(compiler).args(shared).args([&so, &library]));
+        let linked = [
+            "-O1",
+            "-g",
+            "-nostartfiles",
+            "-Wl,-z,lazy,-rpath,$ORIGIN",
+            "-o",
+        ];
+        stdout(
+            needs::command(compiler)
+                .args(linked)
+                .args([&at("main"), &source, &so]),
+        );
+        let recording = at("perf.data");
+        let status = needs::command("perf")
+            .args(["record", "-q", "-e", "cpu-clock:u", "-F", "997", "-o"])
+            .args([&recording, &at("main")])
+            .stderr(Stdio::null())
+            .status();
+        if !status.is_ok_and(|status| status.success()) {
+            return;
+        }
+        let [direct, printed] = both(folder.path(), &recording, None);
+        let [direct, printed] = [&direct["samples"], &printed["samples"]];
+        assert!(printed.own["turn@plt"] > 10, "{:?}", printed.own);
+        assert_eq!(difference(&direct.own, &printed.own, direct.total), 0.0);
+        assert_eq!(difference(&printed.own, &direct.own, direct.total), 0.0);
     }
 }

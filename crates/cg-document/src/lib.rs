@@ -27,4 +27,5 @@ pub use chart::svg;
 pub use document::{Block, Document, Span};
 pub use fit::{frame_line, short_name};
 pub use graph::{Graph, Layer, Mark, Overlay, Point};
+pub use markup::push_encoded;
 pub use table::{Audience, Cell, Column, Cut, Layout, NAMELESS, Table, UnknownColumn, Worth};

@@ -68,6 +68,17 @@ fn drawable(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Appends a text to an address: bytes that are no letters or digits, and none of `plain`, are percent-encoded.
+pub fn push_encoded(address: &mut String, text: &str, plain: &[u8]) {
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || plain.contains(&byte) {
+            address.push(byte as char);
+        } else {
+            address.push_str(&format!("%{byte:02X}"));
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

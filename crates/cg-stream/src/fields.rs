@@ -127,20 +127,15 @@ impl<'a> Iterator for Elements<'a> {
     type Item = Result<Value<'a>, Malformed>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        match next_item(&mut self.rest, &mut self.position, b']') {
-            Ok(false) => None,
-            Ok(true) => {
-                let value = take_value(&mut self.rest);
-                if value.is_err() {
-                    self.position = ListPosition::End;
-                }
-                Some(value)
-            }
-            Err(error) => {
-                self.position = ListPosition::End;
-                Some(Err(error))
-            }
+        let value = match next_item(&mut self.rest, &mut self.position, b']') {
+            Ok(false) => return None,
+            Ok(true) => take_value(&mut self.rest),
+            Err(error) => Err(error),
+        };
+        if value.is_err() {
+            self.position = ListPosition::End;
         }
+        Some(value)
     }
 }
 

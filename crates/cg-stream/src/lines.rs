@@ -69,11 +69,7 @@ impl<R: Read> LineReader<R> {
     /// # Errors
     /// What the input reports, and `InvalidData` for a line longer than 256 MiB.
     pub fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
-        Ok(if self.advance()? {
-            Some(self.last_line())
-        } else {
-            None
-        })
+        Ok(self.advance()?.then(|| self.last_line()))
     }
 
     /// The line that [`LineReader::advance`] or [`LineReader::next_line`] found last.

@@ -144,15 +144,12 @@ impl<R: Read> Reader<R> {
     /// # Errors
     /// What the input reports, lines that are no JSON object with a `type`, and `run` records of other versions.
     pub fn next_line(&mut self) -> Result<Option<Line<'_>>, Error> {
-        loop {
-            if !self.advance()? {
-                return Ok(None);
-            }
+        while self.advance()? {
             if self.blank_line().is_none() {
-                break;
+                return self.line().map(Some);
             }
         }
-        self.line().map(Some)
+        Ok(None)
     }
 
     /// Goes to the next line, blank or not; false at the end. For readers that pass every byte on;

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use cg_document::push_encoded;
 use serde_json::{Map, Value, json};
 
 use super::{GateReport, ReportEntry, kinds, ordinal};
@@ -118,13 +119,7 @@ fn uri(path: &str) -> String {
     if path.starts_with('/') {
         uri.push_str("file://");
     }
-    for byte in path.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte) {
-            uri.push(byte as char);
-        } else {
-            uri.push_str(&format!("%{byte:02X}"));
-        }
-    }
+    push_encoded(&mut uri, path, b"-._~/");
     uri
 }
 

@@ -10,7 +10,7 @@ use std::sync::LazyLock;
 
 use super::script::shortened;
 use super::{HtmlWriter, Tone, head, heading, spans};
-use crate::{Block, Span};
+use crate::{Block, Span, push_encoded};
 
 const STYLE: &str = include_str!("findings/findings.css");
 
@@ -119,13 +119,7 @@ pub fn filter_address<'p>(pairs: impl IntoIterator<Item = (&'p str, &'p str)>) -
         }
         address.push_str(key);
         address.push('=');
-        for byte in value.bytes() {
-            if byte.is_ascii_alphanumeric() || b"-_.".contains(&byte) {
-                address.push(byte as char);
-            } else {
-                address.push_str(&format!("%{byte:02X}"));
-            }
-        }
+        push_encoded(&mut address, value, b"-_.");
     }
     address
 }

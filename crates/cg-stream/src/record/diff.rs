@@ -11,7 +11,7 @@ use super::{Counts, CountsPerRun, Frame, FunctionName, Name, PerRun, RunRecord, 
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "kebab-case")]
 pub enum Status {
     /// Both have it and some count differs: self cost or calls, and inclusive cost where that is asked for.
     #[default]
@@ -23,7 +23,6 @@ pub enum Status {
     /// Both have it under different names; a guess, told by `was`.
     Renamed,
     /// What one of them has of it is below Massif's threshold there, and not told.
-    #[serde(rename = "below-threshold")]
     BelowThreshold,
     /// Both have it and the counts that are compared are equal, or differ by no more than noise.
     Same,

@@ -114,7 +114,7 @@ const makePage = (main) => {
   for (const element of all("[data-filter]")) linkTo(page, element, `#${element.dataset.filter}`);
   /** Names in a stack lead to the other findings that have them; made where they are seen. */
   const linkNames = (fold) => {
-    if (fold.dataset.linked) return;
+    if ("linked" in fold.dataset) return;
     fold.dataset.linked = "";
     for (const key of ["fn", "file"]) {
       for (const name of all(`.frame .${key}`, fold)) if (several[key].has(name.textContent)) linkTo(page, name, printHash({ [key]: name.textContent }));
