@@ -10,12 +10,8 @@ const grouped = (count) => {
 /** @param {number | bigint | null} count */
 const signed = (count) => (count === null ? "" : (count > 0 ? "+" : "") + grouped(count));
 
-/** A share as a percentage of four digits. @param {number} share */
-const percentText = (share) => {
-  if (!Number.isFinite(share)) return "";
-  const size = Math.abs(share) * 100;
-  return (share * 100).toFixed(size >= 99.95 ? 1 : 2) + "%";
-};
+/** A share as a percentage with two decimals, as all tools write it. @param {number} share */
+const percentText = (share) => (Number.isFinite(share) ? `${(share * 100).toFixed(2)}%` : "");
 
 /** Control characters spelled out, as all tools do. @param {string} text */
 const visible = (text) =>

@@ -81,7 +81,7 @@ test("an address says a state and nothing that is not known", () => {
 test("numbers and names are told as by the other tools", () => {
   assert.deepEqual([0, 999, 1000, -1234567].map(page.grouped), ["0", "999", "1,000", "-1,234,567"]);
   assert.deepEqual([page.signed(5), page.signed(-5), page.signed(0)], ["+5", "-5", "0"]);
-  assert.deepEqual([1, 0.5, 0.12345, 1.5].map(page.percentText), ["100.0%", "50.00%", "12.35%", "150.0%"]);
+  assert.deepEqual([1, 0.99967, 0.5, 0.12345, 1.5].map(page.percentText), ["100.00%", "99.97%", "50.00%", "12.35%", "150.00%"]);
   assert.equal(page.visible("a\u001b[2J\n\u202e"), "a\\u{1b}[2J\\n\\u{202e}");
 });
 
