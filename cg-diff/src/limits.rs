@@ -290,6 +290,14 @@ impl Measured {
     }
 }
 
+/// A figure without a prefix, and whether it had it.
+fn without_prefix<'f>(figure: &'f str, prefix: &str) -> (&'f str, bool) {
+    match figure.strip_prefix(prefix) {
+        Some(rest) => (rest, true),
+        None => (figure, false),
+    }
+}
+
 impl FromStr for Limit {
     type Err = String;
 
@@ -316,12 +324,8 @@ impl FromStr for Limit {
             _ => return Err(format!("expected a regex in [ and ] in \"{text}\"")),
         };
         let (figure, regex) = subject;
-        let without = |figure: &'_ str, prefix| match figure.strip_prefix(prefix) {
-            Some(rest) => (rest.to_owned(), true),
-            None => (figure.to_owned(), false),
-        };
-        let (figure, is_on_any) = without(figure.trim(), "any.");
-        let (figure, is_worst) = without(&figure, "worst.");
+        let (figure, is_on_any) = without_prefix(figure.trim(), "any.");
+        let (figure, is_worst) = without_prefix(figure, "worst.");
         let rest = rest.trim();
         let ops = [
             (">=", Op::AtLeast),
@@ -333,7 +337,7 @@ impl FromStr for Limit {
             .into_iter()
             .find_map(|(sign, op)| rest.strip_prefix(sign).map(|value| (op, value.trim())))
             .ok_or_else(|| format!("expected > >= < or <= in \"{text}\", found \"{rest}\""))?;
-        let limited = match figure.as_str() {
+        let limited = match figure {
             "" => {
                 return Err(format!(
                     "expected an event, incl.EVENT or calls in \"{text}\""

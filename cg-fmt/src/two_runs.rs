@@ -170,10 +170,7 @@ fn add(
         let sums = &mut stacks.entry(table.key(row).stack).or_default()[position];
         let sums = sums.get_or_insert_with(|| vec![0; events.len()]);
         for (sum, event) in sums.iter_mut().zip(&at) {
-            *sum += event
-                .and_then(|event| table.cost(row).get(event))
-                .copied()
-                .unwrap_or(0);
+            *sum += event.map_or(0, |event| table.count(row, event));
         }
     }
     Ok(())

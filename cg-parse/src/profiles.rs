@@ -221,9 +221,7 @@ impl<'a> Parser<'a> {
                 options.revision.suffix()
             ))),
             FormatReader::Records(read) => read(&mut reading),
-            FormatReader::Sums(tool) => {
-                sums.read(tool, source, reading.lines, reading.out, reading.diagnostics)
-            }
+            FormatReader::Sums(tool) => sums.read(tool, &mut reading),
         });
         match (read, lines.take_error()) {
             (Err(Error::Output(error)), _) => return Err(Error::Output(error)),

@@ -43,9 +43,16 @@ const ROUNDS: usize = 4;
 impl Joiner<'_> {
     /// Joins the functions that are left over by likeness.
     pub(super) fn join_moved_and_renamed(&mut self) {
-        // Until a round joins nothing.
-        let _ = (0..ROUNDS).all(|_| self.join_moved());
-        let _ = (0..ROUNDS).all(|_| self.join_renamed());
+        for _ in 0..ROUNDS {
+            if !self.join_moved() {
+                break;
+            }
+        }
+        for _ in 0..ROUNDS {
+            if !self.join_renamed() {
+                break;
+            }
+        }
     }
 
     /// Joins functions of the same full or short name in different places. True if any was joined.

@@ -3,7 +3,7 @@
 use cg_document::{Audience, Cell, Column, Layout, Worth};
 use cg_names::whose::CodeOwner;
 use cg_stream::derived::Formula;
-use cg_stream::profile::{FunctionKey, Profile, Symbol};
+use cg_stream::profile::{FrameKey, FunctionKey, Profile, Symbol};
 use cg_stream::record::Count;
 
 use super::events::{EventColumn, EventColumns};
@@ -145,6 +145,29 @@ pub(crate) fn push_function<'a>(
         })
         .titled(title("object"))
         .worth(Worth::Object),
+    );
+}
+
+/// Function, file, line and object of a frame, in this order, for programs.
+pub(crate) fn push_frame<'a>(
+    columns: &mut Vec<Column<'a>>,
+    frame: impl Fn(usize) -> Option<FrameKey> + Copy + 'a,
+    profile: &'a Profile,
+) {
+    let function = move |row: usize| frame(row).map(|frame| frame.function).unwrap_or_default();
+    let text = move |symbol: Option<Symbol>| Cell::name(profile.text(symbol));
+    let name = move |row: usize| text(function(row).name);
+    let file = move |row: usize| text(function(row).file);
+    let line = move |row: usize| Cell::ordinal(frame(row).and_then(|frame| frame.line));
+    let obj = move |row: usize| text(function(row).obj);
+    columns.extend(
+        [
+            Column::new("fn", Layout::Name, name),
+            Column::new("file", Layout::Path, file),
+            Column::new("line", Layout::Number, line),
+            Column::new("obj", Layout::Path, obj),
+        ]
+        .map(|column| column.for_audience(Audience::Programs)),
     );
 }
 

@@ -143,10 +143,7 @@ impl EventColumns {
 /// Those of the chosen events that only repeat one before them: all their counts are the same. So are the shares of samples
 /// that were taken at a steady rate, whose counts tell the same as the event that they were taken by.
 fn repeated_events(rows: &Rows, names: &[&str], indexes: &[usize], chosen: &[usize]) -> Vec<usize> {
-    let count = |row: usize, position: usize| {
-        let cost = rows.cost(row);
-        cost.get(indexes[position]).copied().unwrap_or(0)
-    };
+    let count = |row: usize, position: usize| rows.count(row, indexes[position]);
     let total = |position: usize| {
         (0..rows.len())
             .map(|row| count(row, position))

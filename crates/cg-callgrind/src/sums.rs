@@ -6,7 +6,7 @@ use cg_costs::inlines::{CostLines, read_code, resolve};
 use cg_costs::section::{RunFacts, Section};
 use cg_costs::stacks::graph::StackGraph;
 use cg_costs::write;
-use cg_reader::{Error, Lines, Options, Out};
+use cg_reader::{Error, Lines, Options, Out, Reading};
 use cg_stream::Diagnostics;
 
 use crate::{PartDone, cachegrind, callgrind};
@@ -110,14 +110,8 @@ impl<'a> Sums<'a> {
     }
 
     /// Adds a profile to its tool's section; with `--per-part` writes a section for each of its parts instead.
-    pub fn read(
-        &mut self,
-        tool: Summed,
-        source: &str,
-        lines: &mut Lines,
-        out: &mut Out,
-        diagnostics: &mut Diagnostics,
-    ) -> Result<(), Error> {
+    pub fn read(&mut self, tool: Summed, reading: &mut Reading) -> Result<(), Error> {
+        let source = reading.source;
         let options = self.options;
         if options.stacks && tool == Summed::Cachegrind {
             return Err(Error::whole(
@@ -128,24 +122,24 @@ impl<'a> Sums<'a> {
             let mut section = tool.section(options);
             let mut said: Vec<String> = Vec::new();
             let mut write = |section: &mut Section| {
-                said.extend(tool.write(section, options, out)?);
+                said.extend(tool.write(section, options, reading.out)?);
                 section.clear();
                 Ok(())
             };
             let result = tool.read(
                 source,
-                lines,
+                reading.lines,
                 options,
                 &mut section,
                 &mut write,
-                diagnostics,
+                reading.diagnostics,
             );
             // What is left is the part in which an error was met.
             if section.event_count() > 0 {
-                said.extend(tool.write(&mut section, options, out)?);
+                said.extend(tool.write(&mut section, options, reading.out)?);
             }
             for message in said {
-                diagnostics.warn(format!("{source}: {message}"));
+                reading.warn(message);
             }
             return result;
         }
@@ -161,7 +155,14 @@ impl<'a> Sums<'a> {
         let part_done = &mut |_: &mut Section| Ok(());
         let nothing = RunFacts::new(section.run.tool());
         let before = mem::replace(&mut section.run, nothing.clone());
-        let result = tool.read(source, lines, options, section, part_done, diagnostics);
+        let result = tool.read(
+            source,
+            reading.lines,
+            options,
+            section,
+            part_done,
+            reading.diagnostics,
+        );
         let of_input = mem::replace(&mut section.run, nothing);
         section.run = before.and(of_input);
         result

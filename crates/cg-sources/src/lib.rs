@@ -6,6 +6,7 @@
 //! opened.
 #![warn(missing_docs)]
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 mod find;
@@ -34,4 +35,18 @@ pub struct RustSource {
     pub folder: PathBuf,
     /// The toolchain's file that holds the hash of its commit.
     pub manifest: PathBuf,
+}
+
+/// Lines, in rising order, with so many before and behind each: ranges in order that do not overlap. There is no line 0.
+pub fn around(lines: impl IntoIterator<Item = u64>, context: u64) -> Vec<RangeInclusive<u64>> {
+    let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
+    for line in lines.into_iter().filter(|line| *line > 0) {
+        let start = line.saturating_sub(context).max(1);
+        let end = line.saturating_add(context);
+        match ranges.last_mut() {
+            Some(last) if start <= last.end().saturating_add(1) => *last = *last.start()..=end,
+            _ => ranges.push(start..=end),
+        }
+    }
+    ranges
 }

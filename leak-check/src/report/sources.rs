@@ -3,13 +3,12 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
-use std::ops::RangeInclusive;
 use std::time::SystemTime;
 
 use cg_document::html::FrameSource;
 use cg_document::number::plural;
 use cg_document::visible;
-use cg_sources::{FoundSource, SourceText};
+use cg_sources::{FoundSource, SourceText, around};
 use cg_stream::record::Count;
 use cg_stream::sorting::Order as _;
 
@@ -67,7 +66,7 @@ impl Sources {
         let files = wanted.files.into_iter().take(MOST_FILES);
         let files: Vec<_> = files
             .map(|(name, lines)| {
-                let found = report.places.find(&name, &around(&lines));
+                let found = report.places.find(&name, &around(lines, CONTEXT));
                 (name, found)
             })
             .collect();
@@ -216,20 +215,6 @@ impl WantedFiles {
         self.index.insert(file.to_owned(), index);
         index
     }
-}
-
-/// The lines with those around them, as ranges in order that do not overlap.
-fn around(lines: &BTreeSet<u64>) -> Vec<RangeInclusive<u64>> {
-    let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
-    for line in lines {
-        let start = line.saturating_sub(CONTEXT).max(1);
-        let end = line.saturating_add(CONTEXT);
-        match ranges.last_mut() {
-            Some(last) if start <= last.end().saturating_add(1) => *last = *last.start()..=end,
-            _ => ranges.push(start..=end),
-        }
-    }
-    ranges
 }
 
 fn passage(text: &SourceText, line: u64) -> Vec<(u64, String)> {

@@ -7,6 +7,7 @@ use cg_stream::record::{Count, RecordType, SnapshotRecord, Status};
 use super::pair_tree::{PairRow, PairRowKind, PairTree};
 use crate::options::Options;
 use crate::report::arrange;
+use crate::report::columns::push_frame;
 use crate::report::stack_tree::name_and_place;
 use crate::report::timeline::Timeline;
 
@@ -140,31 +141,20 @@ impl<'a> HeapDifference<'a> {
     }
 
     fn push_programs<'c>(&'c self, columns: &mut Vec<Column<'c>>) {
-        let mut push = |name: &str, layout, cell: fn(&PairRow, &'c Profile) -> Cell<'c>| {
-            let cell = move |row: usize| cell(&self.rows[row], self.profile);
-            columns.push(Column::new(name, layout, cell).for_audience(Audience::Programs));
+        let column = |name: &str, layout, cell: fn(&PairRow) -> Cell<'static>| {
+            let cell = move |row: usize| cell(&self.rows[row]);
+            Column::new(name, layout, cell).for_audience(Audience::Programs)
         };
-        push("depth", Layout::Number, |row, _| {
+        columns.push(column("depth", Layout::Number, |row| {
             Cell::Ordinal(row.depth as u64)
-        });
-        push("fn", Layout::Name, |row, profile| {
-            Cell::name(frame(row).and_then(|frame| profile.text(frame.function.name)))
-        });
-        push("file", Layout::Path, |row, profile| {
-            Cell::name(frame(row).and_then(|frame| profile.text(frame.function.file)))
-        });
-        push("line", Layout::Number, |row, _| {
-            Cell::ordinal(frame(row).and_then(|frame| frame.line))
-        });
-        push("obj", Layout::Path, |row, profile| {
-            Cell::name(frame(row).and_then(|frame| profile.text(frame.function.obj)))
-        });
-        push("places.old", Layout::Number, |row, _| places(row, 0));
-        push("places.new", Layout::Number, |row, _| places(row, 1));
-        push("what", Layout::Text, |row, _| match row.kind {
+        }));
+        push_frame(columns, |row| frame(&self.rows[row]), self.profile);
+        columns.push(column("places.old", Layout::Number, |row| places(row, 0)));
+        columns.push(column("places.new", Layout::Number, |row| places(row, 1)));
+        columns.push(column("what", Layout::Text, |row| match row.kind {
             PairRowKind::Frame(_) => Cell::Empty,
             kind => Cell::Text(words(kind).into()),
-        });
+        }));
     }
 
     /// What a row is called, behind the lines that lead to it.

@@ -99,7 +99,7 @@ impl PairTree {
         let mut index = HashMap::new();
         for row in 0..rows.len() {
             let key = rows.key(row);
-            let bytes = rows.cost(row).get(event).copied().unwrap_or(0);
+            let bytes = rows.count(row, event);
             let places = rows.numbers().places.count(row);
             for (side, snapshot) in snapshots.iter().enumerate() {
                 if snapshot.is_some() && key.snapshot == *snapshot {
@@ -123,8 +123,7 @@ impl PairTree {
         (side, bytes, places): (usize, Count, Option<Count>),
         index: &mut HashMap<(usize, Option<FrameKey>), usize>,
     ) {
-        let frames = key.stack.map(|stack| profile.stacks().frames(stack));
-        let frames = frames.unwrap_or_default();
+        let frames = profile.stacks().frames_of(key.stack);
         let path = frames.iter().map(|frame| Some(*frame));
         let mut node = 0;
         add(&mut self.nodes[0].bytes[side], Some(bytes));

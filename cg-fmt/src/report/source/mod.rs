@@ -7,10 +7,8 @@
 //! shown (files that are not found, lines beyond a file's end, costs without a line) is summed and said, so that all figures
 //! add up to the total.
 
-use std::ops::RangeInclusive;
-
 use cg_document::{Audience, Block, Cell, Column, Document, Layout, Table, number};
-use cg_sources::{FoundSource, Places};
+use cg_sources::{FoundSource, Places, around};
 use cg_stream::Diagnostics;
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, RecordType, add_counts_growing};
@@ -199,7 +197,7 @@ impl<'a> Looking<'a> {
     ) -> Option<(String, Vec<String>)> {
         let costs = lines.values().map(|line| &line.cost[..]);
         let has_cost = self.events.has_shown(costs);
-        let wanted = around(lines, context as u64);
+        let wanted = around(lines.keys().copied(), context as u64);
         let (path, source) = match self.places.find(name, &wanted) {
             FoundSource::Shown(path, source) => (path, source),
             FoundSource::Refused(path, reason) => {
@@ -234,20 +232,6 @@ impl<'a> Looking<'a> {
         };
         Some((path.display().to_string(), annotation.text()))
     }
-}
-
-/// The lines with a cost and so many around each, as ranges in order that do not overlap.
-fn around(lines: &FileLines<'_>, context: u64) -> Vec<RangeInclusive<u64>> {
-    let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
-    for line in lines.keys().filter(|line| **line > 0) {
-        let start = line.saturating_sub(context).max(1);
-        let end = line.saturating_add(context);
-        match ranges.last_mut() {
-            Some(last) if start <= last.end().saturating_add(1) => *last = *last.start()..=end,
-            _ => ranges.push(start..=end),
-        }
-    }
-    ranges
 }
 
 /// The costs of some lines.

@@ -10,7 +10,7 @@ use cg_stream::profile::{FrameKey, Profile};
 use cg_stream::record::Count;
 
 use super::arrange;
-use super::columns::CODE;
+use super::columns::{CODE, push_frame};
 use super::owners::FunctionOwners;
 use crate::options::Options;
 
@@ -98,33 +98,16 @@ impl<'a> Branches<'a> {
             })
             .for_audience(Audience::People),
         );
-        let mut push = |name: &str, layout, cell: fn(&Branch, &'a Profile) -> Cell<'a>| {
-            columns.push(
-                Column::new(name, layout, move |row| {
-                    cell(&self.shown[row], self.profile)
-                })
-                .for_audience(Audience::Programs),
-            );
+        let column = |name: &str, cell: fn(&Branch) -> Cell<'a>| {
+            let cell = move |row: usize| cell(&self.shown[row]);
+            Column::new(name, Layout::Number, cell).for_audience(Audience::Programs)
         };
-        push("depth", Layout::Number, |branch, _| {
-            Cell::Ordinal(branch.depth)
-        });
-        push("fn", Layout::Name, |branch, profile| {
-            Cell::name(frame(branch).and_then(|frame| profile.text(frame.function.name)))
-        });
-        push("file", Layout::Path, |branch, profile| {
-            Cell::name(frame(branch).and_then(|frame| profile.text(frame.function.file)))
-        });
-        push("line", Layout::Number, |branch, _| {
-            Cell::ordinal(frame(branch).and_then(|frame| frame.line))
-        });
-        push("obj", Layout::Path, |branch, profile| {
-            Cell::name(frame(branch).and_then(|frame| profile.text(frame.function.obj)))
-        });
-        push("places", Layout::Number, |branch, _| match branch.what {
+        columns.push(column("depth", |branch| Cell::Ordinal(branch.depth)));
+        push_frame(&mut columns, |row| frame(&self.shown[row]), self.profile);
+        columns.push(column("places", |branch| match branch.what {
             ShownNode::Folded { places } => Cell::Count(places),
             _ => Cell::Empty,
-        });
+        }));
         let owners = RefCell::new(FunctionOwners::of(self.profile));
         columns.push(
             Column::new(CODE, Layout::Text, move |row| {

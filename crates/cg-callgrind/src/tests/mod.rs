@@ -22,13 +22,7 @@ pub(crate) fn recognised(reading: &mut Reading) -> Result<(), Error> {
 
 fn read(tool: Summed, reading: &mut Reading) -> Result<(), Error> {
     let mut sums = Sums::new(reading.options);
-    let read = sums.read(
-        tool,
-        reading.source,
-        reading.lines,
-        reading.out,
-        reading.diagnostics,
-    );
+    let read = sums.read(tool, reading);
     sums.write(read.is_ok(), reading.out, reading.diagnostics)?;
     read
 }

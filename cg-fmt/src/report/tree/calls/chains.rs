@@ -116,8 +116,7 @@ impl<'p> ShownChains<'p> {
 
     /// The functions of a chain, outermost first. What is inlined is in the object of the function it is inlined into.
     fn functions(&self, key: &Key, chain: Option<StackId>) -> Vec<FunctionKey> {
-        let frames = chain.map(|chain| self.profile.stacks().frames(chain));
-        let frames = frames.unwrap_or_default();
+        let frames = self.profile.stacks().frames_of(chain);
         let of_object = |frame: FunctionKey| FunctionKey {
             obj: key.function.obj,
             ..frame
