@@ -43,6 +43,15 @@ pub fn percent(percent: f64) -> String {
     format!("{percent:.2}%")
 }
 
+/// A count as a float. Almost every one fits in 64 bits, which a processor converts by itself.
+#[inline]
+pub(crate) fn float(count: Count) -> f64 {
+    match i64::try_from(count) {
+        Ok(count) => count as f64,
+        Err(_) => count as f64,
+    }
+}
+
 /// Appends a number with two decimals, as `{:.2}` writes it, in a tenth of the instructions.
 pub fn push_hundredths(value: f64, text: &mut String) {
     let hundredths = value.abs() * 100.0;
@@ -59,7 +68,9 @@ pub fn push_hundredths(value: f64, text: &mut String) {
     }
     text.push_str(itoa::Buffer::new().format(hundredths / 100));
     let digit = |digit: u64| char::from(b'0' + (digit % 10) as u8);
-    text.extend(['.', digit(hundredths / 10), digit(hundredths)]);
+    text.push('.');
+    text.push(digit(hundredths / 10));
+    text.push(digit(hundredths));
 }
 
 /// A change in a sentence: `+3.25%`. What rounds to nothing has no sign.

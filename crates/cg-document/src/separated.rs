@@ -122,16 +122,18 @@ impl FieldWriter {
             }
             _ => visible(field),
         };
-        let is_formula = shown.starts_with(['=', '+', '-', '@', '\t', '\r']);
+        let is_formula = || shown.starts_with(['=', '+', '-', '@', '\t', '\r']);
         match self.reader {
-            ValueReader::Spreadsheet if is_formula => self.push_quoted(text, &format!("'{shown}")),
+            ValueReader::Spreadsheet if is_formula() => {
+                self.push_quoted(text, &format!("'{shown}"));
+            }
             _ => self.push_quoted(text, &shown),
         }
     }
 
     /// A field in quotes where it needs them.
     fn push_quoted(self, text: &mut String, field: &str) {
-        if self.tabs || !field.bytes().any(|byte| matches!(byte, b',' | b'"')) {
+        if self.tabs || memchr::memchr2(b',', b'"', field.as_bytes()).is_none() {
             text.push_str(field);
         } else {
             text.push('"');

@@ -11,6 +11,8 @@ use std::fmt;
 use cg_stream::record::Count;
 use cg_stream::sorting::Order as _;
 
+use crate::number::float;
+
 /// What people read where the name of a function is not known, as Valgrind has it.
 pub const NAMELESS: &str = "???";
 
@@ -125,8 +127,8 @@ impl<'a> Cell<'a> {
     pub fn percentage(&self) -> Option<f64> {
         // The order of operations is callgrind_annotate's, so that the last digit shown is too.
         match *self {
-            Cell::Share { part, whole } => Some(part as f64 * 100.0 / whole as f64),
-            Cell::Change { delta, from } => Some(delta as f64 * 100.0 / from.abs() as f64),
+            Cell::Share { part, whole } => Some(float(part) * 100.0 / float(whole)),
+            Cell::Change { delta, from } => Some(float(delta) * 100.0 / float(from.abs())),
             _ => None,
         }
     }
@@ -134,7 +136,7 @@ impl<'a> Cell<'a> {
     /// The number that a quotient is.
     pub fn ratio(&self) -> Option<f64> {
         match *self {
-            Cell::Quotient { dividend, divisor } => Some(dividend as f64 / divisor as f64),
+            Cell::Quotient { dividend, divisor } => Some(float(dividend) / float(divisor)),
             _ => None,
         }
     }
