@@ -81,7 +81,10 @@ pub(crate) fn write(
         }
     };
     let report = Report::of(&read.profile, &options)?;
-    let document = report.document(&options, diagnostics)?;
+    let mut document = report.document(&options, diagnostics)?;
+    if options.format == OutputFormat::Markdown {
+        read.say_lost(&mut document);
+    }
     let mut out = io::BufWriter::with_capacity(64 * 1024, out);
     render(&document, screen, &mut out)?;
     Ok(out.flush()?)

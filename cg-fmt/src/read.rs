@@ -2,9 +2,10 @@
 
 use std::path::PathBuf;
 
+use cg_document::{Block, Document};
 use cg_parse::{Snapshots, stream};
 use cg_stream::profile::Profile;
-use cg_stream::record::RecordType;
+use cg_stream::record::{DiffSummary, RecordType};
 use cg_stream::tool::Diagnostics;
 use cg_stream::{Completeness, Framing};
 
@@ -18,6 +19,8 @@ pub(crate) struct ReadProfile {
     pub(crate) framing: Framing,
     /// For a full page of a raw profile without stacks: the stacks that are estimated from its calls.
     pub(crate) estimated: Option<Profile>,
+    /// For a full page of a raw profile with samples: these with their times, where it tells them.
+    pub(crate) timed: Option<Profile>,
 }
 
 impl ReadProfile {
@@ -28,6 +31,26 @@ impl ReadProfile {
 
     pub(crate) fn is_whole(&self) -> bool {
         self.framing.completeness() == Completeness::Whole
+    }
+
+    /// That some of an input could not be read, if so. What is kept or sent on says it itself: who reads it does not see the
+    /// messages of the run that wrote it. A diff whose reading failed tells more, in its own words.
+    pub(crate) fn lost(&self) -> Option<String> {
+        let runs = self.profile.runs();
+        let is_told = runs
+            .iter()
+            .any(|run| !DiffSummary::of(run).troubles.is_empty());
+        let is_cut = self.framing.completeness() == Completeness::CutShort && !is_told;
+        let words = "an input is damaged or cut: figures are of what could be read of it";
+        is_cut.then(|| words.to_owned())
+    }
+
+    /// Says so below heading and marker.
+    pub(crate) fn say_lost(&self, document: &mut Document<'_>) {
+        let is_first = |block: &&Block| matches!(block, Block::Heading(_) | Block::Marker(_));
+        let at = document.blocks.iter().take_while(is_first).count();
+        let said = self.lost().map(Block::Text);
+        document.blocks.splice(at..at, said).for_each(drop);
     }
 }
 
@@ -49,6 +72,7 @@ pub(crate) fn read(
             profile,
             framing,
             estimated: None,
+            timed: None,
         });
     }
     if files.len() > 1 && options.format.is_of_stacks() {
@@ -61,14 +85,12 @@ pub(crate) fn read(
     // Snapshots of several runs have no common time, and their heaps do not add up, so only the peaks are listed.
     let has_heap = !profile.table(RecordType::Heap).is_empty();
     let is_of_several = profile.runs().len() > 1 && is_heap_report(options) && has_heap;
-    if is_of_several && files.iter().all(|file| file.is_file()) {
+    if is_of_several && can_be_read_again(files) {
         let parse = cg_parse::Options {
             snapshots: Snapshots::Peak,
-            ..parse
+            ..parse.clone()
         };
-        // The first reading reported all messages already.
-        let mut again = Diagnostics::to(|_, _| {});
-        (profile, framing) = read_all(files, &parse, &mut again)?;
+        (profile, framing) = read_again(files, &parse)?;
     }
     profile.check_sums()?;
     if profile.unknown() > 0 {
@@ -87,10 +109,15 @@ pub(crate) fn read(
         true => estimated_stacks(files, diagnostics)?,
         false => None,
     };
+    let timed = match options.is_full_page() && has_samples(&profile) && files.len() == 1 {
+        true => timed_samples(files, &parse)?,
+        false => None,
+    };
     Ok(ReadProfile {
         profile,
         framing,
         estimated,
+        timed,
     })
 }
 
@@ -153,6 +180,35 @@ fn read_all(
     Ok((profile, framing))
 }
 
+/// Of what comes out of a pipe nothing is left.
+fn can_be_read_again(files: &[PathBuf]) -> bool {
+    files.iter().all(|file| file.is_file())
+}
+
+/// Reads all inputs once more, by other options; the first reading reported all messages already.
+fn read_again(files: &[PathBuf], parse: &cg_parse::Options) -> anyhow::Result<(Profile, Framing)> {
+    read_all(files, parse, &mut Diagnostics::to(|_, _| {}))
+}
+
+fn has_samples(profile: &Profile) -> bool {
+    !profile.table(RecordType::Stack).is_empty()
+}
+
+/// Reads a raw profile again, with the time of each sample; `None` if it cannot be read twice or tells none.
+fn timed_samples(files: &[PathBuf], parse: &cg_parse::Options) -> anyhow::Result<Option<Profile>> {
+    if !can_be_read_again(files) {
+        return Ok(None);
+    }
+    let parse = cg_parse::Options {
+        times: true,
+        ..parse.clone()
+    };
+    let (profile, _) = read_again(files, &parse)?;
+    let mut keys = profile.table(RecordType::Stack).keys().iter();
+    let has_times = keys.any(|key| key.time.is_some());
+    Ok(has_times.then_some(profile))
+}
+
 /// Reads raw profiles of calls again, with estimated stacks; `None` if an input cannot be read twice or there are none.
 fn estimated_stacks(
     files: &[PathBuf],
@@ -162,10 +218,9 @@ fn estimated_stacks(
         stacks: true,
         ..cg_parse::Options::default()
     };
-    if !files.iter().all(|file| file.is_file()) {
+    if !can_be_read_again(files) {
         return Ok(None);
     }
     let (profile, _) = read_all(files, &parse, diagnostics)?;
-    let has_stacks = !profile.table(RecordType::Stack).is_empty();
-    Ok(has_stacks.then_some(profile))
+    Ok(has_samples(&profile).then_some(profile))
 }

@@ -40,6 +40,7 @@ mod one_door;
 mod packages;
 mod page;
 mod page_panes;
+mod page_scripts;
 mod page_table;
 mod parts;
 mod perf_data;

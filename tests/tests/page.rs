@@ -1,60 +1,9 @@
 //! Pages in a real browser: it loads them from a file, clicks, types, goes back, and has nothing to complain of.
 
-use std::path::{Path, PathBuf};
-
 use needs::needs;
 use serde_json::json;
 use tests::browser::Browser;
 use tests::pages::{go, open, page, texts};
-
-/// The scripts of pages.
-fn scripts() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/cg-document/src/html")
-}
-
-#[test]
-fn the_script_keeps_its_tests() {
-    needs!("npm");
-    for file in [
-        "viewer/tests/viewer.test.mjs",
-        "findings/tests/findings.test.mjs",
-    ] {
-        let run = needs::command("node")
-            .arg("--test")
-            .arg(scripts().join(file))
-            .output()
-            .unwrap();
-        let told = String::from_utf8_lossy(&run.stdout);
-        assert!(run.status.success(), "{told}");
-        assert!(!told.contains("# tests 0"), "{told}");
-    }
-}
-
-#[test]
-fn the_types_of_the_script_are_right() {
-    needs!("typescript");
-    for (folder, others, least) in [
-        ("viewer", &[][..], 10),
-        ("findings", &["page/tables.js"], 3),
-    ] {
-        let mut files: Vec<PathBuf> = std::fs::read_dir(scripts().join(folder))
-            .unwrap()
-            .map(|entry| entry.unwrap().path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "js"))
-            .collect();
-        files.sort();
-        assert!(files.len() >= least, "{files:?}");
-        files.extend(others.iter().map(|other| scripts().join(other)));
-        let run = needs::command("tsc")
-            .args(["--noEmit", "--allowJs", "--checkJs", "--strict", "false"])
-            .args(["--target", "es2022", "--lib", "es2023,dom,dom.iterable"])
-            .args(&files)
-            .output()
-            .unwrap();
-        let told = String::from_utf8_lossy(&run.stdout);
-        assert!(run.status.success(), "{told}");
-    }
-}
 
 #[test]
 fn a_selection_is_one_in_all_panes_and_in_the_address_and_keys_move_it() {

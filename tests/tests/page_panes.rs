@@ -1,5 +1,7 @@
 //! What the panes of a page show beside its table, in a real browser: flame graphs, trees, calls, source, heaps, findings.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use needs::needs;
 use serde_json::{Value, json};
 use tests::browser::Browser;
@@ -355,6 +357,18 @@ fn findings_are_told_by_severity_with_their_stacks() {
     let file = "memcheck/3.27.1-leaky.xml";
     let folder = tempfile::tempdir().unwrap();
     let path = page(&folder, "cg-fmt", &["-f", "html", file], b"");
+    // Who lets no script run reads the same.
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lead = text.split("<div class=lead>").nth(1).unwrap();
+    let lead = lead.split("</div>").next().unwrap();
+    assert_eq!(
+        lead.trim(),
+        "<p>13 errors in 11 places; most often, 2 times: Invalid read of size 4 in inv_rw</p>\n\
+         <p>definitely lost: 3,297 bytes and 35 blocks in 5 leak records; most in definitely, 3,000 bytes</p>\n\
+         <p>indirectly lost: 224 bytes and 7 blocks in 2 leak records</p>\n\
+         <p>possibly lost: 64 bytes and 1 blocks in 1 leak record</p>\n\
+         <p>still reachable: 4,096 bytes and 1 blocks in 1 leak record</p>"
+    );
     let mut browser = Browser::start(1200, 900);
     open(&mut browser, &path);
     let kinds = texts(&browser.evaluate("rows().map((row) => row.dataset.kind)"));
@@ -377,5 +391,117 @@ fn findings_are_told_by_severity_with_their_stacks() {
     browser.click_on("rows().find((row) => row.dataset.kind === 'definite')");
     let stack = browser.evaluate("pane('table').querySelector('ol').textContent");
     assert!(stack.as_str().unwrap().contains("malloc"), "{stack}");
+    assert_eq!(browser.troubles, Vec::<String>::new());
+}
+
+#[test]
+fn a_recording_shows_what_the_heap_held_beside_what_was_allocated() {
+    needs!("browser");
+    let folder = tempfile::tempdir().unwrap();
+    let file = "heaptrack/1.4.0-shapes.zst";
+    // What each snapshot held, by the records of it.
+    let records = tools::stdout("cg-parse", &["--snapshots", "all", file], b"");
+    let records = String::from_utf8(records).unwrap();
+    let mut held: BTreeMap<u64, (u64, BTreeSet<String>)> = BTreeMap::new();
+    for record in records.lines() {
+        let record: Value = serde_json::from_str(record).unwrap();
+        if record["type"] == "heap" {
+            let of = held
+                .entry(record["snapshot"].as_u64().unwrap())
+                .or_default();
+            of.0 += record["cost"]["bytes"].as_u64().unwrap();
+            of.1.insert(record["fn"].as_str().unwrap_or_default().to_owned());
+        }
+    }
+    assert_eq!(held.keys().collect::<Vec<_>>(), [&0, &1]);
+    assert_eq!([held[&0].0, held[&1].0], [132_804, 200]);
+    let path = page(&folder, "cg-fmt", &["-f", "html", file], b"");
+    let mut browser = Browser::start(1300, 900);
+    open(&mut browser, &path);
+    let main = "(({event, total, snapshot}) => [event, total, snapshot ?? null])(document.querySelector('main').dataset)";
+    let functions = "Array.from(new Set(rows().map((row) => row.dataset.fn))).sort()";
+    let allocated = browser.evaluate(functions);
+    assert_eq!(
+        browser.evaluate(main),
+        json!(["total_bytes", "175733", null])
+    );
+    assert_eq!(
+        browser.evaluate("grid().getAttribute('aria-rowcount')"),
+        "14"
+    );
+    go(&mut browser, "#view=memory");
+    browser.click_on("all('[role=option]', pane('memory'))[1]");
+    assert_eq!(browser.evaluate(main), json!(["bytes", "200", "1"]));
+    go(&mut browser, "#view=flame&snapshot=1");
+    assert_eq!(browser.evaluate(main), json!(["bytes", "200", "1"]));
+    assert_eq!(browser.evaluate("items('flame')[0][3]"), 200);
+    for (snapshot, (bytes, names)) in &held {
+        go(&mut browser, &format!("#view=table&snapshot={snapshot}"));
+        assert_eq!(
+            browser.evaluate("rows().reduce((sum, row) => sum + Number(row.dataset.self), 0)"),
+            *bytes
+        );
+        assert_eq!(browser.evaluate(functions), json!(names));
+    }
+    // Two of them give their difference, and another event has none.
+    go(&mut browser, "#view=table&snapshot=1&base=0");
+    assert_eq!(
+        browser.evaluate("rows().reduce((sum, row) => sum + Number(row.dataset.old), 0)"),
+        132_804
+    );
+    browser.evaluate("(() => { const event = document.querySelector('select[aria-label=Event]'); event.value = 'total_bytes'; event.dispatchEvent(new Event('change')); })()");
+    browser.wait_for(IS_READY);
+    assert_eq!(
+        browser.evaluate(main),
+        json!(["total_bytes", "175733", null])
+    );
+    assert_eq!(browser.evaluate(functions), allocated);
+    assert_eq!(browser.evaluate("'base' in said()"), false);
+    assert_eq!(browser.troubles, Vec::<String>::new());
+}
+
+#[test]
+fn a_flame_graph_is_in_the_order_of_time_where_that_is_told() {
+    needs!("browser");
+    let folder = tempfile::tempdir().unwrap();
+    // perf's lists begin with the innermost frame: `a`, `b` twice, `a` again, with the periods 5, 1, 1 and 3.
+    let sample = |time: &str, period: u32, inner: &str| {
+        format!(
+            "prog 7/7 {time}: {period} cycles: \n\t4010 {inner}+0x1 (/tmp/prog)\n\t4020 main+0x2 (/tmp/prog)\n\n"
+        )
+    };
+    let text = [
+        sample("1.000000", 5, "a"),
+        sample("1.000002", 1, "b"),
+        sample("1.000003", 1, "b"),
+        sample("1.000009", 3, "a"),
+    ]
+    .concat();
+    let file = folder.path().join("perf.txt");
+    std::fs::write(&file, &text).unwrap();
+    let file = file.to_str().unwrap();
+    let path = page(&folder, "cg-fmt", &["-f", "html", file], b"");
+    let mut browser = Browser::start(1200, 900);
+    open(&mut browser, &path);
+    let drawn =
+        "items('flame').map(([level, fn, x, incl]) => `${level} ${fn} ${x} ${incl}`).join(', ')";
+    go(&mut browser, "#view=flame&event=cycles");
+    assert_eq!(
+        browser.evaluate(drawn),
+        "1  0 10, 2 main 0 10, 3 a 0 8, 3 b 8 2"
+    );
+    go(&mut browser, "#view=flame&flame=time&event=cycles");
+    assert_eq!(
+        browser.evaluate(drawn),
+        "1  0 10, 2 main 0 10, 3 a 0 5, 3 b 5 2, 3 a 7 3"
+    );
+    // Out of a pipe that tells no times there is no such order.
+    let path = page(&folder, "cg-fmt", &["-f", "html", "-"], text.as_bytes());
+    open(&mut browser, &path);
+    go(&mut browser, "#view=flame&flame=time");
+    let kinds =
+        "Array.from(pane('flame').querySelector('select').options, (option) => option.value)";
+    let kinds = texts(&browser.evaluate(kinds));
+    assert!(kinds.len() > 3 && !kinds.iter().any(|kind| kind == "time"));
     assert_eq!(browser.troubles, Vec::<String>::new());
 }

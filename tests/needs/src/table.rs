@@ -237,6 +237,13 @@ pub const CAPABILITIES: &[Capability] = &[
         commands: &["tsc"],
     },
     Capability {
+        name: "esbuild",
+        purpose: "makes the scripts that pages send",
+        probe: "esbuild --version",
+        install: Node(&["esbuild@0.28.2"]),
+        commands: &["esbuild"],
+    },
+    Capability {
         name: "speedscope",
         purpose: "its page opens the files that cg-fmt writes",
         probe: "[ -d \"$NEEDS_FOLDER/node/node_modules/speedscope/dist\" ] || [ -d \"$(npm root --global)/speedscope/dist\" ]",

@@ -95,7 +95,8 @@ pub(super) fn draw<'d>(
     let height = y + MARGIN;
     let style = include_str!("style.css");
     let names = names.map(|name| {
-        let forms: Vec<String> = forms(name).iter().map(|form| escaped(form)).collect();
+        let forms = forms(name);
+        let forms: Vec<String> = forms.iter().map(|form| escaped(&form.text)).collect();
         forms.join("\t")
     });
     let names: Vec<String> = names.collect();

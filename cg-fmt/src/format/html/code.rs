@@ -128,15 +128,15 @@ impl Code {
             data.numbers("c.side", calls().map(|call| call.side));
             data.numbers("l.side", lines().map(|line| line.side));
         }
-        data.rising("c.from", calls().map(|call| call.from));
+        data.numbers("c.from", calls().map(|call| call.from));
         data.numbers("c.to", calls().map(|call| call.to));
         data.numbers("c.line", calls().map(|call| call.line));
         data.numbers("c.site", calls().map(|call| call.site.0));
         let counts: Vec<Option<Count>> = self.calls.values().map(|of| Some(of.calls)).collect();
         data.counts("c.calls", &counts);
-        data.rising("l.fn", lines().map(|line| line.function));
+        data.numbers("l.fn", lines().map(|line| line.function));
         data.numbers("l.file", lines().map(|line| line.file.0));
-        data.rising("l.line", lines().map(|line| line.line));
+        data.numbers("l.line", lines().map(|line| line.line));
         for event in 0..events {
             let of = |cost: &Vec<Count>| Some(cost.get(event).copied().unwrap_or(0));
             let incl: Vec<_> = self.calls.values().map(|call| of(&call.incl)).collect();
@@ -159,8 +159,8 @@ impl Code {
                 texts.push(data.text(&text).0);
             }
         }
-        data.rising("src.file", paths);
-        data.rising("src.line", numbers);
+        data.numbers("src.file", paths);
+        data.numbers("src.line", numbers);
         data.numbers("src.text", texts);
     }
 

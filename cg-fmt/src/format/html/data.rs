@@ -1,9 +1,8 @@
 //! The data of a page: a header, every text once, and arrays of whole numbers.
 //!
 //! The bytes, before they are packed with zlib: the length of the header (4 bytes, the low ones first), the header (JSON),
-//! all texts one behind the other, then the arrays, in LEB128. The header's `arrays` lists these: name, length, form, and
-//! `aliases` the names of those that are the same as others. `lengths` has the length of each text in units of UTF-16, which
-//! is what a script cuts strings by.
+//! all texts, with the header's `separator` between them, then the arrays, in LEB128. The header's `arrays` lists these: name,
+//! length, form, and `aliases` the names of those that are the same as others.
 
 use std::io::{self, Write as _};
 use std::ops::Range;
@@ -36,6 +35,12 @@ pub(super) struct PageText(pub(super) u32);
 
 /// Shorter arrays are written again where they are the same.
 const LEAST_SHARED: usize = 64;
+
+/// What is longer is packed by codes of its own, since its bytes are distributed as no other's.
+const LEAST_APART: usize = 1024;
+
+/// So many bytes of an array tell in which form it is packed best.
+const MOST_TRIED: usize = 1 << 16;
 
 /// An array, and where its bytes are.
 struct WrittenArray {
@@ -95,44 +100,24 @@ impl PageData {
         text.map_or(PageText::default(), |text| self.text(text))
     }
 
-    /// Adds an array of small numbers: ids, lines.
+    /// Adds an array of numbers that name something: ids, lines.
     pub(super) fn numbers<T: Into<u64>>(
         &mut self,
         name: &str,
         numbers: impl IntoIterator<Item = T>,
     ) {
-        self.known(name, 0, numbers);
-    }
-
-    /// Adds an array of numbers that are close to the ones before them.
-    pub(super) fn rising<T: Into<u64>>(
-        &mut self,
-        name: &str,
-        numbers: impl IntoIterator<Item = T>,
-    ) {
-        self.known(name, form::RISING, numbers);
-    }
-
-    fn known<T: Into<u64>>(&mut self, name: &str, form: u8, numbers: impl IntoIterator<Item = T>) {
         let numbers = numbers.into_iter();
         let numbers: Vec<Option<Count>> = numbers
             .map(|number| Some(Count::from(number.into())))
             .collect();
-        self.array(name, form, &numbers);
+        self.ordinals(name, &numbers);
     }
 
     /// Adds an array of counts, of which some may be unknown.
     pub(super) fn counts(&mut self, name: &str, counts: &[Option<Count>]) {
         let sum = counts.iter().flatten().map(|count| count.unsigned_abs());
         self.note_sum(sum.fold(0, u128::saturating_add));
-        // Counts of sorted rows are close to each other; others are not.
-        let plain = encoded(form::COUNT, counts);
-        let rising = encoded(form::COUNT | form::RISING, counts);
-        let shorter = match rising.1.len() < plain.1.len() {
-            true => rising,
-            false => plain,
-        };
-        self.push(name, counts.len(), shorter);
+        self.array(name, form::COUNT, counts);
     }
 
     /// Adds an array of numbers that name something, of which some may be unknown.
@@ -145,12 +130,15 @@ impl PageData {
         self.is_big |= sum >= EXACT;
     }
 
-    fn array(&mut self, name: &str, form: u8, numbers: &[Option<Count>]) {
-        self.push(name, numbers.len(), encoded(form, numbers));
-    }
-
     /// Adds an array; one of the same bytes as another is told by the name of that one.
-    fn push(&mut self, name: &str, length: usize, (form, bytes): (u8, Vec<u8>)) {
+    fn array(&mut self, name: &str, form: u8, numbers: &[Option<Count>]) {
+        // Numbers in order are packed best by the steps between them, others as they are.
+        let plain = encoded(form, numbers);
+        let rising = encoded(form | form::RISING, numbers);
+        let (form, bytes) = match packed_size(&rising.1) < packed_size(&plain.1) {
+            true => rising,
+            false => plain,
+        };
         let known = self.arrays.iter().find(|known| {
             let is_long = bytes.len() > LEAST_SHARED;
             is_long && known.form == form && self.bytes[known.place.clone()] == bytes
@@ -165,7 +153,7 @@ impl PageData {
                 self.bytes.extend_from_slice(&bytes);
                 self.arrays.push(WrittenArray {
                     name: name.to_owned(),
-                    length,
+                    length: numbers.len(),
                     form,
                     place: start..self.bytes.len(),
                 });
@@ -176,16 +164,16 @@ impl PageData {
     /// All of it, packed.
     ///
     /// # Errors
-    /// None that a vector has; the packer's signature has them.
+    /// Where no letter is left to stand between the texts.
     pub(super) fn packed(mut self) -> io::Result<Vec<u8>> {
-        let lengths = self.texts.iter().map(|text| text.encode_utf16().count());
-        let lengths: Vec<Option<Count>> = lengths.map(|length| Some(length as Count)).collect();
-        self.array("lengths", 0, &lengths);
-        let text_bytes: usize = self.texts.iter().map(|text| text.len()).sum();
+        let separator = self.separator()?.to_string();
+        let texts: Vec<&str> = self.texts.iter().map(|text| &**text).collect();
+        let texts = texts.join(&separator);
         let arrays = self.arrays.iter();
         let arrays = arrays.map(|array| json!([array.name, array.length, array.form]));
         let arrays: Value = arrays.collect();
-        self.header.insert("texts".to_owned(), text_bytes.into());
+        self.header.insert("texts".to_owned(), texts.len().into());
+        self.header.insert("separator".to_owned(), separator.into());
         self.header.insert("big".to_owned(), self.is_big.into());
         self.header.insert("arrays".to_owned(), arrays);
         self.header
@@ -195,11 +183,42 @@ impl PageData {
         // A header of 4 GB would be one of as many events.
         packer.write_all(&(header.len() as u32).to_le_bytes())?;
         packer.write_all(header.as_bytes())?;
-        for text in &self.texts {
-            packer.write_all(text.as_bytes())?;
+        packer.write_all(texts.as_bytes())?;
+        let mut last = texts.len();
+        for array in &self.arrays {
+            let bytes = &self.bytes[array.place.clone()];
+            if last.max(bytes.len()) > LEAST_APART {
+                packer.flush()?;
+            }
+            packer.write_all(bytes)?;
+            last = bytes.len();
         }
-        packer.write_all(&self.bytes)?;
         packer.finish()
+    }
+
+    /// A letter that no text has: the end of a line, but where a name has that.
+    fn separator(&self) -> io::Result<char> {
+        if !self.texts.iter().any(|text| text.contains('\n')) {
+            return Ok('\n');
+        }
+        let mut is_taken = vec![false; char::MAX as usize + 1];
+        for letter in self.texts.iter().flat_map(|text| text.chars()) {
+            is_taken[letter as usize] = true;
+        }
+        let mut letters = '\0'..=char::MAX;
+        let free = letters.find(|letter| !is_taken[*letter as usize]);
+        free.ok_or_else(|| io::Error::other("the names have every letter that there is"))
+    }
+}
+
+/// About how many bytes are left of some when they are packed.
+fn packed_size(bytes: &[u8]) -> u64 {
+    let mut packer = ZlibEncoder::new(io::sink(), Compression::fast());
+    let sample = &bytes[..bytes.len().min(MOST_TRIED)];
+    match packer.write_all(sample).and_then(|()| packer.try_finish()) {
+        // Of arrays that differ in length the rest counts too.
+        Ok(()) => packer.total_out() * bytes.len().max(1) as u64 / sample.len().max(1) as u64,
+        Err(_) => u64::MAX,
     }
 }
 
@@ -267,6 +286,15 @@ mod tests {
         ] {
             assert_eq!(encoded(form, &numbers), expected, "{form} {numbers:?}");
         }
+    }
+
+    #[test]
+    fn texts_are_told_apart_by_a_letter_that_none_has() {
+        let mut data = PageData::default();
+        data.text("two words");
+        assert_eq!(data.separator().unwrap(), '\n');
+        data.text("two\nlines\0\u{1}\u{2}");
+        assert_eq!(data.separator().unwrap(), '\u{3}');
     }
 
     #[test]

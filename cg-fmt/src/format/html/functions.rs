@@ -1,9 +1,10 @@
 //! The functions that anything of a page is of, each once.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use cg_names::identity::{normal_function, normal_object};
-use cg_names::structure::shorten::forms;
+use cg_names::structure::shorten::{NameCut, forms};
 use cg_names::whose::{CodeOwner, Facts};
 use cg_stream::profile::{FunctionKey, Profile};
 use cg_stream::record::Frame;
@@ -68,8 +69,7 @@ impl PageFunctions {
         if has_stacks {
             self.write_forms(data);
         }
-        // Names are mostly told in the order in which they came, so each is close to the one before it.
-        data.rising("f.name", self.all.iter().map(|(names, _)| names[0].0));
+        data.numbers("f.name", self.all.iter().map(|(names, _)| names[0].0));
         data.numbers("f.file", self.all.iter().map(|(names, _)| names[1].0));
         data.numbers("f.obj", self.all.iter().map(|(names, _)| names[2].0));
         let owner = |owner: CodeOwner| CodeOwner::ALL.iter().position(|known| *known == owner);
@@ -85,16 +85,33 @@ impl PageFunctions {
         data.numbers("o.file", old.iter().map(|(_, file)| file.0));
     }
 
-    /// Writes the forms of each name but for the name itself: how many, and all of them one behind the other.
+    /// Writes the forms of each name but for the name itself: how many, what each lacks, and how much of the name is kept
+    /// before that and how much is cut, in units of UTF-16, which a script cuts strings by. The last bit of what is cut
+    /// says whether `…` stands for it.
     fn write_forms(&self, data: &mut PageData) {
-        let (mut lengths, mut all) = (Vec::with_capacity(self.all.len()), Vec::new());
+        let [mut counts, mut cuts, mut kept, mut cut] = [const { Vec::new() }; 4];
         for (names, _) in &self.all {
-            let shorter = forms(data.text_with(names[0])).split_off(1);
-            lengths.push(shorter.len() as u64);
-            all.extend(shorter.iter().map(|form| data.text(form).0));
+            let name = data.text_with(names[0]);
+            let units = |place| {
+                let part: &str = name.get::<Range<usize>>(place).unwrap_or_default();
+                part.encode_utf16().count() as u64
+            };
+            let shorter = forms(name).split_off(1);
+            counts.push(shorter.len() as u64);
+            for form in shorter {
+                cuts.push(form.cuts.len() as u64);
+                let mut from = 0;
+                for NameCut { place, is_marked } in form.cuts {
+                    kept.push(units(from..place.start));
+                    from = place.end;
+                    cut.push(units(place) * 2 + u64::from(is_marked));
+                }
+            }
         }
-        data.numbers("n.length", lengths);
-        data.rising("n.form", all);
+        let arrays = [counts, cuts, kept, cut];
+        for (name, numbers) in ["n.forms", "n.cuts", "n.kept", "n.cut"].iter().zip(arrays) {
+            data.numbers(name, numbers);
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a page says first: how much there is, what dominates, what changed, and how much of its stacks is an estimate.
 
 use std::cmp::Reverse;
+use std::fmt::Write as _;
 
 use cg_document::number::{grouped, percent, signed};
 use cg_document::{Cell, NAMELESS};
@@ -28,13 +29,61 @@ pub(super) fn complete(
             }
         }
         RowSource::Totals(_) => lead.splice(0..0, counters(rows)).for_each(drop),
-        // Their totals are told kind by kind.
-        RowSource::Records(..) if rows.are_findings() => {}
+        RowSource::Records(..) if rows.are_findings() => findings(lead, rows),
         _ => lead.splice(0..0, costs(rows, profile)).for_each(drop),
     }
     if let Some(first) = lead.first_mut() {
         first.extend(estimate(rows, estimated));
     }
+}
+
+/// How many errors there are and which is met most often, in front of the totals of the kinds of leaks; of the worst kind,
+/// which function has most.
+fn findings(lead: &mut Vec<String>, rows: &PageRows<'_>) {
+    let texts = |column| -> Vec<Option<String>> {
+        let cells = rows.cells(column);
+        cells.map(|cell| told(&cell)).collect()
+    };
+    let [names, errors, kinds] = ["fn", "what", "kind"].map(texts);
+    let name = |row: usize| names[row].as_deref().unwrap_or(NAMELESS);
+    if let (Some(worst), Some(bytes)) = (lead.first_mut(), rows.counts("bytes")) {
+        // Rows of leaks are in the order of their kinds, the worst first.
+        let first = bytes.iter().position(Option::is_some);
+        let is_worst = |row: usize| first.is_some_and(|first| kinds[row] == kinds[first]);
+        if let Some((row, most)) = most_of(&bytes, is_worst) {
+            let _ = write!(worst, "; most in {}, {} bytes", name(row), grouped(most));
+        }
+    }
+    let counts = rows.counts("count").unwrap_or_default();
+    let Some((row, most)) = most_of(&counts, |_| true) else {
+        return;
+    };
+    let total: Count = counts.iter().flatten().sum();
+    let places = counts.iter().flatten().count();
+    let noun = kinds::noun(
+        RecordType::Error,
+        usize::try_from(total).unwrap_or(usize::MAX),
+    );
+    let error = errors[row].as_deref().or(kinds[row].as_deref());
+    let error = format!("{} in {}", error.unwrap_or("an error"), name(row));
+    let total = grouped(total);
+    let said = match (places, most) {
+        (1, _) => format!("{total} {noun}: {error}"),
+        (_, 1) => format!("{total} {noun} in {} places", grouped(places as Count)),
+        _ => format!(
+            "{total} {noun} in {} places; most often, {} times: {error}",
+            grouped(places as Count),
+            grouped(most)
+        ),
+    };
+    lead.insert(0, said);
+}
+
+/// The first of some rows with the largest count.
+fn most_of(counts: &[Option<Count>], is_one: impl Fn(usize) -> bool) -> Option<(usize, Count)> {
+    let counts = counts.iter().enumerate().filter(|(row, _)| is_one(*row));
+    let counts = counts.filter_map(|(row, count)| Some((row, (*count)?)));
+    counts.min_by_key(|(_, count)| Reverse(*count))
 }
 
 /// `task-clock 112,990,000 ns, cycles 1,684,106 and 2 more counts`
@@ -83,7 +132,8 @@ impl ShownCosts {
         let (event, total) = rows.events.first()?;
         let costs = rows.counts(event)?.into_iter().enumerate();
         let costs = costs.filter_map(|(row, cost)| Some((row, cost?)));
-        let Some(snapshots) = rows.counts("snapshot") else {
+        let snapshots = rows.counts("snapshot");
+        let Some(snapshots) = snapshots.filter(|_| rows.levels.is_none()) else {
             return Some(ShownCosts {
                 costs: costs.collect(),
                 total: *total.first()?,

@@ -8,7 +8,7 @@ use std::io::Write;
 
 use cg_document::html::{self, Tone, Viewer};
 use cg_document::number::{grouped, signed};
-use cg_document::{Block, Document, Graph};
+use cg_document::{Block, Document, Graph, Span};
 use cg_names::whose::CodeOwner;
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, RecordType};
@@ -56,8 +56,9 @@ pub(crate) fn write(
         ..options.clone()
     };
     let report = Report::of(profile, people)?;
-    let document = report.document(people, diagnostics)?;
+    let mut document = report.document(people, diagnostics)?;
     if !options.is_full_page() {
+        read.say_lost(&mut document);
         return Ok(html::write(&document, Tone::Plain, out)?);
     }
     let programs = Options {
@@ -71,9 +72,10 @@ pub(crate) fn write(
     page.add_stacks_and_code(read, &source, &rows, options)?;
     page.add_snapshots(profile);
     let static_rows = rows.first(STATIC_ROWS);
-    let mut words = PageWords::of(document, &source, profile);
+    let mut words = PageWords::of(document, (&source, &rows), profile);
     let said = (&source, &rows, profile);
     lead::complete(&mut words.lead, said, &page.estimated);
+    words.lead.splice(0..0, read.lost()).for_each(drop);
     let data = page.packed(&words)?;
     let viewer = Viewer {
         title: &words.title,
@@ -95,7 +97,11 @@ struct PageWords {
 }
 
 impl PageWords {
-    fn of(document: Document<'_>, source: &RowSource<'_>, profile: &Profile) -> PageWords {
+    fn of(
+        document: Document<'_>,
+        (source, rows): (&RowSource<'_>, &PageRows<'_>),
+        profile: &Profile,
+    ) -> PageWords {
         let mut words = PageWords {
             title: String::new(),
             lead: Vec::new(),
@@ -108,6 +114,12 @@ impl PageWords {
                 Block::Text(sentence) => words.lead.push(sentence),
                 Block::Graph(graph) => words.graph = Some(graph),
                 Block::Verbatim(lines) => words.lead.extend(lines),
+                // The totals of the kinds of leaks.
+                Block::List(lines) if rows.are_findings() => {
+                    let lines = lines.into_iter();
+                    let lines = lines.map(|line| line.iter().map(Span::words).collect());
+                    words.lead.extend(lines);
+                }
                 _ => {}
             }
         }
@@ -162,6 +174,7 @@ impl PageContent {
         let owners = CodeOwner::ALL.map(CodeOwner::word);
         header.insert("whose".to_owned(), json!(owners));
         header.insert("findings".to_owned(), rows.are_findings().into());
+        header.insert("levels".to_owned(), json!(rows.levels));
         let events = rows.events.iter();
         let events: Vec<Value> = events
             .map(|(name, total)| {
@@ -207,15 +220,22 @@ impl PageContent {
             let of = positions(profile, &names);
             code.add(profile, None, &of, (&mut self.functions, &mut self.data));
             let stacks = read.estimated.as_ref().unwrap_or(profile);
-            self.add_forest(&mut forest, stacks, (&names, None));
+            self.add_forest(&mut forest, stacks, (&names, rows.levels.as_deref(), None));
+            let timed = read.timed.as_ref().unwrap_or(profile);
+            let of = positions(timed, &names);
+            let of_page = (&mut self.functions, &mut self.data);
+            if !forest.add_samples(timed, &of, of_page) {
+                let samples = grouped(timed.table(RecordType::Stack).len() as Count);
+                self.notes.push(format!(
+                    "{samples} samples are too many for a page to show in the order of time"
+                ));
+            }
         }
         let has_stacks = !forest.is_empty();
         if has_stacks {
-            let most = match self.estimated.is_empty() {
-                true => stacks::MOST_NODES,
-                false => stacks::MOST_ESTIMATED,
-            };
-            let left_out = forest.write(&columns, most, (&mut self.functions, &mut self.data));
+            let is_estimated = !self.estimated.is_empty();
+            let of_page = (&mut self.functions, &mut self.data);
+            let left_out = forest.write(&columns, is_estimated, of_page);
             if left_out > 0 {
                 let left_out = grouped(left_out as Count);
                 self.notes.push(format!(
@@ -270,7 +290,7 @@ impl PageContent {
             let of = positions(&run.code, names);
             let of_page = (&mut self.functions, &mut self.data);
             code.add(&run.code, Some(side), &of, of_page);
-            self.add_forest(forest, run.stacks(), (names, Some(side)));
+            self.add_forest(forest, run.stacks(), (names, None, Some(side)));
         }
         Ok(())
     }
@@ -280,13 +300,13 @@ impl PageContent {
         &mut self,
         forest: &mut StackForest,
         profile: &Profile,
-        (names, side): (&[String], Option<usize>),
+        (names, levels, side): (&[String], Option<&str>, Option<usize>),
     ) {
         let has_points = !profile.table(RecordType::ProgramPoint).is_empty();
         let of = positions(profile, names);
         for kind in profile.types().filter(|kind| kind.has_stack()) {
-            // The heap of a program with program points is in these.
-            if kind == RecordType::Heap && has_points {
+            // The heap of a program with program points is in these, but for what it held at each snapshot.
+            if kind == RecordType::Heap && has_points && levels.is_none() {
                 continue;
             }
             self.note_estimates(profile, kind, (&of, side.unwrap_or(0)));
@@ -307,8 +327,7 @@ impl PageContent {
         {
             self.estimated.resize(events.len(), [0; 2]);
             for (sums, event) in self.estimated.iter_mut().zip(events) {
-                let count = event.and_then(|event| table.cost(row).get(event));
-                sums[side] += count.copied().unwrap_or(0);
+                sums[side] += event.map_or(0, |event| table.count(row, event));
             }
         }
     }

@@ -40,6 +40,8 @@ pub(super) struct PageRows<'t> {
     /// Names, and what 100 % is: of a diff the old run's and the new one's.
     pub(super) events: Vec<(String, Vec<Count>)>,
     is_diff: bool,
+    /// The event of what the heap held at snapshots, where that is told beside program points: it is of rows of its own.
+    pub(super) levels: Option<String>,
 }
 
 impl<'a> RowSource<'a> {
@@ -59,7 +61,12 @@ impl<'a> RowSource<'a> {
                 Box::new(profile.functions_of_stacks()?),
             ));
         }
-        Ok(RowSource::Records(profile, kinds::listed(profile, options)))
+        let mut kinds = kinds::listed(profile, options);
+        let has_levels = !profile.table(RecordType::Heap).is_empty() && profile.runs().len() <= 1;
+        if kinds == [RecordType::ProgramPoint] && has_levels {
+            kinds.push(RecordType::Heap);
+        }
+        Ok(RowSource::Records(profile, kinds))
     }
 
     pub(super) fn rows(&self, options: &Options) -> anyhow::Result<PageRows<'_>> {
@@ -69,6 +76,7 @@ impl<'a> RowSource<'a> {
             kinds: Vec::new(),
             events: Vec::new(),
             is_diff: matches!(self, RowSource::Diff(_)),
+            levels: None,
         };
         match self {
             RowSource::Diff(diffs) => {
@@ -96,6 +104,9 @@ impl<'a> RowSource<'a> {
                 for kind in kinds {
                     let events = choose(profile, *kind)?;
                     rows.note(&events);
+                    if *kind == RecordType::Heap && kinds.len() > 1 {
+                        rows.levels = events.first_name().map(str::to_owned);
+                    }
                     rows.tables.push(records::table(profile, *kind, &events));
                     rows.kinds.push(*kind);
                 }
@@ -168,7 +179,7 @@ impl PageRows<'_> {
             let owner = told(&owner).and_then(|word| CodeOwner::with_word(&word));
             ids.push(functions.intern(names, || owner.unwrap_or(CodeOwner::Own)));
         }
-        data.rising("r.function", ids);
+        data.numbers("r.function", ids);
     }
 
     /// Writes all of them.
@@ -257,6 +268,8 @@ impl PageRows<'_> {
         for (kind, table) in self.kinds.iter().zip(&self.tables) {
             for row in &table.rows {
                 let stack = profile.table(*kind).key(*row).stack;
+                // Those of heaps are written by themselves.
+                let stack = stack.filter(|_| *kind != RecordType::Heap);
                 let frames = profile.stacks().frames_of(stack);
                 lengths.push(frames.len() as u64);
                 for frame in frames.iter() {
@@ -278,27 +291,28 @@ impl PageRows<'_> {
         profile: &Profile,
         (functions, data): (&mut PageFunctions, &mut PageData),
     ) {
-        let ([RecordType::Heap], [table]) = (&self.kinds[..], &self.tables[..]) else {
+        if !self.kinds.contains(&RecordType::Heap) {
             return;
-        };
+        }
         let heap = profile.table(RecordType::Heap);
         let mut stacks = IndexSet::new();
-        let rows = table.rows.iter();
-        let of_rows: Vec<u64> = rows
-            .map(|row| stacks.insert_full(heap.key(*row).stack).0 as u64)
-            .collect();
+        let mut of_rows: Vec<Option<Count>> = Vec::with_capacity(self.len());
+        for (kind, table) in self.kinds.iter().zip(&self.tables) {
+            let mut stack = |row: &usize| stacks.insert_full(heap.key(*row).stack).0 as Count;
+            let is_heap = *kind == RecordType::Heap;
+            of_rows.extend(table.rows.iter().map(|row| is_heap.then(|| stack(row))));
+        }
         let mut known = FunctionsOf::new(profile, false);
         let (mut lengths, mut ids, mut lines) = (vec![], vec![], vec![]);
         for stack in stacks {
-            let frames = stack.map(|stack| profile.stacks().frames(stack));
-            let frames = frames.unwrap_or_default();
+            let frames = profile.stacks().frames_of(stack);
             lengths.push(frames.len() as u64);
             for frame in frames.iter() {
                 ids.push(known.of(frame.function, functions, data));
                 lines.push(frame.line.unwrap_or(0));
             }
         }
-        data.numbers("r.stack", of_rows);
+        data.ordinals("r.stack", &of_rows);
         data.numbers("h.length", lengths);
         data.numbers("h.fn", ids);
         data.numbers("h.line", lines);
@@ -310,7 +324,14 @@ impl PageRows<'_> {
             "bench", "event", "kind", "what", "status", "fn", "file", "line",
         ];
         let (mut figures, mut shares, mut titles) = (Vec::new(), Vec::new(), Vec::new());
-        for table in &self.tables {
+        // What the heap held at snapshots is below what the program allocated.
+        let tables = match &self.levels {
+            Some(_) => &self.tables[..1],
+            None => &self.tables[..],
+        };
+        let all: usize = tables.iter().map(|table| table.rows.len()).sum();
+        let rows = rows.min(all);
+        for table in tables {
             let is_figure = |column: &&Column<'_>| match self.is_diff {
                 true => column.name.ends_with(".delta"),
                 false => column.layout == Layout::Number,
@@ -344,7 +365,7 @@ impl PageRows<'_> {
                 columns.push(of_cells(name, name, layout, cells));
             }
         }
-        Table::new(columns, (0..self.len().min(rows)).collect())
+        Table::new(columns, (0..rows).collect())
     }
 }
 

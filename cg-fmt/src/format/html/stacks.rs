@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use cg_stream::profile::Profile;
+use cg_stream::profile::{Key, Profile};
 use cg_stream::record::{Count, RecordType};
 use foldhash::fast::FixedState;
 use indexmap::IndexSet;
@@ -12,9 +12,11 @@ use super::functions::{FunctionsOf, PageFunction, PageFunctions};
 use crate::report::diff::Diffs;
 
 /// More nodes than a page holds with ease: the narrowest are left out, and what they cost is told below their callers.
-pub(super) const MOST_NODES: usize = 150_000;
-/// The same of stacks that are estimated: what they cost in detail is a guess, and would be a third of a page.
-pub(super) const MOST_ESTIMATED: usize = 4_000;
+const MOST_NODES: usize = 150_000;
+/// The same of stacks that are estimated, and their counts of all events: what they cost in detail is a guess, and would be
+/// a third of a page.
+const MOST_ESTIMATED: usize = 2_500;
+const MOST_ESTIMATED_COUNTS: usize = 3 * MOST_ESTIMATED;
 
 /// What the frames are called that are left out.
 const LEFT_OUT: &str = "(frames too narrow for a page)";
@@ -29,6 +31,17 @@ struct StackCost {
     counts: Vec<Option<Count>>,
 }
 
+/// More samples than a page shows in the order of their times.
+const MOST_SAMPLES: usize = 200_000;
+
+/// What one sample, or several that follow each other, cost at a place.
+struct TimedSample {
+    thread: u32,
+    time: u64,
+    node: u32,
+    counts: Vec<Count>,
+}
+
 /// Stacks while they are collected.
 pub(super) struct StackForest {
     /// Caller and function; callers come first. The first node stands for all.
@@ -40,6 +53,8 @@ pub(super) struct StackForest {
     columns: usize,
     /// Names of threads; the first is of those without.
     threads: IndexSet<String, FixedState>,
+    /// Where the profile tells when samples were taken.
+    samples: Vec<TimedSample>,
 }
 
 impl StackForest {
@@ -51,6 +66,7 @@ impl StackForest {
             places: HashMap::default(),
             columns,
             threads: IndexSet::from_iter([String::new()]),
+            samples: Vec::new(),
         }
     }
 
@@ -111,14 +127,7 @@ impl StackForest {
         let column = |event: usize| side.map_or(event, |side| 2 * event + side);
         let table = profile.table(kind);
         for (row, key) in table.keys().iter().enumerate() {
-            let mut node = 0;
-            let frames = profile.stacks().frames_of(key.stack);
-            for frame in frames.iter().rev() {
-                node = self.below(node, known.of(frame.function, functions, data));
-            }
-            if frames.is_empty() {
-                node = self.below(0, known.of(key.function, functions, data));
-            }
+            let node = self.node_of(profile, key, (&mut known, functions, data));
             let thread = self.thread(profile.text(key.thread_name));
             let cost = table.cost(row);
             let counts = events.iter().enumerate().filter_map(|(position, event)| {
@@ -128,6 +137,63 @@ impl StackForest {
             let snapshot = key.snapshot.filter(|_| side.is_none());
             self.add((node, snapshot, thread), counts);
         }
+    }
+
+    /// The node of a row's stack.
+    fn node_of(
+        &mut self,
+        profile: &Profile,
+        key: &Key,
+        (known, functions, data): (&mut FunctionsOf<'_>, &mut PageFunctions, &mut PageData),
+    ) -> u32 {
+        let frames = profile.stacks().frames_of(key.stack);
+        if frames.is_empty() {
+            return self.below(0, known.of(key.function, functions, data));
+        }
+        frames.iter().rev().fold(0, |node, frame| {
+            self.below(node, known.of(frame.function, functions, data))
+        })
+    }
+
+    /// Notes in what order samples were taken, if all have a time: thread by thread, those of a place that follow each other
+    /// as one. False if there are too many.
+    pub(super) fn add_samples(
+        &mut self,
+        profile: &Profile,
+        events: &[Option<usize>],
+        (functions, data): (&mut PageFunctions, &mut PageData),
+    ) -> bool {
+        let table = profile.table(RecordType::Stack);
+        let has_times = table.keys().iter().all(|key| key.time.is_some());
+        if !has_times {
+            return true;
+        }
+        if table.len() > MOST_SAMPLES {
+            return false;
+        }
+        let mut known = FunctionsOf::new(profile, false);
+        for (row, key) in table.keys().iter().enumerate() {
+            let node = self.node_of(profile, key, (&mut known, functions, data));
+            let count = |event: &Option<usize>| event.map_or(0, |event| table.count(row, event));
+            let thread = self.thread(profile.text(key.thread_name));
+            self.samples.push(TimedSample {
+                thread,
+                time: key.time.unwrap_or(0),
+                node,
+                counts: events.iter().map(count).collect(),
+            });
+        }
+        self.samples
+            .sort_by_key(|sample| (sample.thread, sample.time));
+        self.samples.dedup_by(|next, sample| {
+            let is_same = (next.thread, next.node) == (sample.thread, sample.node);
+            if is_same {
+                let sums = sample.counts.iter_mut().zip(&next.counts);
+                sums.for_each(|(sum, count)| *sum += count);
+            }
+            is_same
+        });
+        true
     }
 
     /// Adds the stacks of a diff, two columns an event.
@@ -211,6 +277,10 @@ impl StackForest {
             let (node, _) = kept[cost.node as usize];
             cut.add((node, cost.snapshot, cost.thread), counts);
         }
+        cut.samples = std::mem::take(&mut self.samples);
+        for sample in &mut cut.samples {
+            (sample.node, _) = kept[sample.node as usize];
+        }
         *self = cut;
         left_out
     }
@@ -236,30 +306,44 @@ impl StackForest {
     pub(super) fn write(
         mut self,
         columns: &[String],
-        most: usize,
+        is_estimated: bool,
         (functions, data): (&mut PageFunctions, &mut PageData),
     ) -> usize {
+        let most = match is_estimated {
+            true => MOST_ESTIMATED.min(MOST_ESTIMATED_COUNTS / columns.len().max(1)),
+            false => MOST_NODES,
+        };
         let left_out = self.cut(most, functions, data);
         let (order, depths) = self.order();
         let mut places = vec![0_u32; order.len()];
         for (place, node) in order.iter().enumerate() {
             places[*node as usize] = place as u32;
         }
-        data.rising("t.depth", depths[1..].iter().copied());
+        data.numbers("t.depth", depths[1..].iter().copied());
         let function = |node: &u32| self.nodes[*node as usize].1;
         data.numbers("t.fn", order[1..].iter().map(function));
         self.costs
             .sort_by_key(|cost| (cost.snapshot, cost.thread, places[cost.node as usize]));
-        data.rising(
+        data.numbers(
             "s.node",
             self.costs.iter().map(|cost| places[cost.node as usize]),
         );
         if self.costs.iter().any(|cost| cost.snapshot.is_some()) {
-            let snapshots = self.costs.iter().map(|cost| cost.snapshot.unwrap_or(0));
-            data.rising("s.snapshot", snapshots);
+            let snapshots = self.costs.iter().map(|cost| cost.snapshot.map(Count::from));
+            data.ordinals("s.snapshot", &snapshots.collect::<Vec<_>>());
+        }
+        let samples = &self.samples;
+        if !samples.is_empty() {
+            let nodes = samples.iter().map(|sample| places[sample.node as usize]);
+            data.numbers("q.node", nodes);
+            for column in 0..columns.len() {
+                let counts = samples.iter().map(|sample| Some(sample.counts[column]));
+                data.counts(&format!("q.cost.{column}"), &counts.collect::<Vec<_>>());
+            }
         }
         if self.threads.len() > 2 {
             data.numbers("s.thread", self.costs.iter().map(|cost| cost.thread));
+            data.numbers("q.thread", samples.iter().map(|sample| sample.thread));
             data.header
                 .insert("threads".to_owned(), self.threads.into_iter().collect());
         }

@@ -3,31 +3,18 @@
 //!
 //! Without script it is a page to read. The script searches the findings and narrows them to a kind, a status, a process, a
 //! function or a file, which the address says: `#q=parse&kind=definite`. It is plain JavaScript, in files by purpose
-//! (`findings/*.js`) that are joined into one function.
+//! (`findings/*.js`).
 
 use std::io;
-use std::sync::LazyLock;
 
-use super::script::shortened;
 use super::{HtmlWriter, Tone, head, heading, spans};
 use crate::{Block, Span, push_encoded};
 
 const STYLE: &str = include_str!("findings/findings.css");
-
-const SOURCES: &str = concat!(
-    "\"use strict\";(()=>{\n",
-    include_str!("page/tables.js"),
-    include_str!("findings/model.js"),
-    include_str!("findings/marks.js"),
-    include_str!("findings/main.js"),
-    "})();\n"
-);
+const SCRIPT: &str = include_str!("sent/findings.js");
 
 /// Findings that a browser lays out together when they come into sight: with many of them a search would take long otherwise.
 const CHUNK: usize = 50;
-
-/// The script as it is sent.
-static SCRIPT: LazyLock<String> = LazyLock::new(|| shortened(SOURCES));
 
 /// A page of findings, top to bottom.
 pub struct FindingsPage<'a> {
@@ -130,7 +117,7 @@ pub fn filter_address<'p>(pairs: impl IntoIterator<Item = (&'p str, &'p str)>) -
 /// Those of the writer.
 pub fn write_findings(page: &FindingsPage<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let mut writer = HtmlWriter {
-        page: head(page.title, &[STYLE], &SCRIPT),
+        page: head(page.title, &[STYLE], SCRIPT),
         sections: 0,
         unfolds: false,
     };
@@ -164,7 +151,7 @@ pub fn write_findings(page: &FindingsPage<'_>, out: &mut dyn io::Write) -> io::R
     }
     let mut page = writer.page;
     page.tag("</main>\n<script>");
-    page.trusted(&SCRIPT);
+    page.trusted(SCRIPT);
     page.tag("</script>\n</body>\n</html>\n");
     out.write_all(page.into_string().as_bytes())?;
     out.flush()

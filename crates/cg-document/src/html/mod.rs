@@ -13,7 +13,6 @@ use crate::markup::Markup;
 use crate::{Block, Document, Span, Table, chart};
 
 mod findings;
-mod script;
 mod table;
 mod tree;
 mod viewer;
@@ -25,12 +24,8 @@ pub use findings::{
 pub use viewer::{LABEL_SCRIPT, Viewer, write_viewer};
 
 const STYLE: &str = include_str!("page.css");
-const SCRIPT: &str = concat!(
-    "\"use strict\";\n(() => {\n",
-    include_str!("page/tables.js"),
-    include_str!("page/search.js"),
-    "})();\n"
-);
+// The scripts in `sent/` are those beside it, joined and minified by tests/tests/page_scripts.rs.
+const SCRIPT: &str = include_str!("sent/page.js");
 
 /// Whether a page brings good or bad news.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

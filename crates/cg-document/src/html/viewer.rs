@@ -1,50 +1,22 @@
 //! The shell of a viewer: a page whose rows, stacks and sources are one inert block of data, opened by one script.
 //!
-//! The script is plain JavaScript, in files by purpose (`viewer/*.js`) that are joined into one function. Without it there
-//! are the sentences, the first rows as a table, and memory over time as a picture.
+//! The script is plain JavaScript, in files by purpose (`viewer/*.js`). Without it there are the sentences, the first rows as
+//! a table, and memory over time as a picture.
 
 use std::io;
-use std::sync::LazyLock;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
-use super::script::shortened;
 use super::{hash, table};
 use crate::markup::Markup;
 use crate::{Graph, Table, chart};
 
 const STYLE: &str = include_str!("viewer/viewer.css");
+const SCRIPT: &str = include_str!("sent/viewer.js");
 
 /// The part of the script that a picture with a script of its own has too: `fittedLabel`.
 pub const LABEL_SCRIPT: &str = include_str!("viewer/label.js");
-
-const SOURCES: &str = concat!(
-    "\"use strict\";(()=>{\n",
-    include_str!("viewer/data.js"),
-    include_str!("viewer/state.js"),
-    include_str!("viewer/model.js"),
-    include_str!("viewer/stacks.js"),
-    include_str!("viewer/lines.js"),
-    include_str!("viewer/dom.js"),
-    include_str!("viewer/columns.js"),
-    include_str!("viewer/groups.js"),
-    include_str!("viewer/table.js"),
-    include_str!("viewer/label.js"),
-    include_str!("viewer/flame.js"),
-    include_str!("viewer/tree.js"),
-    include_str!("viewer/calls.js"),
-    include_str!("viewer/source.js"),
-    include_str!("viewer/compare.js"),
-    include_str!("viewer/memory.js"),
-    include_str!("viewer/controls.js"),
-    include_str!("viewer/print.js"),
-    include_str!("viewer/main.js"),
-    "})();\n"
-);
-
-/// The script as it is sent.
-static SCRIPT: LazyLock<String> = LazyLock::new(|| shortened(SOURCES));
 
 /// What a page is made of.
 pub struct Viewer<'v, 't> {
@@ -70,7 +42,7 @@ pub fn write_viewer(viewer: &Viewer<'_, '_>, out: &mut dyn io::Write) -> io::Res
     let mut page = Markup::default();
     page.tag("<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n");
     page.tag("<meta http-equiv=Content-Security-Policy content=\"default-src 'none'; style-src 'unsafe-inline'; script-src ");
-    page.trusted(&hash(&SCRIPT));
+    page.trusted(&hash(SCRIPT));
     page.tag("; base-uri 'none'; form-action 'none'\">\n");
     page.tag("<meta name=viewport content=\"width=device-width,initial-scale=1\">\n");
     page.tag("<meta name=color-scheme content=\"light dark\">\n<title>");
@@ -101,7 +73,7 @@ pub fn write_viewer(viewer: &Viewer<'_, '_>, out: &mut dyn io::Write) -> io::Res
     page.tag("</noscript>\n</main>\n<script type=application/octet-stream id=data>");
     page.trusted(&BASE64_STANDARD.encode(viewer.data));
     page.tag("</script>\n<script>");
-    page.trusted(&SCRIPT);
+    page.trusted(SCRIPT);
     page.tag("</script>\n</body>\n</html>\n");
     out.write_all(page.into_string().as_bytes())?;
     out.flush()

@@ -3,6 +3,8 @@
 //! Generic arguments go first, the innermost of them before the others; then parameters; then the paths of the types in
 //! `<Type as Trait>`; then the path in front of the function.
 
+use std::ops::Range;
+
 use super::group;
 use super::tokens::{NameToken, TokenKind, tokens};
 
@@ -11,9 +13,13 @@ pub fn shortened(name: &str, fits: impl Fn(&str) -> bool) -> String {
     if fits(name) {
         return name.to_owned();
     }
-    let tokens = tokens(name.as_bytes());
+    narrowed(&tokens(name.as_bytes()), fits).text()
+}
+
+/// The longest form of a name but for the name itself that fits, or the shortest that there is where none does.
+fn narrowed<'t>(tokens: &'t [NameToken<'t>], fits: impl Fn(&str) -> bool) -> Form<'t> {
     let mut form = Form {
-        tokens: &tokens,
+        tokens,
         shown: vec![Shown::Whole; tokens.len()],
     };
     let steps: [fn(&mut Form, usize); 4] = [
@@ -44,24 +50,50 @@ pub fn shortened(name: &str, fits: impl Fn(&str) -> bool) -> String {
                 too_few = number;
             }
         }
-        return with(enough).text();
+        return with(enough);
     }
-    form.text()
+    form
+}
+
+/// A form of a name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NameForm {
+    /// It as text.
+    pub text: String,
+    /// What of the name it lacks, in order.
+    pub cuts: Vec<NameCut>,
+}
+
+/// What a form lacks of its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NameCut {
+    /// Where it is in the name, in bytes.
+    pub place: Range<usize>,
+    /// `…` stands for it.
+    pub is_marked: bool,
 }
 
 /// The forms that a name has in ever narrower places, the longest first, which is the name itself. Each is shorter than
 /// the one before by an eighth at least, so there are few.
-pub fn forms(name: &str) -> Vec<String> {
+pub fn forms(name: &str) -> Vec<NameForm> {
     let length = |form: &str| form.chars().count();
-    let mut forms = vec![name.to_owned()];
+    let tokens = tokens(name.as_bytes());
     let mut last = length(name);
+    let mut forms = vec![NameForm {
+        text: name.to_owned(),
+        cuts: Vec::new(),
+    }];
     loop {
-        let next = shortened(name, |form| length(form) <= last * 7 / 8);
-        if length(&next) >= last {
+        let next = narrowed(&tokens, |form| length(form) <= last * 7 / 8);
+        let text = next.text();
+        if length(&text) >= last {
             return forms;
         }
-        last = length(&next);
-        forms.push(next);
+        last = length(&text);
+        forms.push(NameForm {
+            text,
+            cuts: next.cuts(),
+        });
     }
 }
 
@@ -93,6 +125,22 @@ impl Form<'_> {
         }
         // Tokens end where characters do: no byte beyond ASCII is a sign.
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    fn cuts(&self) -> Vec<NameCut> {
+        let mut cuts: Vec<NameCut> = Vec::new();
+        for (token, shown) in self.tokens.iter().zip(&self.shown) {
+            let end = token.start + token.text.len();
+            match (shown, cuts.last_mut()) {
+                (Shown::Whole, _) => {}
+                (Shown::Hidden, Some(cut)) if cut.place.end == token.start => cut.place.end = end,
+                _ => cuts.push(NameCut {
+                    place: token.start..end,
+                    is_marked: *shown == Shown::Ellipsis,
+                }),
+            }
+        }
+        cuts
     }
 
     /// Hides the generic arguments in this many of the deepest levels.
@@ -259,6 +307,10 @@ mod tests {
 
     #[test]
     fn a_name_has_few_forms_that_end_in_the_function() {
+        let forms = |name: &str| -> Vec<String> {
+            let forms = forms(name).into_iter();
+            forms.map(|form| form.text).collect()
+        };
         assert_eq!(forms("main"), ["main"]);
         assert_eq!(
             forms("core::iter::Map<a::b::Long, core::Other>::fold(a::b::C)"),
@@ -292,6 +344,28 @@ mod tests {
                     within(name, width)
                 );
                 before = length;
+            }
+        }
+    }
+
+    #[test]
+    fn a_form_is_its_name_without_what_it_lacks() {
+        for name in [
+            "core::iter::Map<a::b::Long, core::Other>::fold(a::b::C)",
+            "<alloc::vec::Vec<u8> as core::iter::Iterator>::fold::<\u{e9}::\u{1F600}>",
+            "void std::vector<std::pair<int, char>, std::allocator<int>>::push_back(int) const",
+        ] {
+            let forms = forms(name);
+            assert!(forms.len() > 2, "{name}");
+            for form in forms {
+                let (mut text, mut from) = (String::new(), 0);
+                for cut in &form.cuts {
+                    text.push_str(&name[from..cut.place.start]);
+                    text.push_str(if cut.is_marked { "…" } else { "" });
+                    from = cut.place.end;
+                }
+                text.push_str(&name[from..]);
+                assert_eq!(text, form.text);
             }
         }
     }

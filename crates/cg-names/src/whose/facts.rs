@@ -152,13 +152,14 @@ impl Directory {
     }
 }
 
-/// Valgrind writes `???` for what it does not know or, as callgrind does for functions, the address; perf `[unknown]`.
+/// Valgrind writes `???` for what it does not know or, as callgrind does for functions, the address; perf `[unknown]`. In
+/// estimated stacks `[pruned]` stands for calls that are not followed.
 fn is_unknown(name: &str) -> bool {
     let is_address = |name: &str| {
         name.strip_prefix("0x")
             .is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
     };
-    matches!(name, "" | "???" | "[unknown]") || is_address(name)
+    matches!(name, "" | "???" | "[unknown]" | "[pruned]") || is_address(name)
 }
 
 fn is_of_go_runtime(name: &str, base: &str) -> bool {

@@ -322,8 +322,13 @@ fn code_of_which_nothing_is_known_is_not_own() {
         "SOO"
     );
     assert_eq!(
-        letters(&["[unknown]", "[unknown]||/opt/demo", "[unknown]||[unknown]"]),
-        "SOS"
+        letters(&[
+            "[unknown]",
+            "[unknown]||/opt/demo",
+            "[unknown]||[unknown]",
+            "[pruned]"
+        ]),
+        "SOSS"
     );
 }
 

@@ -137,21 +137,9 @@ const makeBar = (page, entries) => {
   const [search, status, chips] = [".search", "[role=status]", ".chips"].flatMap((selector) => all(selector));
   const count = entries.reduce((sum, entry) => sum + entry.processes.length, 0);
   for (const element of [search, chips]) element.hidden = false;
-  input.addEventListener("input", () => page.choose({ q: input.value }, "replace"));
-  input.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") page.match(event.shiftKey ? -1 : 1);
-    else if (event.key === "Escape") page.choose({ q: "" }, "replace");
-    else return;
-    event.preventDefault();
-  });
+  listenToSearch(input, page);
   document.getElementById("next").addEventListener("click", () => page.match(1));
   document.getElementById("previous").addEventListener("click", () => page.match(-1));
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || document.activeElement === input) return;
-    event.preventDefault();
-    input.focus();
-    input.select();
-  });
 
   const groups = ["status", "kind"].map((key) => makeChips(page, entries, key));
   const narrowed = document.createElement("div");

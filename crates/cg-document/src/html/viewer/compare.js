@@ -10,8 +10,7 @@ const comparable = (app) => {
 /** The frames of a stack, innermost first. @returns {(stack: number) => {fn: number, line: number}[]} */
 const framesOfHeap = (model) => {
   const lengths = model.column("h.length"), fns = model.column("h.fn"), lines = model.column("h.line");
-  const starts = [0];
-  for (const length of lengths) starts.push(starts[starts.length - 1] + length);
+  const starts = startsOf(lengths);
   return (stack) => Array.from({ length: lengths[stack] }, (_, at) => ({ fn: fns[starts[stack] + at], line: lines[starts[stack] + at] }));
 };
 
@@ -49,7 +48,7 @@ const compareRows = (model, base, snapshot) => {
   const stackOf = model.column("r.stack"), snapshots = model.column("r.snapshot"), counts = model.column("x.places");
   const framesOf = framesOfHeap(model);
   const isPlaces = (row) => counts.length > 0 && counts[row] !== null;
-  const bytes = model.figures.plain(0);
+  const bytes = model.figures.plain(Math.max(0, model.events.findIndex(({ name }) => name === model.header.levels)));
   const hides = (row) => isPlaces(row) && bytes(row) > 0;
   const rowsOf = (number) => new Map(snapshots.flatMap((one, row) => (one === number ? [[stackOf[row], row]] : [])));
   const old = rowsOf(base), now = rowsOf(snapshot);
@@ -114,14 +113,14 @@ const comparisonText = (app) => {
   if (app.base === null) return "";
   const said = `Snapshot ${app.snapshot} compared with snapshot ${app.base}.`;
   const isTold = Array.from(app.model.pair.rows.values()).every((pair) => pair.isTold);
-  return isTold ? said : `${said} No change is told of what one of them has below Massif's threshold.`;
+  return isTold ? said : `${said} No change is told of what one of them has in places that are too small for its tree.`;
 };
 
 /** The choice of the other snapshot; null where there is none to choose. */
 const comparisonChoice = (app) => {
   const listed = comparable(app);
   if (!listed.length) return null;
-  const choice = h("select", { "aria-label": "Compared with", onchange: () => app.choose({ base: choice.value, flame: choice.value ? "differential" : app.usual.flame }) },
+  const choice = h("select", { "aria-label": "Compared with", onchange: () => app.choose({ base: choice.value, flame: choice.value ? "differential" : app.usual.flame, ...app.levels() }) },
     h("option", { value: "" }, "compared with nothing"), ...listed.map(({ number }) => h("option", { value: String(number) }, `compared with snapshot ${number}`)));
   return choice;
 };

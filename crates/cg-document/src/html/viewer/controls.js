@@ -17,19 +17,7 @@ const makeControls = (app, views) => {
   const previous = h("button", { type: "button", "aria-label": "Previous match", onclick: () => app.match(-1) }, "↑");
   const chips = model.header.whose.map((word) => h("button", { type: "button", class: "chip", "data-whose": word, "aria-pressed": "false", onclick: () => app.toggleWhose(word) }));
   const selection = h("p", { class: "selection" });
-  search.addEventListener("input", () => app.choose({ q: search.value }, "replace"));
-  search.addEventListener("keydown", (event) => {
-    if (event.key === "Enter") app.match(event.shiftKey ? -1 : 1);
-    else if (event.key === "Escape") app.choose({ q: "" }, "replace");
-    else return;
-    event.preventDefault();
-  });
-  document.addEventListener("keydown", (event) => {
-    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey || (event.target instanceof Element && event.target.closest("input,select,textarea"))) return;
-    event.preventDefault();
-    search.focus();
-    search.select();
-  });
+  listenToSearch(search, app);
   const bar = h("div", { class: "bar" },
     h("nav", { "aria-label": "Views" }, ...tabs),
     h("div", { class: "tools" }, events, threads, base, h("span", { role: "search" }, search, next, previous, status)),
@@ -80,19 +68,4 @@ const updateSelection = (app, place) => {
   if (functions.length) said.push(visible(model.fn.file(functions[0]) || model.fn.obj(functions[0])));
   place.replaceChildren(h("strong", {}, nameText(state.fn)), ` ${said.filter(Boolean).join(" · ")} `,
     h("button", { type: "button", "aria-label": "Clear the selection", onclick: () => app.choose({ fn: null, file: null, obj: null }) }, "×"));
-};
-
-/** Of findings: how many of each kind, and what they hold. */
-const kindTotals = (model) => {
-  const kinds = new Map();
-  for (let at = 0; at < model.rows; at++) {
-    const kind = KINDS.includes(model.row.kind(at)) ? model.row.kind(at) : "errors";
-    const sums = kinds.get(kind) ?? new Map();
-    model.events.forEach(({ name }, event) => {
-      const own = model.figures.self(event)(at);
-      if (own !== null) sums.set(name, (sums.get(name) ?? model.zero) + own);
-    });
-    kinds.set(kind, sums);
-  }
-  return Array.from(kinds, ([kind, sums]) => `${kind}: ${Array.from(sums, ([name, sum]) => (name === "count" ? `${grouped(sum)}` : `${grouped(sum)} ${name}`)).join(" in ")}`);
 };

@@ -4,7 +4,6 @@
  * @typedef {object} Data
  * @property {any} header
  * @property {(id: number) => string} text
- * @property {number} texts
  * @property {(name: string) => any[] | null} array
  */
 
@@ -64,12 +63,19 @@ const readNumbers = (bytes, at, length, form, isBig) => {
   return [numbers, at];
 };
 
+/** Where each of some lists begins that stand one behind the other, and where the last ends. @param {number[]} lengths */
+const startsOf = (lengths) => {
+  const starts = [0];
+  for (const length of lengths) starts.push(starts[starts.length - 1] + length);
+  return starts;
+};
+
 /** Reads what `unpack` opened; arrays are read when they are asked for. @param {Uint8Array} bytes @returns {Data} */
 const readData = (bytes) => {
   const decoder = new TextDecoder();
   const headerEnd = 4 + new DataView(bytes.buffer, bytes.byteOffset).getUint32(0, true);
   const header = JSON.parse(decoder.decode(bytes.subarray(4, headerEnd)));
-  const texts = decoder.decode(bytes.subarray(headerEnd, headerEnd + header.texts));
+  const texts = decoder.decode(bytes.subarray(headerEnd, headerEnd + header.texts)).split(header.separator);
   /** @type {Map<string, any>} */
   const places = new Map();
   let at = headerEnd + header.texts;
@@ -85,9 +91,5 @@ const readData = (bytes) => {
     if (!place.numbers) [place.numbers] = readNumbers(bytes, place.at, place.length, place.form, header.big);
     return place.numbers;
   };
-  const lengths = array("lengths") ?? [];
-  const starts = new Array(lengths.length + 1);
-  starts[0] = 0;
-  for (let i = 0; i < lengths.length; i++) starts[i + 1] = starts[i] + lengths[i];
-  return { header, array, texts: lengths.length, text: (id) => texts.slice(starts[id], starts[id + 1]) };
+  return { header, array, text: (id) => texts[id] };
 };

@@ -4,13 +4,16 @@ const FLAME_ROW = 18;
 /** More items than a reader or a test goes through; those in sight come first, then the widest. */
 const MOST_ITEMS = 1500;
 
-const FLAMES = [["icicle", "in order"], ["left-heavy", "largest left"], ["reversed", "innermost first"], ["sandwich", "around the selection"], ["differential", "old and new"]];
+const FLAMES = [["icicle", "in order"], ["left-heavy", "largest left"], ["time", "in order of time"], ["reversed", "innermost first"], ["sandwich", "around the selection"], ["differential", "old and new"]];
+
+/** Whether there is a kind of flame graph: a difference of what is compared, an order of samples with times. */
+const hasFlame = (model, kind, isDiff) => (kind === "time" ? model.column("q.node").length > 0 : kind !== "differential" || isDiff);
 
 const usualFlame = (model) => (model.isDiff ? "differential" : "icicle");
 
 const flamePane = (app) => {
   const { model } = app;
-  const kinds = FLAMES.filter(([kind]) => kind !== "differential" || model.isDiff || comparable(app).length);
+  const kinds = FLAMES.filter(([kind]) => hasFlame(model, kind, model.isDiff || comparable(app).length > 0));
   const choice = h("select", { "aria-label": "Flame graph", onchange: () => app.choose({ flame: choice.value }) },
     ...kinds.map(([value, words]) => h("option", { value }, words)));
   const note = h("p", { class: "note" });
@@ -21,13 +24,13 @@ const flamePane = (app) => {
 
   const update = () => {
     const { state } = app;
-    for (const option of choice.options) option.hidden = option.disabled = option.value === "differential" && !model.isDiff;
+    for (const option of choice.options) option.hidden = option.disabled = !hasFlame(model, option.value, model.isDiff);
     choice.value = state.flame;
     const width = Math.floor(place.clientWidth);
     const key = [state.flame, app.eventIndex, app.snapshot, app.base, state.thread, width, state.flame === "sandwich" ? `${state.fn} ${state.file} ${state.obj}` : ""].join("|");
     if (key !== drawn) {
       drawn = key;
-      const trees = flameTrees(app.stacks, app.sums(), state.flame, app.selected());
+      const trees = flameTrees(app.stacks, app.sums(), state.flame, app.selected(), { event: app.eventIndex, thread: state.thread });
       parts.forEach((part) => part.close());
       parts = trees.map((tree, at) => flameTree(app, tree, { width, most: Math.floor(MOST_ITEMS / trees.length), at }));
       place.replaceChildren(...parts.map((part) => part.element));
@@ -35,6 +38,7 @@ const flamePane = (app) => {
     const said = [];
     if (model.header.estimated) said.push(estimateText(app));
     if (state.flame === "sandwich" && state.fn === null) said.push("Select a function to see its callers and callees.");
+    if (state.flame === "time" && model.header.threads && !state.thread) said.push("Threads stand one after the other.");
     if (model.isDiff && state.flame === "differential") said.push(`${comparisonText(app)} As wide as the new ${app.base === null ? "run" : "heap"}; orange costs more than before, blue less.`.trim());
     note.textContent = said.join(" ");
     parts.forEach((part) => part.update());

@@ -27,7 +27,6 @@ const makeApp = (main, model) => {
   const panes = views.map((view) => make[view](app));
   const controls = makeControls(app, views);
   const lead = main.querySelector(".lead");
-  if (model.isFindings) lead.append(h("p", {}, kindTotals(model).join(" · ")));
   for (const note of header.notes) lead.append(h("p", { class: "note" }, note));
   if (lead.children.length > 3) foldLead(lead);
   if (header.causes?.length) lead.append(causeList(app));
@@ -47,6 +46,7 @@ const makeApp = (main, model) => {
     Object.assign(main.dataset, { current: state.view, event: state.event });
     if (!model.isFindings && app.total !== null) main.dataset.total = String(app.total);
     if (app.snapshot !== null) main.dataset.snapshot = String(app.snapshot);
+    else delete main.dataset.snapshot;
     if (app.base !== null) main.dataset.base = String(app.base);
     else delete main.dataset.base;
     controls.update();
@@ -103,10 +103,13 @@ const addQuestions = (app) => {
   };
 };
 
+/** The events that snapshots tell of: all, or where rows of other events stand beside them, one. */
+const ofLevels = ({ model }) => (model.header.levels ? [model.header.levels] : model.events.map(({ name }) => name));
+
 /** The snapshot whose heap is shown: the chosen one or the newest before it that has a tree; at first the peak. */
 const heapShown = (app, wanted) => {
   const { snapshots, trees } = app;
-  if (!snapshots.length || !trees.size) return null;
+  if (!snapshots.length || !trees.size || !ofLevels(app).includes(app.state.event)) return null;
   const withTree = snapshots.filter((one) => trees.has(one.number));
   if (!withTree.length) return null;
   const at = snapshots.findIndex((one) => String(one.number) === wanted);
@@ -123,8 +126,11 @@ const addChoices = (app) => {
   const { model, usual } = app;
   app.choose = (change, how = "push") => {
     Object.assign(app.state, change);
+    if (!ofLevels(app).includes(app.state.event)) Object.assign(app.state, { snapshot: "", base: "" });
     app.show(how);
   };
+  /** The event that is shown with a snapshot: where others are, not the one that was shown before. */
+  app.levels = () => (ofLevels(app).includes(app.state.event) ? {} : { event: ofLevels(app)[0] });
   app.sortBy = (key) => {
     const own = usualSort(model);
     const now = app.state.sort || own;
@@ -158,10 +164,11 @@ const addChoices = (app) => {
     const state = { ...usual, ...said };
     if (!app.views.includes(state.view)) state.view = usual.view;
     if (!model.events.some(({ name }) => name === state.event)) state.event = usual.event;
+    if (said.snapshot && !said.event && model.header.levels) state.event = model.header.levels;
     if (!comparable(app).length || !app.snapshots.some((one) => String(one.number) === state.base)) state.base = "";
     if (state.base && !said.flame) state.flame = "differential";
     const isDiff = Boolean(state.base || model.header.runs);
-    if (!FLAMES.some(([kind]) => kind === state.flame) || (state.flame === "differential" && !isDiff)) state.flame = usual.flame;
+    if (!FLAMES.some(([kind]) => kind === state.flame && hasFlame(model, kind, isDiff))) state.flame = usual.flame;
     const words = state.whose.split(",").filter((word) => model.header.whose.includes(word));
     state.whose = words.join(",");
     if (!app.snapshots.some((one) => String(one.number) === state.snapshot)) state.snapshot = "";

@@ -18,7 +18,7 @@ const memoryPane = (app) => {
       `${one.number}  ${grouped(one.time)}  ${grouped(one.bytes)}${app.trees.has(one.number) ? "  ⊢" : ""}${one.detail === "peak" ? " peak" : ""}${one.event ? `  ${visible(one.event)}` : ""}`);
     list.append(option);
   }
-  const choose = (number, how) => app.choose({ snapshot: String(number) }, how);
+  const choose = (number, how) => app.choose({ snapshot: String(number), ...app.levels() }, how);
   list.addEventListener("click", (event) => {
     const option = event.target.closest("[role=option]");
     if (option) choose(option.dataset.snapshot, "push");

@@ -128,12 +128,19 @@ const makeModel = (data) => {
 
 /** The forms that a name has in ever narrower places, the name itself first. The page's writer shortens names, which are more than letters. */
 const addForms = (fn, data) => {
-  const [lengths, forms] = [data.array("n.length") ?? [], data.array("n.form") ?? []];
-  const ends = [];
-  let end = 0;
-  for (const length of lengths) ends.push((end += length));
+  const [forms, cuts, kept, cut] = ["n.forms", "n.cuts", "n.kept", "n.cut"].map((name) => data.array(name) ?? []);
+  const [firstForms, firstCuts] = [startsOf(forms), startsOf(cuts)];
+  const formOf = (name, form) => {
+    let text = "", from = 0;
+    for (let at = firstCuts[form]; at < firstCuts[form + 1]; at++) {
+      // The last bit says whether `…` stands for what is cut.
+      text += name.slice(from, from + kept[at]) + (cut[at] % 2 ? "…" : "");
+      from += kept[at] + (cut[at] >> 1);
+    }
+    return visible(text + name.slice(from));
+  };
   const known = new Array(fn.count);
-  fn.forms = (id) => (known[id] ??= [fn.shown(id), ...forms.slice((ends[id] ?? 0) - (lengths[id] ?? 0), ends[id] ?? 0).map((form) => visible(data.text(form)))]);
+  fn.forms = (id) => (known[id] ??= [fn.shown(id), ...Array.from({ length: forms[id] ?? 0 }, (_, at) => formOf(fn.name(id), firstForms[id] + at))]);
 };
 
 /** The column that rows are in the order of unless another is asked for. */
@@ -201,7 +208,7 @@ const filterRows = (model, state, snapshot) => {
   const { row } = model;
   const whose = state.whose ? new Set(state.whose.split(",")) : null;
   const words = state.q.toLowerCase();
-  const hasSnapshots = model.has("r.snapshot") && snapshot !== null;
+  const hasSnapshots = model.has("r.snapshot") && (snapshot !== null || model.header.levels);
   const kept = [];
   for (let at = 0; at < model.rows; at++) {
     if (model.pair.rows ? !model.pair.rows.has(at) : hasSnapshots && row.snapshot(at) !== snapshot) continue;

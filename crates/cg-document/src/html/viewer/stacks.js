@@ -81,6 +81,7 @@ const sumFunctions = (stacks, sums) => {
  * @property {number[]} nodes
  * @property {any[] | null} weights of a tree of callers: what each node hands on
  * @property {Branch | null} outer
+ * @property {boolean} [isGap] of samples in order: where the outer function is the innermost
  */
 
 /** Branches of nodes that are called: children are what these nodes called, a branch a function. */
@@ -153,8 +154,56 @@ const outermost = (stacks, functions) => {
   return nodes;
 };
 
+/** Samples in the order in which they were taken, thread after thread: a branch is a function as long as it stays. */
+const timeTree = (stacks, event, thread) => {
+  const { model } = stacks;
+  const { zero } = model;
+  const threads = model.column("q.thread"), counts = model.column(`q.cost.${event}`), nodes = [], costs = [], whose = [];
+  model.column("q.node").forEach((node, at) => {
+    if (thread && model.header.threads[threads[at]] !== thread) return;
+    nodes.push(node);
+    costs.push(counts[at]);
+    whose.push(threads[at]);
+  });
+  /** Of nodes in order the one that a node further inside is below: the last that is not behind it. */
+  const towards = (inner, node) => {
+    let first = 0, last = inner.length - 1;
+    while (first < last) {
+      const middle = (first + last + 1) >> 1;
+      if (inner[middle] <= node) first = middle;
+      else last = middle - 1;
+    }
+    return inner[first];
+  };
+  const branchOfNode = (node, level, outer, from, to, isGap) => {
+    let incl = zero, self = zero;
+    for (let at = from; at < to; at++) {
+      incl += costs[at];
+      if (nodes[at] === node) self += costs[at];
+    }
+    return { fn: stacks.fn[node], nodes: [node], weights: null, outer, level, old: null, incl, self, from, to, isGap };
+  };
+  /** What was called as long as it stayed; where the function itself was the innermost, there is a gap. */
+  const below = (branch) => {
+    const [outer] = branch.nodes;
+    const inner = stacks.inner(outer);
+    const children = [];
+    for (let from = branch.from, to; from < branch.to; from = to) {
+      const isGap = nodes[from] === outer;
+      const node = isGap ? outer : towards(inner, nodes[from]);
+      // A node is followed by all that is below it; of the outer one itself nothing is.
+      const end = isGap ? outer + 1 : stacks.end[node];
+      for (to = from + 1; to < branch.to && nodes[to] >= node && nodes[to] < end && whose[to] === whose[from];) to++;
+      children.push(branchOfNode(node, branch.level + 1, branch, from, to, isGap));
+    }
+    return children;
+  };
+  return { side: "", root: branchOfNode(0, 1, null, 0, nodes.length, false), below };
+};
+
 /** The trees of a kind of flame graph: a root and what is below a branch. */
-const flameTrees = (stacks, sums, kind, functions) => {
+const flameTrees = (stacks, sums, kind, functions, { event = 0, thread = "" } = {}) => {
+  if (kind === "time") return [timeTree(stacks, event, thread)];
   const { zero } = stacks.model;
   const inner = (branch) => innerBranches(stacks, sums, branch);
   const outer = (branch) => outerBranches(stacks, branch);
@@ -199,7 +248,7 @@ const layOut = ({ root, below }, { least, byCost }) => {
     let next = x;
     const wide = [];
     for (const child of children) {
-      if (Number(child.incl) >= least) wide.push({ branch: child, x: next, up: at });
+      if (Number(child.incl) >= least && !child.isGap) wide.push({ branch: child, x: next, up: at });
       next += child.incl;
     }
     waiting.push(...wide.reverse());

@@ -30,13 +30,12 @@ const leb = (numbers) => numbers.flatMap((number) => {
 /** The bytes of a page's data: texts, and arrays as [name, form, numbers]. */
 const block = (header, texts, arrays) => {
   const encoder = new TextEncoder();
-  const all = [["lengths", 0, texts.map((text) => text.length)], ...arrays];
-  const text = encoder.encode(texts.join(""));
-  const said = { rows: 0, events: [], whose: ["own", "dependency", "std", "system", "kernel"], others: [], notes: [], aliases: [], big: false, ...header };
-  const head = encoder.encode(JSON.stringify({ ...said, texts: text.length, arrays: all.map(([name, form, numbers]) => [name, numbers.length, form]) }));
+  const text = encoder.encode(texts.join("\n"));
+  const said = { rows: 0, events: [], whose: ["own", "dependency", "std", "system", "kernel"], others: [], notes: [], aliases: [], big: false, separator: "\n", ...header };
+  const head = encoder.encode(JSON.stringify({ ...said, texts: text.length, arrays: arrays.map(([name, form, numbers]) => [name, numbers.length, form]) }));
   const length = new Uint8Array(4);
   new DataView(length.buffer).setUint32(0, head.length, true);
-  return new Uint8Array([...length, ...head, ...text, ...all.flatMap(([, , numbers]) => leb(numbers))]);
+  return new Uint8Array([...length, ...head, ...text, ...arrays.flatMap(([, , numbers]) => leb(numbers))]);
 };
 
 const modelOf = (header, texts, arrays) => page.makeModel(page.readData(block(header, texts, arrays)));
@@ -143,6 +142,21 @@ const boxes = (of, sums, kind, functions, byCost = false, side = 0) => {
   return page.layOut(tree, { least: 0, byCost }).map(({ branch, x }) => [branch.fn < 0 ? "all" : of.model.fn.name(branch.fn), branch.level, x, branch.incl]);
 };
 
+test("samples are drawn in the order in which they were taken, thread after thread", () => {
+  // `main` calls `a` and `b`; thread `one`: a, b, a, main itself; thread `two`: a.
+  const model = modelOf({ events: [["n", ["13"]]], threads: ["", "one", "two"] }, ["", "main", "a", "b"],
+    [["f.name", 0, [1, 2, 3]], ["f.file", 0, [0, 0, 0]], ["f.obj", 0, [0, 0, 0]], ["f.whose", 0, [0, 0, 0]], ["t.depth", 0, [1, 2, 2]], ["t.fn", 0, [0, 1, 2]],
+      ["q.node", 0, [2, 3, 2, 1, 2]], ["q.thread", 0, [1, 1, 1, 1, 2]], ["q.cost.0", COUNT, [1, 2, 1, 4, 5]]]);
+  const of = page.makeStacks(model);
+  const inTime = (thread) => {
+    const [tree] = page.flameTrees(of, null, "time", [], { event: 0, thread });
+    return page.layOut(tree, { least: 0, byCost: false }).map(({ branch, x }) => [branch.fn < 0 ? "all" : model.fn.name(branch.fn), branch.level, x, branch.incl, branch.self]);
+  };
+  const one = [["main", 2, 0, 8, 4], ["a", 3, 0, 1, 1], ["b", 3, 1, 2, 2], ["a", 3, 3, 1, 1]];
+  assert.deepEqual(inTime("one"), [["all", 1, 0, 8, 0], ...one]);
+  assert.deepEqual(inTime(""), [["all", 1, 0, 13, 0], ...one, ["main", 2, 8, 5, 0], ["a", 3, 8, 5, 5]]);
+});
+
 test("flames are as wide as costs, in order, largest left, reversed and around a function", () => {
   const { of, sums } = stacks();
   assert.deepEqual(boxes(of, sums, "icicle", []), [["all", 1, 0, 11], ["main", 2, 0, 11], ["f", 3, 0, 8], ["g", 4, 0, 5], ["f", 4, 5, 3], ["g", 3, 8, 2]]);
@@ -246,9 +260,12 @@ test("a label is the longest form that fits, or both ends of the shortest", () =
 });
 
 test("a function has the forms that the writer of the page gave its name", () => {
-  const model = modelOf({ events: [["n", ["1"]]] }, ["", "a::b", "…::b", "c"],
-    [["f.name", 0, [1, 3]], ["f.file", 0, [0, 0]], ["f.obj", 0, [0, 0]], ["f.whose", 0, [0, 0]], ["n.length", 0, [1, 0]], ["n.form", 0, [2]]]);
-  assert.deepEqual([model.fn.forms(0), model.fn.forms(1), rows().fn.forms(0)], [["a::b", "…::b"], ["c"], ["b"]]);
+  // Of `a::b<x::C>(int)`: `a::b<…>(int)`, without the path of the argument and with no parameters `a::b<C>(…)`.
+  const model = modelOf({ events: [["n", ["1"]]] }, ["", "c", "a::b<x::C>(int)"],
+    [["f.name", 0, [1, 2]], ["f.file", 0, [0, 0]], ["f.obj", 0, [0, 0]], ["f.whose", 0, [0, 0]],
+      ["n.forms", 0, [0, 2]], ["n.cuts", 0, [1, 2]], ["n.kept", 0, [5, 5, 3]], ["n.cut", 0, [9, 6, 7]]]);
+  const forms = ["a::b<x::C>(int)", "a::b<…>(int)", "a::b<C>(…)"];
+  assert.deepEqual([model.fn.forms(0), model.fn.forms(1), rows().fn.forms(0)], [["c"], forms, ["b"]]);
 });
 
 /** Two crates: `a` has rows 0 and 2 (30 and 10), `b` row 1 (20), row 3 is of no known file (0 in the first event). */
