@@ -235,6 +235,80 @@ fn oracle(folder: &Path, addresses: &[u64]) -> Vec<Vec<Frame>> {
 /// How many addresses of each build are compared, at the most.
 const ADDRESSES: usize = 400;
 
+/// Holds the chains of a profile of the program against what llvm-symbolizer says of it.
+fn hold_against_llvm_symbolizer(build: &Build) {
+    let name = build.name;
+    let folder = profiled(build);
+    let (run, records) = parse(folder.path(), &[]);
+    let program = folder
+        .path()
+        .join("prog")
+        .canonicalize()
+        .unwrap()
+        .display()
+        .to_string();
+    let objects = records[0]["inlines"]["objects"].as_array().unwrap();
+    let own = objects
+        .iter()
+        .find(|object| object["obj"] == *program)
+        .unwrap();
+    assert_eq!(
+        (&own["unresolved"], &own["missing"]),
+        (&Value::Null, &Value::Null),
+        "{name}: {own}"
+    );
+    let [agrees, named] = ["agrees", "named"].map(|field| own[field].as_u64().unwrap());
+    assert!(
+        named > 0 && agrees * 1000 >= named * 999,
+        "{name}: {own} {}",
+        run.stderr
+    );
+    let elsewhere = own["elsewhere"].as_array().into_iter().flatten();
+    let elsewhere: Vec<String> = elsewhere
+        .map(|function| own_name(function.as_str().unwrap()))
+        .collect();
+    let chains = chains(folder.path(), &records);
+    let step = chains.len().div_ceil(ADDRESSES).max(1);
+    let sample: Vec<u64> = chains.keys().step_by(step).copied().collect();
+    let (mut inlined, mut moved) = (0, 0);
+    for (address, theirs) in sample.iter().zip(oracle(folder.path(), &sample)) {
+        let (line, ours) = &chains[address];
+        // Of some blocks of Go's runtime Callgrind writes addresses between instructions. Of which it does varies with what
+        // its threads do when; a function with such a block is not resolved in that run, which the run record says.
+        let is_moved = *line != theirs[0].1;
+        let is_elsewhere = theirs
+            .last()
+            .is_some_and(|(function, _)| elsewhere.contains(function));
+        if is_moved || is_elsewhere && ours.is_empty() {
+            assert!(ours.is_empty(), "{name}: {address:#x}: {ours:?}");
+            moved += 1;
+            continue;
+        }
+        // The last is the function of the profile.
+        assert_eq!(
+            ours.len() + 1,
+            theirs.len(),
+            "{name}: {address:#x}: {ours:?} {theirs:?}"
+        );
+        for (ours, theirs) in ours.iter().zip(&theirs) {
+            assert_eq!(ours.1, theirs.1, "{name}: {address:#x}");
+            let told = theirs.0 != "{…}" && ours.0 != "{…}" && !theirs.0.is_empty();
+            assert!(
+                !told || ours.0 == theirs.0,
+                "{name}: {address:#x}: {ours:?} {theirs:?}"
+            );
+        }
+        inlined += usize::from(!ours.is_empty());
+    }
+    let is_little = name == "go" && moved * 8 < sample.len();
+    assert!(moved == 0 || is_little, "{name}: {moved}");
+    assert!(
+        sample.len() > 100 && inlined > 20,
+        "{name}: {inlined} of {}",
+        sample.len()
+    );
+}
+
 #[test]
 fn chains_are_those_of_llvm_symbolizer_in_every_build() {
     needs!(
@@ -251,66 +325,7 @@ fn chains_are_those_of_llvm_symbolizer_in_every_build() {
     for build in &BUILDS {
         let name = build.name;
         assert!(documented.contains(&format!("| `{name}` |")), "{name}");
-        let folder = profiled(build);
-        let (run, records) = parse(folder.path(), &[]);
-        let program = folder
-            .path()
-            .join("prog")
-            .canonicalize()
-            .unwrap()
-            .display()
-            .to_string();
-        let objects = records[0]["inlines"]["objects"].as_array().unwrap();
-        let own = objects
-            .iter()
-            .find(|object| object["obj"] == *program)
-            .unwrap();
-        assert_eq!(
-            (&own["unresolved"], &own["missing"]),
-            (&Value::Null, &Value::Null),
-            "{name}: {own}"
-        );
-        let [agrees, named] = ["agrees", "named"].map(|field| own[field].as_u64().unwrap());
-        assert!(
-            named > 0 && agrees * 1000 >= named * 999,
-            "{name}: {own} {}",
-            run.stderr
-        );
-        let chains = chains(folder.path(), &records);
-        let step = chains.len().div_ceil(ADDRESSES).max(1);
-        let sample: Vec<u64> = chains.keys().step_by(step).copied().collect();
-        let (mut inlined, mut moved) = (0, 0);
-        for (address, theirs) in sample.iter().zip(oracle(folder.path(), &sample)) {
-            let (line, ours) = &chains[address];
-            // Of some blocks of Go's runtime Callgrind writes addresses between instructions.
-            if *line != theirs[0].1 {
-                assert!(ours.is_empty(), "{name}: {address:#x}: {ours:?}");
-                moved += 1;
-                continue;
-            }
-            // The last is the function of the profile.
-            assert_eq!(
-                ours.len() + 1,
-                theirs.len(),
-                "{name}: {address:#x}: {ours:?} {theirs:?}"
-            );
-            for (ours, theirs) in ours.iter().zip(&theirs) {
-                assert_eq!(ours.1, theirs.1, "{name}: {address:#x}");
-                let told = theirs.0 != "{…}" && ours.0 != "{…}" && !theirs.0.is_empty();
-                assert!(
-                    !told || ours.0 == theirs.0,
-                    "{name}: {address:#x}: {ours:?} {theirs:?}"
-                );
-            }
-            inlined += usize::from(!ours.is_empty());
-        }
-        let is_little = name == "go" && moved * 8 < sample.len();
-        assert!(moved == 0 || is_little, "{name}: {moved}");
-        assert!(
-            sample.len() > 100 && inlined > 20,
-            "{name}: {inlined} of {}",
-            sample.len()
-        );
+        hold_against_llvm_symbolizer(build);
     }
 }
 
