@@ -12,7 +12,7 @@ use cg_parse::Snapshots;
 use cg_parse::record_args::RecordArgs;
 use cg_stream::percent::Percent;
 use cg_stream::record::RecordType;
-use cg_stream::tool::Suggested;
+use cg_stream::tool::{CommandLine, Spellings, Suggested};
 use clap::Parser;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use regex::Regex;
@@ -49,16 +49,13 @@ use cg_names::rules::Rules;
   cg-diff --statistic sum --before 'profiles/commit=a/*/*.gz' --after 'profiles/commit=b/*/*.gz' | cg-fmt",
     after_long_help = "Exit status: 0 is done, differences or not; 1 is a limit broken or, with --exit-code, a difference; 2 is trouble."
 )]
-#[command(
-    next_help_heading = "What is compared",
-    mut_args(RecordArgs::only_in_long_help)
-)]
+#[command(next_help_heading = "What is compared")]
 pub(crate) struct Args {
     /// The profiles to compare, oldest first; - is standard input.
     ///
     /// One directory stands for the pairs NAME.out.old and NAME.out in it and below, two for the files of the same path in
     /// them (.out, .jsonl, .jsonl.gz, .jsonl.zst); one without the other is trouble.
-    #[arg(value_name = "FILE", help_heading = None, hide_short_help = true)]
+    #[arg(value_name = "FILE", help_heading = None)]
     pub(crate) files: Vec<PathBuf>,
 
     /// Several files of the old side, or quoted patterns.
@@ -83,16 +80,14 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "WHAT",
-        value_enum,
         default_value = "median",
         requires = "before",
-        hide_possible_values = true,
-        hide_short_help = true
+        hide_possible_values = true
     )]
     pub(crate) statistic: Statistic,
 
     /// Names for the runs, in order; the file names are used for the others.
-    #[arg(hide_short_help = true, long = "name", value_name = "NAME")]
+    #[arg(long = "name", value_name = "NAME")]
     pub(crate) names: Vec<String>,
 
     /// The run that changes are relative to: first, previous or the name of a run.
@@ -100,7 +95,6 @@ pub(crate) struct Args {
         long,
         value_name = "RUN",
         default_value = "first",
-        hide_short_help = true,
         hide_possible_values = true,
         value_parser = Suggested(&["first", "previous"])
     )]
@@ -128,8 +122,7 @@ pub(crate) struct Args {
         long = "type",
         value_name = "TYPE",
         value_parser = PossibleValuesParser::new(RecordType::DECLARED).map(|name| RecordType::from_name(&name)),
-        value_delimiter = ',',
-        hide_short_help = true
+        value_delimiter = ','
     )]
     pub(crate) types: Vec<RecordType>,
 
@@ -144,8 +137,7 @@ pub(crate) struct Args {
         value_name = "WHAT",
         value_parser = [PossibleValue::new("fn").alias("function")],
         conflicts_with_all = ["types", "inline"],
-        hide_possible_values = true,
-        hide_short_help = true
+        hide_possible_values = true
     )]
     pub(crate) by: Option<String>,
 
@@ -156,21 +148,11 @@ pub(crate) struct Args {
     ///
     /// As --debug-root, for one side: the build that was profiled is often no longer where it was. Of more than two sides
     /// this is the first.
-    #[arg(
-        long,
-        value_name = "DIR",
-        help_heading = "Records of raw profiles",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "DIR", help_heading = "Records of raw profiles")]
     pub(crate) debug_root_old: Vec<PathBuf>,
 
     /// Look for objects and debug files of the new side below DIR too.
-    #[arg(
-        long,
-        value_name = "DIR",
-        help_heading = "Records of raw profiles",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "DIR", help_heading = "Records of raw profiles")]
     pub(crate) debug_root_new: Vec<PathBuf>,
 
     /// Compare shares of all samples: auto, always or never.
@@ -181,10 +163,8 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "WHEN",
-        value_enum,
         default_value = "auto",
-        hide_possible_values = true,
-        hide_short_help = true
+        hide_possible_values = true
     )]
     pub(crate) shares: Shares,
 
@@ -200,7 +180,7 @@ pub(crate) struct Args {
     /// Judge and rank by inclusive cost.
     ///
     /// Rows that one callee explains come last and name it.
-    #[arg(long, help_heading = "What is shown", hide_short_help = true)]
+    #[arg(long, help_heading = "What is shown")]
     pub(crate) inclusive: bool,
 
     /// The Massif snapshot to compare: peak, its number, or one a run as N..M.
@@ -210,27 +190,21 @@ pub(crate) struct Args {
         long,
         value_name = "WHICH",
         default_value = "peak",
-        hide_short_help = true,
         hide_possible_values = true,
         value_parser = Suggested(&["peak"]).try_map(|which| snapshots(&which))
     )]
     pub(crate) snapshot: SnapshotPerRun,
 
     /// Join equal names only.
-    #[arg(long, help_heading = "Matching", hide_short_help = true, conflicts_with_all = ["rules"])]
+    #[arg(long, help_heading = "Matching", conflicts_with_all = ["rules"])]
     pub(crate) exact: bool,
 
     /// Print the rules by which names are joined, and exit.
-    #[arg(long, help_heading = "Matching", hide_short_help = true)]
+    #[arg(long, help_heading = "Matching")]
     pub(crate) list_rules: bool,
 
     /// Apply rules of your own, a line each: [fn|file|obj] s/PATTERN/REPLACEMENT/[g].
-    #[arg(
-        long,
-        value_name = "FILE",
-        help_heading = "Matching",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "FILE", help_heading = "Matching")]
     pub(crate) rules: Option<PathBuf>,
 
     /// Join functions in whose names REGEX captures the same text.
@@ -238,13 +212,12 @@ pub(crate) struct Args {
         long,
         value_name = "REGEX",
         value_parser = regex_that_captures,
-        help_heading = "Matching",
-        hide_short_help = true
+        help_heading = "Matching"
     )]
     pub(crate) join: Option<Regex>,
 
     /// Do not guess at renamed and moved functions.
-    #[arg(long, help_heading = "Matching", hide_short_help = true)]
+    #[arg(long, help_heading = "Matching")]
     pub(crate) no_renames: bool,
 
     /// Exit with 1 if anything differs.
@@ -262,36 +235,26 @@ pub(crate) struct Args {
     pub(crate) fail_if: Vec<Limit>,
 
     /// A file of limits, one a line; # begins a comment.
-    #[arg(
-        long,
-        value_name = "FILE",
-        help_heading = "Gates",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "FILE", help_heading = "Gates")]
     pub(crate) limits: Vec<PathBuf>,
 
     /// Accept limits and --type where they match nothing.
     ///
     /// A limit whose regex matches no function of any run, and a --type that no run has, judged nothing, and is 2: a name
     /// was misspelled, or has changed. With this, standard error says so and no more.
-    #[arg(long, help_heading = "Gates", hide_short_help = true)]
+    #[arg(long, help_heading = "Gates")]
     pub(crate) allow_unmatched: bool,
 
     /// Judge fragments and empty inputs too.
-    #[arg(long, help_heading = "Gates", hide_short_help = true)]
+    #[arg(long, help_heading = "Gates")]
     pub(crate) allow_fragment: bool,
 
     /// In a directory, compare with NAME.out.base@BASE instead of NAME.out.old.
-    #[arg(
-        long,
-        value_name = "BASE",
-        help_heading = "Gates",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "BASE", help_heading = "Gates")]
     base: Option<String>,
 
     /// In directories pass over files that lack their counterpart; compare sums of different numbers of files.
-    #[arg(long, help_heading = "Gates", hide_short_help = true)]
+    #[arg(long, help_heading = "Gates")]
     pub(crate) allow_missing: bool,
 }
 
@@ -351,6 +314,19 @@ impl SnapshotPerRun {
         };
         Ok(Some(self.0.iter().map(side).collect()))
     }
+}
+
+impl CommandLine for Args {
+    const SHORT_HELP: &[&str] = &[
+        "before",
+        "after",
+        "all",
+        "min_change",
+        "causes",
+        "exit_code",
+        "fail_if",
+    ];
+    const SPELLINGS: Spellings = include_str!("spellings.txt");
 }
 
 impl Args {
@@ -509,8 +485,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_spelling_is_an_option_and_what_is_told_is_one() {
-        let spellings = include_str!("spellings.txt");
-        assert_eq!(cg_stream::tool::check_spellings::<Args>(spellings), Ok(()));
+    fn the_short_help_is_of_options_and_no_spelling_is_one() {
+        assert_eq!(cg_stream::tool::check::<Args>(), Ok(()));
     }
 }

@@ -39,18 +39,15 @@ mod snapshots;
 mod write;
 
 fn main() -> ExitCode {
-    tool::main(
-        include_str!("spellings.txt"),
-        |args: args::Args, output, diagnostics| {
-            if args.list_rules {
-                output.write_all(rules::table().as_bytes())?;
-                return Ok(Outcome::Done);
-            }
-            let options = args.options()?;
-            if options.is_gate() {
-                output.set_when_closed(WhenClosed::GoOn);
-            }
-            diff::diff(&options, output, diagnostics)
-        },
-    )
+    tool::main(|args: args::Args, output, diagnostics| {
+        if args.list_rules {
+            output.write_all(rules::table().as_bytes())?;
+            return Ok(Outcome::Done);
+        }
+        let options = args.options()?;
+        if options.is_gate() {
+            output.set_when_closed(WhenClosed::GoOn);
+        }
+        diff::diff(&options, output, diagnostics)
+    })
 }

@@ -6,7 +6,7 @@ use cg_names::whose::CodeOwner;
 use cg_parse::record_args::{RecordArgs, SnapshotArgs};
 use cg_stream::percent::Percent;
 use cg_stream::record::RecordType;
-use cg_stream::tool::Suggested;
+use cg_stream::tool::{CommandLine, Spellings, Suggested};
 use clap::Parser;
 use clap::builder::TypedValueParser as _;
 
@@ -56,17 +56,14 @@ difference between the last and the first run.
 
 Exit status: 0 is done, even when nothing is left; 1 is nothing left, with --exit-status; 2 is trouble."
 )]
-#[command(
-    next_help_heading = "Conditions",
-    mut_args(RecordArgs::only_in_long_help)
-)]
+#[command(next_help_heading = "Conditions")]
 pub(crate) struct Args {
     /// A regular expression to search for in function names, and the inputs: streams or profiles; - or none is standard
     /// input.
     ///
     /// With -e all are inputs. Without, the first is one too where it is the path of a file and hardly a regular
     /// expression; a line on standard error says so. '' matches all names.
-    #[arg(value_names = ["REGEX", "FILE"], num_args = 0.., help_heading = None, hide_short_help = true)]
+    #[arg(value_names = ["REGEX", "FILE"], num_args = 0.., help_heading = None)]
     positionals: Vec<OsString>,
 
     /// Search for this in function names.
@@ -84,7 +81,7 @@ pub(crate) struct Args {
     ///
     /// Of records without a stack, those whose function matches. REGEX and -e look at the function to blame: the
     /// innermost one of the program itself; of sampled stacks, at the innermost of all too.
-    #[arg(long, value_name = "REGEX", hide_short_help = true)]
+    #[arg(long, value_name = "REGEX")]
     frame: Vec<String>,
 
     /// Keep records whose file matches.
@@ -95,17 +92,17 @@ pub(crate) struct Args {
     file: Vec<String>,
 
     /// Keep records whose ELF object matches.
-    #[arg(long, value_name = "REGEX", hide_short_help = true)]
+    #[arg(long, value_name = "REGEX")]
     obj: Vec<String>,
 
     /// Keep records of threads whose name or number matches.
     ///
     /// Of samples and findings, as far as the profile tells threads apart: perf script prints their numbers.
-    #[arg(long, value_name = "REGEX", hide_short_help = true)]
+    #[arg(long, value_name = "REGEX")]
     thread: Vec<String>,
 
     /// Keep records of processes whose name or number matches; perf script prints them with -F +pid.
-    #[arg(long, value_name = "REGEX", hide_short_help = true)]
+    #[arg(long, value_name = "REGEX")]
     process: Vec<String>,
 
     /// Keep what is called from functions that match.
@@ -121,7 +118,7 @@ pub(crate) struct Args {
     /// Of fn and line records: those of functions that call a matching function directly, as the stream's call records
     /// say (cg-parse --calls). Of call records: those whose called function matches. Of records with a stack: those
     /// with a matching frame anywhere inside the frame to blame.
-    #[arg(long, value_name = "REGEX", hide_short_help = true)]
+    #[arg(long, value_name = "REGEX")]
     callee: Vec<String>,
 
     /// Keep what is own, dependency, std, system or kernel; several are separated by commas.
@@ -129,7 +126,7 @@ pub(crate) struct Args {
     /// Whose code the function is: the program's own, another project's that it uses (cargo's registry, vendor folders,
     /// /usr/include, site-packages, node_modules, …), the library of its language, the system's or the kernel's. Of a call,
     /// either end's.
-    #[arg(long, value_name = "WHOSE", value_delimiter = ',', value_parser = Suggested(OWNERS).try_map(|word| owner(&word)), hide_possible_values = true, hide_short_help = true)]
+    #[arg(long, value_name = "WHOSE", value_delimiter = ',', value_parser = Suggested(OWNERS).try_map(|word| owner(&word)), hide_possible_values = true)]
     whose: Vec<CodeOwner>,
 
     /// Keep the records that the patterns do not match.
@@ -139,24 +136,19 @@ pub(crate) struct Args {
     invert_match: bool,
 
     /// Ignore case in all regular expressions.
-    #[arg(short, long, hide_short_help = true)]
+    #[arg(short, long)]
     ignore_case: bool,
 
     /// Take all regular expressions as plain text.
-    #[arg(short = 'F', long, hide_short_help = true)]
+    #[arg(short = 'F', long)]
     fixed_strings: bool,
 
     /// Match whole words only.
-    #[arg(short, long, hide_short_help = true)]
+    #[arg(short, long)]
     word_regexp: bool,
 
     /// Match whole names only.
-    #[arg(
-        short = 'x',
-        long,
-        conflicts_with = "word_regexp",
-        hide_short_help = true
-    )]
+    #[arg(short = 'x', long, conflicts_with = "word_regexp")]
     line_regexp: bool,
 
     /// Keep records of these types: fn, line, call, leak, …
@@ -173,11 +165,11 @@ pub(crate) struct Args {
     min: Vec<Minimum>,
 
     /// Keep records with at least P percent of the total of their run.
-    #[arg(long, value_name = "EVENT=P", hide_short_help = true)]
+    #[arg(long, value_name = "EVENT=P")]
     min_percent: Vec<MinimumPercent>,
 
     /// Keep records of a diff whose count of this event changed by at least N, or by P percent of the old figure.
-    #[arg(long, value_name = "EVENT=P%|N", hide_short_help = true)]
+    #[arg(long, value_name = "EVENT=P%|N")]
     min_change: Vec<MinimumChange>,
 
     /// Keep the N most expensive functions.
@@ -198,12 +190,7 @@ pub(crate) struct Args {
     /// Keep the smallest set of functions that covers P percent of the total, as callgrind_annotate does.
     ///
     /// It does not work by an inclusive cost, which does not add up.
-    #[arg(
-        long,
-        value_name = "P",
-        help_heading = "Ranking",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "P", help_heading = "Ranking")]
     threshold: Option<Percent>,
 
     /// Sort by an event (Ir), incl.EVENT or calls, largest first.
@@ -224,7 +211,7 @@ pub(crate) struct Args {
     count: bool,
 
     /// Print the names of the inputs of which a record is kept, not the records.
-    #[arg(short = 'l', long, help_heading = "Output", hide_short_help = true)]
+    #[arg(short = 'l', long, help_heading = "Output")]
     files_with_matches: bool,
 
     #[command(flatten)]
@@ -234,7 +221,7 @@ pub(crate) struct Args {
     snapshots: SnapshotArgs,
 
     /// Exit with 1 when no record is kept, as grep does.
-    #[arg(long, help_heading = "Output", hide_short_help = true)]
+    #[arg(long, help_heading = "Output")]
     exit_status: bool,
 }
 
@@ -265,6 +252,21 @@ const SORT_KEYS: &[&str] = &[
     "total_bytes",
     "gmax_bytes",
 ];
+
+impl CommandLine for Args {
+    const SHORT_HELP: &[&str] = &[
+        "regexps",
+        "file",
+        "caller",
+        "invert_match",
+        "types",
+        "min",
+        "top",
+        "sort",
+        "count",
+    ];
+    const SPELLINGS: Spellings = include_str!("spellings.txt");
+}
 
 impl Args {
     /// The arguments without an option, told apart.
@@ -349,8 +351,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_spelling_is_an_option_and_what_is_told_is_one() {
-        let spellings = include_str!("spellings.txt");
-        assert_eq!(cg_stream::tool::check_spellings::<Args>(spellings), Ok(()));
+    fn the_short_help_is_of_options_and_no_spelling_is_one() {
+        assert_eq!(cg_stream::tool::check::<Args>(), Ok(()));
     }
 }

@@ -25,18 +25,15 @@ mod rank;
 mod whose;
 
 fn main() -> ExitCode {
-    tool::main(
-        include_str!("spellings.txt"),
-        |args: args::Args, output, diagnostics| {
-            let positionals = args.positionals(stdin);
-            let options = args.options(&positionals)?;
-            if let Some(note) = &positionals.note {
-                diagnostics.warn(note);
-            }
-            let files = tool::inputs(&positionals.files, diagnostics);
-            filter::run(&files, options, output, diagnostics)
-        },
-    )
+    tool::main(|args: args::Args, output, diagnostics| {
+        let positionals = args.positionals(stdin);
+        let options = args.options(&positionals)?;
+        if let Some(note) = &positionals.note {
+            diagnostics.warn(note);
+        }
+        let files = tool::inputs(&positionals.files, diagnostics);
+        filter::run(&files, options, output, diagnostics)
+    })
 }
 
 /// What standard input has. Waits for the first byte.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use cg_parse::record_args::SearchArgs;
 use cg_sources::{Places, rust_sources};
 use cg_stream::record::RecordType;
-use cg_stream::tool::{ColorChoice, Output, Suggested};
+use cg_stream::tool::{ColorChoice, CommandLine, Output, Spellings, Suggested};
 use clap::builder::{PossibleValue, TypedValueParser as _};
 use clap::{Parser, ValueEnum};
 
@@ -46,7 +46,7 @@ use crate::options::{Directions, Events, GroupBy, Options, OutputFormat, Percent
 #[command(next_help_heading = "Views")]
 pub(crate) struct Args {
     /// Streams and raw profiles, added up; - or none is standard input.
-    #[arg(value_name = "FILE", help_heading = None, hide_short_help = true)]
+    #[arg(value_name = "FILE", help_heading = None)]
     files: Vec<PathBuf>,
 
     /// The record type to list: fn, line, call, leak, error, …
@@ -55,8 +55,7 @@ pub(crate) struct Args {
     #[arg(
         long = "type",
         value_name = "TYPE",
-        value_parser = Suggested(RecordType::LISTED).try_map(|name| record_type(&name)),
-        hide_short_help = true
+        value_parser = Suggested(RecordType::LISTED).try_map(|name| record_type(&name))
     )]
     kind: Option<RecordType>,
 
@@ -66,7 +65,7 @@ pub(crate) struct Args {
     /// kernel. Self cost is summed. Crates and modules are read from the paths in Rust and C++ names; functions without a path, as
     /// in C, are grouped by their object. Groups of stacks have inclusive cost too: that of all stacks that a function of
     /// the group is in.
-    #[arg(long, value_name = "WHAT", value_enum, hide_possible_values = true)]
+    #[arg(long, value_name = "WHAT", hide_possible_values = true)]
     group_by: Option<GroupBy>,
 
     /// Show stacks (of samples, leaks, heap records, program points) by function.
@@ -77,8 +76,7 @@ pub(crate) struct Args {
         long,
         value_name = "WHAT",
         value_parser = [PossibleValue::new("fn").alias("function")],
-        conflicts_with = "kind",
-        hide_short_help = true
+        conflicts_with = "kind"
     )]
     by: Option<String>,
 
@@ -107,8 +105,7 @@ pub(crate) struct Args {
         long,
         value_name = "REGEX",
         value_parser = Regex::new,
-        conflicts_with_all = ["group_by", "kind", "tree", "source"],
-        hide_short_help = true
+        conflicts_with_all = ["group_by", "kind", "tree", "source"]
     )]
     peek: Option<Regex>,
 
@@ -117,7 +114,7 @@ pub(crate) struct Args {
     /// By default 1. Where inlined functions are known, callers and callees in a tree of calls are folded too. In a flame
     /// graph, leave out frames that are narrower; by default 0.01. In a graph of calls, leave out functions below it and
     /// calls below a fifth of it; by default 0.5.
-    #[arg(long, value_name = "PERCENT", hide_short_help = true)]
+    #[arg(long, value_name = "PERCENT")]
     threshold: Option<f64>,
 
     /// Compare the stacks of two inputs, OLD NEW: with -f flamegraph, folded, speedscope or pprof.
@@ -125,14 +122,14 @@ pub(crate) struct Args {
     /// A flame graph is as wide as the later run, red where that costs more and blue where it costs less, with what is gone
     /// below. Stacks are the same where all names are; --names stable leaves out what a build puts into them. Without it
     /// inputs are added up.
-    #[arg(long, hide_short_help = true)]
+    #[arg(long)]
     diff: bool,
 
     /// Show every frame of a stack.
     ///
     /// Where a stack has frames of the program itself, tables and markdown fold those of allocators, language runtimes and
     /// the system that stand in a row: "… 7 frames of std".
-    #[arg(long, hide_short_help = true)]
+    #[arg(long)]
     all_frames: bool,
 
     /// Show source lines with their cost.
@@ -146,7 +143,7 @@ pub(crate) struct Args {
     source: Option<Option<PathBuf>>,
 
     /// Look for sources below this directory too, and show them from there; can be given several times.
-    #[arg(long, value_name = "DIR", requires = "source", hide_short_help = true)]
+    #[arg(long, value_name = "DIR", requires = "source")]
     source_root: Vec<PathBuf>,
 
     /// Tell inlined functions of raw profiles by name.
@@ -154,14 +151,14 @@ pub(crate) struct Args {
     /// Of callgrind profiles with addresses (--dump-instr=yes) whose objects have debug information. Functions are then
     /// listed as if nothing were inlined, --tree shows what is inlined into what beside the calls, which leave from the
     /// functions that the source shows, and --source heads lines by the functions that they are of. Of streams, cg-parse --inline writes what this needs.
-    #[arg(long, hide_short_help = true)]
+    #[arg(long)]
     inline: bool,
 
     #[command(flatten)]
     search: SearchArgs,
 
     /// How many lines of source to show around a line with a cost.
-    #[arg(long, value_name = "N", default_value_t = 8, hide_short_help = true)]
+    #[arg(long, value_name = "N", default_value_t = 8)]
     context: usize,
 
     /// Sort by a column: Ir, incl, calls, fn, file, delta, …
@@ -180,7 +177,7 @@ pub(crate) struct Args {
     sort: Option<String>,
 
     /// Turn the order around.
-    #[arg(long, help_heading = "Rows and columns", hide_short_help = true)]
+    #[arg(long, help_heading = "Rows and columns")]
     reverse: bool,
 
     /// Show this many rows, or all.
@@ -222,8 +219,7 @@ pub(crate) struct Args {
         value_name = "EVENTS",
         value_delimiter = ',',
         alias = "event",
-        help_heading = "Rows and columns",
-        hide_short_help = true
+        help_heading = "Rows and columns"
     )]
     events: Vec<String>,
 
@@ -231,10 +227,8 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "WHAT",
-        value_enum,
         default_value = "total",
-        help_heading = "Rows and columns",
-        hide_short_help = true
+        help_heading = "Rows and columns"
     )]
     percent_of: PercentOf,
 
@@ -258,13 +252,7 @@ pub(crate) struct Args {
     /// and gprof2dot: of a stream as far as it has them (cg-parse --calls --lines --levels), of a raw profile with its calls,
     /// lines and levels of recursion, and of stacks; of a diff each event stands twice, as EVENT.old and EVENT.new.
     /// dot is the graph of calls for Graphviz (dot -Tsvg), as gprof2dot draws it, own functions framed.
-    #[arg(
-        short,
-        long,
-        value_enum,
-        hide_possible_values = true,
-        help_heading = "Output"
-    )]
+    #[arg(short, long, hide_possible_values = true, help_heading = "Output")]
     format: Option<OutputFormat>,
 
     /// Names in pictures and files for other viewers: as they are (full), or stable over builds.
@@ -274,10 +262,8 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "WHICH",
-        value_enum,
         default_value = "full",
-        help_heading = "Output",
-        hide_short_help = true
+        help_heading = "Output"
     )]
     names: NamesName,
 
@@ -285,17 +271,15 @@ pub(crate) struct Args {
     ///
     /// A byte order mark comes first, names that would be formulas get a ' in front, and integers above 2^53, which
     /// spreadsheets round, are texts.
-    #[arg(long, help_heading = "Output", hide_short_help = true)]
+    #[arg(long, help_heading = "Output")]
     excel: bool,
 
     /// Colour the table: when writing to a terminal (auto), always or never. NO_COLOR is obeyed.
     #[arg(
         long,
         value_name = "WHEN",
-        value_enum,
         default_value = "auto",
-        help_heading = "Output",
-        hide_short_help = true
+        help_heading = "Output"
     )]
     pub(crate) color: ColorChoice,
 
@@ -304,12 +288,7 @@ pub(crate) struct Args {
     /// By default tables fit the terminal, and are written in full anywhere else. Objects, files, calls and explanations give
     /// way first, then what is in the brackets of names. On a terminal percentages have bars beside them where there is
     /// room. Graphs are this wide, by default 80 columns.
-    #[arg(
-        long,
-        value_name = "COLUMNS",
-        help_heading = "Output",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "COLUMNS", help_heading = "Output")]
     pub(crate) width: Option<usize>,
 }
 
@@ -340,6 +319,13 @@ const COLUMNS: &[&str] = &[
     "status",
     "why",
 ];
+
+impl CommandLine for Args {
+    const SHORT_HELP: &[&str] = &[
+        "group_by", "tree", "source", "sort", "top", "columns", "format",
+    ];
+    const SPELLINGS: Spellings = include_str!("spellings.txt");
+}
 
 impl Args {
     /// The inputs, without the directory that may follow `--source`.
@@ -510,8 +496,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_spelling_is_an_option_and_what_is_told_is_one() {
-        let spellings = include_str!("spellings.txt");
-        assert_eq!(cg_stream::tool::check_spellings::<Args>(spellings), Ok(()));
+    fn the_short_help_is_of_options_and_no_spelling_is_one() {
+        assert_eq!(cg_stream::tool::check::<Args>(), Ok(()));
     }
 }

@@ -18,16 +18,13 @@ mod report;
 mod format;
 
 fn main() -> ExitCode {
-    tool::main(
-        include_str!("spellings.txt"),
-        |args: args::Args, output, diagnostics| {
-            let files = tool::inputs(args.inputs(), diagnostics);
-            let mut options = args.options(output);
-            let mut read = read::read(&files, &options, diagnostics)?;
-            derive::add(&mut read.profile, &mut options)?;
-            let screen = terminal::screen(args.color, args.width, output);
-            output::write(&read, &options, screen, output, diagnostics)?;
-            Ok(Outcome::Done)
-        },
-    )
+    tool::main(|args: args::Args, output, diagnostics| {
+        let files = tool::inputs(args.inputs(), diagnostics);
+        let mut options = args.options(output);
+        let mut read = read::read(&files, &options, diagnostics)?;
+        derive::add(&mut read.profile, &mut options)?;
+        let screen = terminal::screen(args.color, args.width, output);
+        output::write(&read, &options, screen, output, diagnostics)?;
+        Ok(Outcome::Done)
+    })
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use cg_parse::record_args::{RecordArgs, SnapshotArgs};
 use cg_parse::{Format, KeptObjects, Options, Revision, Search};
+use cg_stream::tool::{CommandLine, Spellings};
 use clap::Parser;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
@@ -29,7 +30,7 @@ pub(crate) struct Args {
     ///
     /// Of a directory, the results of benchmarks in it and below (NAME.out, as gungraun, iai-callgrind and CodSpeed leave
     /// them) are read, each benchmark and tool into a section of its own.
-    #[arg(value_name = "FILE", help_heading = None, hide_short_help = true)]
+    #[arg(value_name = "FILE", help_heading = None)]
     pub(crate) files: Vec<PathBuf>,
 
     #[command(flatten)]
@@ -46,8 +47,7 @@ pub(crate) struct Args {
         long,
         value_name = "DIR",
         requires = "inline",
-        help_heading = "Records of raw profiles",
-        hide_short_help = true
+        help_heading = "Records of raw profiles"
     )]
     keep_objects: Option<PathBuf>,
 
@@ -55,7 +55,6 @@ pub(crate) struct Args {
     ///
     /// For inputs that are not recognised.
     #[arg(
-        hide_short_help = true,
         long,
         value_name = "FORMAT",
         help_heading = "Input",
@@ -72,19 +71,14 @@ pub(crate) struct Args {
     /// Read a benchmark's results of this name.
     ///
     /// Of a directory of gungraun's, NAME.out.base@BASE instead of NAME.out.
-    #[arg(
-        long,
-        value_name = "BASE",
-        help_heading = "Input",
-        hide_short_help = true
-    )]
+    #[arg(long, value_name = "BASE", help_heading = "Input")]
     base: Option<String>,
 
     /// Write names in a form that every build of a program has alike.
     ///
     /// It is what cg-diff joins functions by: names without hashes, clones and numbers of closures, base names of files
     /// and objects. A history of many builds needs it. Functions whose names become one are records of one name.
-    #[arg(long, help_heading = "Output", hide_short_help = true)]
+    #[arg(long, help_heading = "Output")]
     stable_names: bool,
 
     /// Put a label into run records: commit, machine, …
@@ -94,7 +88,6 @@ pub(crate) struct Args {
         long = "label",
         value_name = "KEY=TEXT",
         help_heading = "Output",
-        hide_short_help = true,
         value_parser = label
     )]
     labels: Vec<(String, String)>,
@@ -107,7 +100,6 @@ pub(crate) struct Args {
         long,
         value_name = "KEY,KEY",
         help_heading = "Output",
-        hide_short_help = true,
         value_delimiter = ',',
         value_parser = label_key
     )]
@@ -117,18 +109,36 @@ pub(crate) struct Args {
     ///
     /// Of perf, V8, Chrome, trace events and the Firefox Profiler: a stack record has the time of its sample. cg-fmt -f firefox
     /// and -f trace do so by themselves with a raw profile.
-    #[arg(long, help_heading = "Records of raw profiles", hide_short_help = true)]
+    #[arg(long, help_heading = "Records of raw profiles")]
     times: bool,
 
     /// Keep the levels of a recursion apart, as f'2.
     ///
     /// Of callgrind profiles; cg-fmt -f callgrind does so by itself with a raw profile.
-    #[arg(long, help_heading = "Records of raw profiles", hide_short_help = true)]
+    #[arg(long, help_heading = "Records of raw profiles")]
     levels: bool,
 
     /// Leave mangled names as they are.
-    #[arg(long, help_heading = "Input", hide_short_help = true)]
+    #[arg(long, help_heading = "Input")]
     no_demangle: bool,
+}
+
+impl CommandLine for Args {
+    const SHORT_HELP: &[&str] = &[
+        "old",
+        "per_part",
+        "lines",
+        "calls",
+        "instr",
+        "inline",
+        "stacks",
+        "snapshots",
+    ];
+    const SPELLINGS: Spellings = include_str!("spellings.txt");
+
+    fn partition_keys(&self) -> &[String] {
+        &self.partition_by
+    }
 }
 
 impl Args {
@@ -190,8 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_spelling_is_an_option_and_what_is_told_is_one() {
-        let spellings = include_str!("spellings.txt");
-        assert_eq!(cg_stream::tool::check_spellings::<Args>(spellings), Ok(()));
+    fn the_short_help_is_of_options_and_no_spelling_is_one() {
+        assert_eq!(cg_stream::tool::check::<Args>(), Ok(()));
     }
 }

@@ -7,13 +7,9 @@ use cg_stream::tool::{self, Outcome};
 mod args;
 
 fn main() -> ExitCode {
-    tool::main_partitioned(
-        include_str!("spellings.txt"),
-        |args: &args::Args| &args.partition_by,
-        |args, output, diagnostics| {
-            let files = tool::inputs(&args.files, diagnostics);
-            cg_parse::parse(&files, args.from, &args.options(), output, diagnostics)?;
-            Ok(Outcome::Done)
-        },
-    )
+    tool::main(|args: args::Args, output, diagnostics| {
+        let files = tool::inputs(&args.files, diagnostics);
+        cg_parse::parse(&files, args.from, &args.options(), output, diagnostics)?;
+        Ok(Outcome::Done)
+    })
 }

@@ -41,7 +41,7 @@ pub struct RecordArgs {
     ///
     /// Of callgrind profiles with addresses (--dump-instr=yes) whose objects are there, x86 alone. cg-diff then says of a
     /// function whether its machine code is the same, the same but for constants, or other code.
-    #[arg(long, conflicts_with = "stacks", hide_short_help = true)]
+    #[arg(long, conflicts_with = "stacks")]
     code: bool,
 
     #[command(flatten)]
@@ -70,27 +70,6 @@ impl RecordArgs {
             ..Options::default()
         }
     }
-
-    /// Hides these options from the short help, for the tools whose first options are others.
-    ///
-    /// To be used as `#[command(mut_args(RecordArgs::only_in_long_help))]`.
-    pub fn only_in_long_help(arg: clap::Arg) -> clap::Arg {
-        const IDS: [&str; 10] = [
-            "per_part",
-            "lines",
-            "calls",
-            "instr",
-            "inline",
-            "code",
-            "debug_root",
-            "exe",
-            "stacks",
-            "snapshots",
-        ];
-        let is_of_these = IDS.contains(&arg.get_id().as_str());
-        let hides = is_of_these || arg.is_hide_short_help_set();
-        arg.hide_short_help(hides)
-    }
 }
 
 /// Where objects and debug information of raw profiles are.
@@ -101,14 +80,14 @@ pub struct SearchArgs {
     ///
     /// DIR stands in for the root of the file system, or holds the files itself. They are wanted for --inline, --code, and for
     /// the names of addresses in perf.data and in profiles of samply and pprof that were saved without.
-    #[arg(long, value_name = "DIR", hide_short_help = true)]
+    #[arg(long, value_name = "DIR")]
     debug_root: Vec<PathBuf>,
 
     /// Take names of functions from PROGRAM.
     ///
     /// For profiles that say where the profiled program was in memory, and neither its names nor its build: those of
     /// gperftools and jemalloc. PROGRAM is the one that ran, wherever it lies now; it may be called differently.
-    #[arg(long, value_name = "PROGRAM", hide_short_help = true)]
+    #[arg(long, value_name = "PROGRAM")]
     exe: Option<PathBuf>,
 }
 
@@ -149,26 +128,5 @@ fn snapshots(text: &str) -> Result<Snapshots, String> {
             .parse()
             .map(Snapshots::Number)
             .map_err(|_| "expected all, peak or the number of a snapshot".to_owned()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use clap::Args as _;
-
-    #[test]
-    fn the_short_help_hides_all_of_these_and_nothing_else() {
-        let shown = |command: clap::Command| -> Vec<String> {
-            let shown = command.get_arguments();
-            let shown = shown.filter(|arg| !arg.is_hide_short_help_set());
-            shown.map(|arg| arg.get_id().to_string()).collect()
-        };
-        let command = RecordArgs::augment_args(clap::Command::new("t").arg(clap::arg!(--mine)));
-        assert!(shown(command.clone()).len() > 1);
-        assert_eq!(
-            shown(command.mut_args(RecordArgs::only_in_long_help)),
-            ["mine"]
-        );
     }
 }

@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use cg_document::text::Screen;
 use cg_sources::{Places, rust_sources};
 use cg_stream::record::Count;
-use cg_stream::tool::{ColorChoice, Output, Suggested};
+use cg_stream::tool::{ColorChoice, CommandLine, Output, Spellings, Suggested};
 use clap::Parser;
 use clap::builder::TypedValueParser as _;
 use regex::Regex;
@@ -42,7 +42,7 @@ use crate::report::ReportFormat;
 #[command(next_help_heading = "What counts")]
 pub(crate) struct Args {
     /// Logs, XML files, streams, and folders of them; - or none is standard input.
-    #[arg(value_name = "FILE", help_heading = None, hide_short_help = true)]
+    #[arg(value_name = "FILE", help_heading = None)]
     files: Vec<PathBuf>,
 
     /// Leak kinds that count.
@@ -52,7 +52,6 @@ pub(crate) struct Args {
         value_parser = Suggested(&["all", "none", "definite", "indirect", "possible", "reachable"])
             .try_map(|kinds| kinds.parse::<LeakKinds>()),
         hide_possible_values = true,
-        hide_short_help = true,
         long,
         value_name = "KINDS",
         default_value = "definite,possible",
@@ -62,7 +61,6 @@ pub(crate) struct Args {
 
     /// Count memory errors (default).
     #[arg(
-        hide_short_help = true,
         long = "errors",
         overrides_with = "no_errors",
         help_heading = "What counts"
@@ -77,25 +75,15 @@ pub(crate) struct Args {
     ///
     /// A fatal signal is a finding of the kind FatalSignal, with the stack that the log has. This is for tests that end
     /// their processes by signals on purpose.
-    #[arg(hide_short_help = true, long, help_heading = "What counts")]
+    #[arg(long, help_heading = "What counts")]
     ignore_signals: bool,
 
     /// Let new leaks pass that have at most N direct bytes together.
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_name = "N",
-        help_heading = "What counts"
-    )]
+    #[arg(long, value_name = "N", help_heading = "What counts")]
     max_bytes: Option<u64>,
 
     /// Let new leaks pass that have at most N blocks together.
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_name = "N",
-        help_heading = "What counts"
-    )]
+    #[arg(long, value_name = "N", help_heading = "What counts")]
     max_blocks: Option<u64>,
 
     /// Count only findings in functions or files that match.
@@ -109,7 +97,6 @@ pub(crate) struct Args {
 
     /// Count only what is blamed on a frame whose object matches; with --only, both have to match.
     #[arg(
-        hide_short_help = true,
         long,
         value_name = "REGEX",
         value_parser = regex,
@@ -126,7 +113,6 @@ pub(crate) struct Args {
     /// Leave out findings where the object of the frame to blame, or of a frame that it called, matches; with --ignore,
     /// both have to match.
     #[arg(
-        hide_short_help = true,
         long,
         value_name = "REGEX",
         value_parser = regex_that_tells,
@@ -135,23 +121,18 @@ pub(crate) struct Args {
     ignore_obj: Vec<Regex>,
 
     /// Read regexes for --ignore from FILE, one a line; lines that begin with # are comments.
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_name = "FILE",
-        help_heading = "What counts"
-    )]
+    #[arg(long, value_name = "FILE", help_heading = "What counts")]
     ignore_file: Vec<PathBuf>,
 
     /// Accept conditions that match nothing.
     ///
     /// A regex of --only, --only-obj, --ignore or --ignore-obj, or a file of --ignore-file, that matches no frame of any
     /// finding judged nothing, and is 2: a name was misspelled, or has changed. With this, standard error says so and no more.
-    #[arg(long, help_heading = "What counts", hide_short_help = true)]
+    #[arg(long, help_heading = "What counts")]
     allow_unmatched: bool,
 
     /// Judge what there is of streams without run and end records, filtered streams and logs without a summary (-q).
-    #[arg(long, help_heading = "What counts", hide_short_help = true)]
+    #[arg(long, help_heading = "What counts")]
     allow_fragment: bool,
 
     /// Exit 2 unless there are N processes, those that could not be judged among them.
@@ -161,8 +142,7 @@ pub(crate) struct Args {
         long,
         value_name = "N",
         value_parser = clap::value_parser!(u64).range(1..),
-        help_heading = "What counts",
-        hide_short_help = true
+        help_heading = "What counts"
     )]
     expect: Option<u64>,
 
@@ -171,7 +151,7 @@ pub(crate) struct Args {
     /// So ends the log of a child that executed a program which Valgrind does not follow, and that of one that was killed.
     /// The log of the child's parent has to be among the inputs. Valgrind's --child-silent-after-fork=yes keeps children
     /// from leaving such logs, but hides what others do.
-    #[arg(long, help_heading = "What counts", hide_short_help = true)]
+    #[arg(long, help_heading = "What counts")]
     allow_exec: bool,
 
     /// Let the findings of this file pass.
@@ -198,7 +178,6 @@ pub(crate) struct Args {
     #[arg(
         long,
         value_name = "N|P%",
-        hide_short_help = true,
         requires = "baseline",
         help_heading = "What is known"
     )]
@@ -216,11 +195,11 @@ pub(crate) struct Args {
     ///
     /// leak-check has suppressions for it of its own, and the report says what they matched. No stack that shows the
     /// program's own code below these functions is among them.
-    #[arg(long, help_heading = "What is known", hide_short_help = true)]
+    #[arg(long, help_heading = "What is known")]
     no_default_suppressions: bool,
 
     /// Name the suppressions that matched nothing, on standard error.
-    #[arg(long, help_heading = "What is known", hide_short_help = true)]
+    #[arg(long, help_heading = "What is known")]
     list_unused_suppressions: bool,
 
     /// Write suppressions instead of a report.
@@ -246,30 +225,18 @@ pub(crate) struct Args {
     /// Show source paths relative to DIR, the root of the repository.
     ///
     /// Formats for code hosts need this. Text logs have the base names of files alone; for code hosts they are looked up below DIR.
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_name = "DIR",
-        default_value = ".",
-        help_heading = "Output"
-    )]
+    #[arg(long, value_name = "DIR", default_value = ".", help_heading = "Output")]
     root: PathBuf,
 
     /// Look for the sources of a page below this directory too, and show them from there; can be given several times.
     ///
     /// A page (-f html) shows the source around the lines of a stack. A log may name any file, so only sources below --root
     /// and these directories are shown, and those of the Rust toolchains' own library.
-    #[arg(
-        hide_short_help = true,
-        long,
-        value_name = "DIR",
-        help_heading = "Output"
-    )]
+    #[arg(long, value_name = "DIR", help_heading = "Output")]
     source_root: Vec<PathBuf>,
 
     /// When to colour the text report.
     #[arg(
-        hide_short_help = true,
         long,
         value_name = "WHEN",
         default_value = "auto",
@@ -280,8 +247,22 @@ pub(crate) struct Args {
     /// Show every frame of a stack.
     ///
     /// Without this, frames of allocators, language runtimes and the system are folded where several stand in a row.
-    #[arg(long, help_heading = "Output", hide_short_help = true)]
+    #[arg(long, help_heading = "Output")]
     all_frames: bool,
+}
+
+impl CommandLine for Args {
+    const SHORT_HELP: &[&str] = &[
+        "no_errors",
+        "only",
+        "ignore",
+        "baseline",
+        "update_baseline",
+        "suppressions",
+        "write_suppressions",
+        "format",
+    ];
+    const SPELLINGS: Spellings = include_str!("spellings.txt");
 }
 
 impl Args {
@@ -410,8 +391,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_spelling_is_an_option_and_what_is_told_is_one() {
-        let spellings = include_str!("spellings.txt");
-        assert_eq!(cg_stream::tool::check_spellings::<Args>(spellings), Ok(()));
+    fn the_short_help_is_of_options_and_no_spelling_is_one() {
+        assert_eq!(cg_stream::tool::check::<Args>(), Ok(()));
     }
 }

@@ -31,10 +31,7 @@ mod report;
 mod sentence;
 
 fn main() -> ExitCode {
-    cg_stream::tool::main(
-        include_str!("spellings.txt"),
-        |args: args::Args, output, diagnostics| {
-            gate::run(args.options(output)?, output, diagnostics)
-        },
-    )
+    cg_stream::tool::main(|args: args::Args, output, diagnostics| {
+        gate::run(args.options(output)?, output, diagnostics)
+    })
 }

@@ -24,7 +24,7 @@ pub use crate::diagnostics::Diagnostics;
 pub use clap::ColorChoice;
 pub use output::{Output, WhenClosed};
 pub use own_output::PPROF_COMMENT;
-pub use spelling::{Spellings, check as check_spellings};
+pub use spelling::{Spellings, check};
 
 /// What a tool has to say by its exit status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,20 +35,23 @@ pub enum Outcome {
     No,
 }
 
-/// Runs a tool: parses its arguments, opens its output, calls `run`, prints its error, and maps all of it to an exit
-/// status. For options that users know from other programs, `spellings` say what they are called here.
-pub fn main<Args: Parser>(
-    spellings: Spellings,
-    run: impl FnOnce(Args, &mut Output, &mut Diagnostics) -> anyhow::Result<Outcome>,
-) -> ExitCode {
-    main_partitioned(spellings, |_| &[], run)
+/// A tool's own options.
+pub trait CommandLine: Parser {
+    /// What `-h` shows of them, by id; `--help` and the manual have all.
+    const SHORT_HELP: &[&str];
+
+    /// What options are called here that users know from other programs.
+    const SPELLINGS: Spellings;
+
+    /// The labels of a stream that choose its file; where there are any, `-o` is a directory.
+    fn partition_keys(&self) -> &[String] {
+        &[]
+    }
 }
 
-/// [`main`] for a tool that can write streams to a directory: if `keys` returns any, `-o` is that directory, and the
-/// labels of a stream under these keys choose its file there.
-pub fn main_partitioned<Args: Parser>(
-    spellings: Spellings,
-    keys: impl FnOnce(&Args) -> &[String],
+/// Runs a tool: parses its arguments, opens its output, calls `run`, prints its error, and maps all of it to an exit
+/// status.
+pub fn main<Args: CommandLine>(
     run: impl FnOnce(Args, &mut Output, &mut Diagnostics) -> anyhow::Result<Outcome>,
 ) -> ExitCode {
     let command = whole_command::<Args>();
@@ -59,7 +62,7 @@ pub fn main_partitioned<Args: Parser>(
         Ok((common, Args::from_arg_matches(&matches)?))
     });
     let outcome = match parsed {
-        Err(error) => match spelling::told(&error, &command, &written, spellings) {
+        Err(error) => match spelling::told(&error, &command, &written, Args::SPELLINGS) {
             Some(told) => Err(anyhow::Error::msg(told)),
             None => return show(&error, &mut diagnostics),
         },
@@ -67,13 +70,13 @@ pub fn main_partitioned<Args: Parser>(
             if common.quiet {
                 diagnostics = errors_on_stderr(command.get_name());
             }
-            let told = spelling::told_of_word(&written, spellings).or_else(|| {
+            let told = spelling::told_of_word(&written, Args::SPELLINGS).or_else(|| {
                 let path = common.output.as_deref()?;
-                spelling::told_of_output(path, spellings)
+                spelling::told_of_output(path, Args::SPELLINGS)
             });
             match told {
                 Some(told) => Err(anyhow::Error::msg(told)),
-                None => run_with(&common, command, args, keys, run, &mut diagnostics),
+                None => run_with(&common, command, args, run, &mut diagnostics),
             }
         }
     };
@@ -91,15 +94,14 @@ pub fn main_partitioned<Args: Parser>(
 }
 
 /// Opens the output, runs the tool, and puts the file of `-o` into place.
-fn run_with<Args>(
+fn run_with<Args: CommandLine>(
     common: &CommonArgs,
     command: clap::Command,
     args: Args,
-    keys: impl FnOnce(&Args) -> &[String],
     run: impl FnOnce(Args, &mut Output, &mut Diagnostics) -> anyhow::Result<Outcome>,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Outcome> {
-    let mut output = open(common, keys(&args))?;
+    let mut output = open(common, args.partition_keys())?;
     let outcome = match common.generate {
         Some(what) => {
             output.set_when_closed(WhenClosed::GoOn);
@@ -117,13 +119,18 @@ fn run_with<Args>(
 }
 
 /// A tool's options and those that all tools have.
-fn whole_command<Args: Parser>() -> clap::Command {
+fn whole_command<Args: CommandLine>() -> clap::Command {
     let command = Args::command();
     let about = command.get_about().cloned();
     let long_about = command.get_long_about().cloned();
     let command = command.disable_help_flag(true).disable_version_flag(true);
     let command = CommonArgs::augment_args(command);
+    let is_first = |id: &str| Args::SHORT_HELP.contains(&id) || ["output", "help"].contains(&id);
     command
+        .mut_args(|arg| {
+            let hides = !is_first(arg.get_id().as_str());
+            arg.hide_short_help(hides)
+        })
         .about(about.unwrap_or_default())
         .long_about(long_about.unwrap_or_default())
 }
@@ -223,13 +230,13 @@ struct CommonArgs {
     output: Option<PathBuf>,
 
     /// Replace the file of -o whatever it holds.
-    #[arg(long, requires = "output", hide_short_help = true, display_order = 900)]
+    #[arg(long, requires = "output", display_order = 900)]
     force: bool,
 
     /// Say nothing but errors on standard error.
     ///
     /// Output, exit status and errors are as without it.
-    #[arg(short, long, hide_short_help = true, display_order = 900)]
+    #[arg(short, long, display_order = 900)]
     quiet: bool,
 
     /// Print a shell completion or the man page, and exit.
@@ -239,7 +246,6 @@ struct CommonArgs {
         long,
         value_name = "WHAT",
         value_parser = manual::Generated::parse,
-        hide_short_help = true,
         display_order = 901
     )]
     generate: Option<manual::Generated>,
@@ -249,7 +255,7 @@ struct CommonArgs {
     _help: Option<bool>,
 
     /// Print the version.
-    #[arg(id = "version", short = 'V', long = "version", action = ArgAction::Version, hide_short_help = true, display_order = 903)]
+    #[arg(id = "version", short = 'V', long = "version", action = ArgAction::Version, display_order = 903)]
     _version: Option<bool>,
 }
 

@@ -7,6 +7,7 @@ use std::path::Path;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Arg, Command};
 
+use super::CommandLine;
 use crate::visible::visible;
 
 /// What users write by habit, from other programs, with what to write instead: the text of a tool's `spellings.txt`, a row a
@@ -220,12 +221,22 @@ fn in_one_line(error: &Error) -> String {
     format!("{}; --help lists all options", lines.join(" "))
 }
 
-/// Fails if a row names an option that exists, or suggests one that does not. For the tests of the tools.
+/// Fails if a row names an option that exists, or suggests one that does not, or the short help has one that does not
+/// exist. For the tests of the tools.
 ///
 /// # Errors
-/// With the rows that are wrong.
-pub fn check<Args: clap::Parser>(of_tool: Spellings) -> Result<(), Vec<String>> {
+/// With what is wrong.
+pub fn check<Args: CommandLine>() -> Result<(), Vec<String>> {
     let command = super::whole_command::<Args>();
+    let mut wrong = Vec::new();
+    for id in Args::SHORT_HELP {
+        if command
+            .get_arguments()
+            .all(|argument| argument.get_id() != id)
+        {
+            wrong.push(format!("{id} of the short help is no option"));
+        }
+    }
     let mut known = Vec::new();
     for argument in command.get_arguments() {
         known.extend(argument.get_short().map(|short| format!("-{short}")));
@@ -236,9 +247,8 @@ pub fn check<Args: clap::Parser>(of_tool: Spellings) -> Result<(), Vec<String>> 
     }
     known.extend(["-h", "--help", "-V", "--version"].map(str::to_owned));
     let is_known = |option: &str| known.iter().any(|known| known == option);
-    let mut wrong = Vec::new();
     let mut before: Vec<&str> = Vec::new();
-    for row in rows(of_tool) {
+    for row in rows(Args::SPELLINGS) {
         let Some((others, instead)) = row.split_once(BEFORE_ANSWER) else {
             wrong.push(format!("\"{row}\": no answer"));
             continue;
