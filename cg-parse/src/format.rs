@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::{fs, io, slice};
 
 use cg_callgrind::sums::Summed;
 use cg_reader::{Head, ReadRecords};
@@ -17,8 +17,8 @@ pub struct Format {
     pub aliases: &'static [&'static str],
     /// What is read, in a line.
     pub reads: &'static str,
-    /// Values of `tool` in its `run` records.
-    pub tools: &'static [&'static str],
+    /// Values of `tool` in its `run` records, where that is not its name.
+    pub(crate) tools: &'static [&'static str],
     /// Its events, in markdown.
     pub events: &'static str,
     /// What else readers of a stream have to know, in markdown; mostly nothing.
@@ -105,6 +105,14 @@ impl Format {
             }
         }
         Ok(found.into_iter().collect())
+    }
+
+    /// Values of `tool` in its `run` records.
+    pub fn tools(&self) -> &[&'static str] {
+        match self.tools {
+            [] => slice::from_ref(&self.name),
+            tools => tools,
+        }
     }
 
     /// All formats, sorted by name.

@@ -105,7 +105,7 @@ fn seeds_are_of_the_tools_that_their_format_names() {
             let runs = parsed.records().filter(|record| record["type"] == "run");
             tools.extend(runs.map(|run| run["tool"].as_str().unwrap().to_owned()));
         }
-        let named = format.tools.iter().map(|tool| (*tool).to_owned());
+        let named = format.tools().iter().map(|tool| (*tool).to_owned());
         assert_eq!(tools, named.collect(), "{format:?}");
     }
 }
@@ -221,7 +221,7 @@ fn table_of_format() -> String {
     for format in Format::by_name() {
         table += &row(&[
             code(&[format.name]),
-            code(format.tools),
+            code(format.tools()),
             format.events.to_owned(),
             format.remarks.to_owned(),
         ]);

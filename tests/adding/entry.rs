@@ -1,13 +1,9 @@
     Format {
         name: "toy",
-        aliases: &[],
         reads: "stacks of a profiler that nobody uses",
-        tools: &["toy"],
         events: "`samples`",
-        remarks: "",
         answers: &[Stacks],
-        without_inline: FRAMES_OF_STACKS,
         signs: &[Sign::Line(cg_stacks::toy::is_header_line)],
-        reader: FormatReader::Records(cg_stacks::toy::parse),
         seeds: &["toy/three.toy"],
+        ..of_stacks(Records(cg_stacks::toy::parse))
     },
