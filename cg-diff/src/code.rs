@@ -3,7 +3,7 @@
 use cg_stream::profile::Rows;
 use cg_stream::record::{CodeChange, RecordType, Status};
 
-use crate::compare::Change;
+use crate::compare::{Change, Comparison};
 use crate::inlining;
 use crate::join::Joined;
 use crate::runs::Runs;
@@ -120,12 +120,9 @@ pub(crate) fn is_other(a: &str, b: &str) -> bool {
 }
 
 /// Of how many functions that both sides have, and that changed, the code was not compared, where that of any was.
-pub(crate) fn note(
-    runs: &Runs,
-    joined: &Joined,
-    changes: &[Change],
-    sides: [usize; 2],
-) -> Option<String> {
+pub(crate) fn note(comparison: &Comparison) -> Option<String> {
+    let (runs, joined) = (comparison.runs, comparison.joined);
+    let sides = [comparison.options.reference, runs.sides.len() - 1];
     let has_prints = |side: usize| {
         runs.files_of(side).any(|profile| {
             let table = runs.profiles[profile].table(RecordType::Fn);
@@ -139,7 +136,7 @@ pub(crate) fn note(
         joined.rows[change.row].of == RecordType::Fn
             && matches!(change.status, Status::Changed | Status::Renamed)
     };
-    let changed: Vec<&Change> = changes.iter().filter(of_both).collect();
+    let changed: Vec<&Change> = comparison.changes.iter().filter(of_both).collect();
     let unknown = changed
         .iter()
         .filter(|change| of_row(runs, joined, change.row, sides).is_none())
@@ -174,7 +171,7 @@ mod tests {
         };
         let mut runs = runs(&[&stream(old, 1), &stream(new, 2)]);
         let joined = join(&mut runs, &options());
-        let changes = compare(&runs, &joined, CompareOptions::default());
+        let changes = compare(&runs, &joined, CompareOptions::default()).changes;
         of_row(&runs, &joined, changes[0].row, [0, 1])
     }
 
@@ -226,7 +223,7 @@ mod tests {
         };
         let mut runs = runs(&[&stream(old), &stream(new)]);
         let joined = join(&mut runs, &options());
-        let changes = compare(&runs, &joined, CompareOptions::default());
+        let changes = compare(&runs, &joined, CompareOptions::default()).changes;
         let name =
             |key: cg_stream::profile::Key| runs.names.symbols.text(key.function.name.unwrap());
         let mut told: Vec<String> = changes

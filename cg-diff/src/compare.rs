@@ -69,8 +69,20 @@ impl Change {
     }
 }
 
+/// Runs, what of them is one row, and what became of each row.
+pub(crate) struct Comparison<'a> {
+    pub(crate) runs: &'a Runs,
+    pub(crate) joined: &'a Joined,
+    pub(crate) options: CompareOptions<'a>,
+    pub(crate) changes: Vec<Change>,
+}
+
 /// Compares all rows. They come ranked: by type, by change, by name.
-pub(crate) fn compare(runs: &Runs, joined: &Joined, options: CompareOptions) -> Vec<Change> {
+pub(crate) fn compare<'a>(
+    runs: &'a Runs,
+    joined: &'a Joined,
+    options: CompareOptions<'a>,
+) -> Comparison<'a> {
     let comparer = Comparer {
         runs,
         joined,
@@ -90,7 +102,12 @@ pub(crate) fn compare(runs: &Runs, joined: &Joined, options: CompareOptions) -> 
             .then_with(|| callee(a).cmp(&callee(b)))
             .then_with(|| a.row.cmp(&b.row))
     });
-    changes
+    Comparison {
+        runs,
+        joined,
+        options,
+        changes,
+    }
 }
 
 /// What rows are compared by.
@@ -349,16 +366,12 @@ pub(crate) fn place(runs: &Runs, function: FunctionKey) -> [Option<&str>; 3] {
 }
 
 /// What the `run` record says of the comparison.
-pub(crate) fn summary(
-    runs: &Runs,
-    joined: &Joined,
-    changes: &[Change],
-    rules: &Rules,
-) -> DiffSummary {
+pub(crate) fn summary(comparison: &Comparison, rules: &Rules) -> DiffSummary {
+    let (runs, joined) = (comparison.runs, comparison.joined);
     let mut rows = BTreeMap::new();
     let mut merged = 0;
     let mut by_rule: BTreeMap<String, u64> = BTreeMap::new();
-    for change in changes {
+    for change in &comparison.changes {
         *rows.entry(change.status).or_insert(0) += 1;
         let row = &joined.rows[change.row];
         for name in rules.names(row.matched) {

@@ -11,14 +11,14 @@ use cg_stream::tool::{Diagnostics, Outcome};
 use cg_stream::writer::Writer;
 
 use crate::causes::{self, Causes};
-use crate::compare::{self, Change, CompareOptions};
+use crate::compare::{self, Change, CompareOptions, Comparison};
 use crate::gate::{self, JudgedLimits};
 use crate::join::{self, FunctionRows, JoinOptions, MOST_SIDES};
 use crate::limits::Limit;
 use crate::runs::{ReadOptions, Runs, Side, Statistic};
 use crate::sampling::{Sampling, Shares, Z};
 use crate::unjudged::Judged;
-use crate::write::{self, Comparison};
+use crate::write::{self, ToldComparison};
 use crate::{code, explain, extent, notes, totals};
 
 /// What to compare, and what to say about it.
@@ -267,54 +267,36 @@ fn compare_runs(
         min_change: Some(options.min_change),
         sampling: sampling.as_ref(),
     };
-    let mut changes = compare::compare(runs, &joined, compare_options);
+    let mut comparison = compare::compare(runs, &joined, compare_options);
     let rows = FunctionRows::of(runs, &joined);
-    let explanations = explain::explain(runs, &joined, &changes, &rows, compare_options);
+    let explanations = explain::explain(&comparison, &rows);
     let mut causes = Causes::default();
     if options.causes {
-        let sides = [reference, runs.sides.len() - 1];
-        match causes::of(runs, &joined, &changes, &rows, sides) {
+        match causes::of(&comparison, &rows) {
             Ok(found) => causes = found,
             // What cannot be told is trouble.
             Err(refusal) => diagnostics.trouble(refusal),
         }
     }
-    explanations.rank(&joined, &mut changes);
-    let mut summary = summarise(
-        runs,
-        &joined,
-        &changes,
-        compare_options,
-        options,
-        diagnostics,
-    );
-    let judgement = gate::judge(
-        runs,
-        &joined,
-        &changes,
-        &options.limits,
-        compare_options,
-        diagnostics,
-    );
+    explanations.rank(&mut comparison);
+    let mut summary = summarise(&comparison, options, diagnostics);
+    let judgement = gate::judge(&comparison, &options.limits, diagnostics);
     if !options.limits.is_empty() {
         summary.broken_limits = Some(judgement.broken.clone());
     }
-    let differs = differs(runs, &changes, options, diagnostics);
+    let differs = differs(&comparison, options, diagnostics);
     // The first of what could not be done; a document says it before its figures.
     summary.troubles.extend_from_slice(diagnostics.troubles());
     summary.troubles.dedup();
-    let comparison = Comparison {
-        runs,
-        joined: &joined,
-        changes: &changes,
+    let told = ToldComparison {
+        of: &comparison,
         explanations: &explanations,
         causes: &causes,
         summary: &summary,
         rules: &options.join.rules,
-        options: compare_options,
         first_events: runs.first_events(&options.join.types),
     };
-    write::write(&comparison, options.all, diagnostics, out)?;
+    write::write(&told, options.all, diagnostics, out)?;
     tell_broken(runs, &judgement, is_one_of_several, diagnostics);
     Ok(Compared {
         differs,
@@ -325,15 +307,11 @@ fn compare_runs(
 }
 
 /// Whether anything differs. Where nothing does but what Massif does not tell, `--exit-code` has no answer.
-fn differs(
-    runs: &Runs,
-    changes: &[Change],
-    options: &Options,
-    diagnostics: &mut Diagnostics,
-) -> bool {
+fn differs(comparison: &Comparison, options: &Options, diagnostics: &mut Diagnostics) -> bool {
     let is_untold = |change: &&Change| change.status == Status::BelowThreshold;
-    let (untold, told): (Vec<&Change>, Vec<&Change>) = changes.iter().partition(is_untold);
-    let differs = totals::differ(runs) || told.into_iter().any(Change::is_one);
+    let (untold, told): (Vec<&Change>, Vec<&Change>) =
+        comparison.changes.iter().partition(is_untold);
+    let differs = totals::differ(comparison.runs) || told.into_iter().any(Change::is_one);
     if !differs && !untold.is_empty() && options.exit_code {
         diagnostics.trouble(
             "--exit-code cannot tell whether places below Massif's threshold changed; run Massif with --threshold=0",
@@ -370,27 +348,23 @@ fn tell_broken(
 
 /// What is said of a comparison as a whole, but for its limits.
 fn summarise(
-    runs: &Runs,
-    joined: &join::Joined,
-    changes: &[Change],
-    compare_options: CompareOptions<'_>,
+    comparison: &Comparison,
     options: &Options,
     diagnostics: &mut Diagnostics,
 ) -> DiffSummary {
-    let rules = &options.join.rules;
-    let sampling = compare_options.sampling;
-    let mut summary = compare::summary(runs, joined, changes, rules);
+    let (runs, rules) = (comparison.runs, &options.join.rules);
+    let mut summary = compare::summary(comparison, rules);
     summary.inclusive = options.inclusive;
     summary.relative_to = match options.relative_to {
         RelativeTo::Previous => "previous".to_owned(),
-        _ => runs.sides[compare_options.reference].0.clone(),
+        _ => runs.sides[comparison.options.reference].0.clone(),
     };
     summary.notes = notes::differences(runs, rules);
     // A gate has made trouble of it.
     summary
         .notes
         .extend(extent::unlike_parts(runs).filter(|_| !options.is_gate()));
-    if let Some(sampling) = sampling {
+    if let Some(sampling) = comparison.options.sampling {
         if let Some(note) = sampling.note() {
             // Readers of counts, here or further down a pipe, need this note before anything else.
             if !options.is_gate() {
@@ -413,17 +387,13 @@ fn summarise(
             diagnostics.warn(note);
         }
     }
-    summary
-        .notes
-        .extend(notes::likely_noise(runs, joined, changes));
-    let sides = [compare_options.reference, runs.sides.len() - 1];
-    summary
-        .notes
-        .extend(code::note(runs, joined, changes, sides));
-    summary.notes.extend(notes::below_threshold(changes));
-    summary.left_out = notes::left_out(runs, joined, changes, compare_options);
+    summary.notes.extend(notes::likely_noise(comparison));
+    summary.notes.extend(code::note(comparison));
+    let below_threshold = notes::below_threshold(&comparison.changes);
+    summary.notes.extend(below_threshold);
+    summary.left_out = notes::left_out(comparison);
     if let Some(left_out) = &summary.left_out {
-        let note = match sampling {
+        let note = match comparison.options.sampling {
             Some(sampling) => notes::of_chance(&runs.events[sampling.event()], left_out),
             None => notes::of_left_out(runs, left_out, options.min_change),
         };

@@ -11,7 +11,7 @@ use cg_stream::record::{CalleeCalls, Cause, Count, RecordType, Status, Why};
 use cg_stream::sorting::Order as _;
 
 use crate::arcs::{Arc, Arcs};
-use crate::compare::{self, Change, CompareOptions};
+use crate::compare::{self, Change, Comparison};
 use crate::figures::{self, Figures};
 use crate::inlining;
 use crate::join::{FunctionRows, Joined};
@@ -32,8 +32,9 @@ pub(crate) struct Explanations {
 
 impl Explanations {
     /// Puts rows whose change is explained by one callee behind the others of their type.
-    pub(crate) fn rank(&self, joined: &Joined, changes: &mut [Change]) {
-        changes.order_by_key(|change| {
+    pub(crate) fn rank(&self, comparison: &mut Comparison) {
+        let joined = comparison.joined;
+        comparison.changes.order_by_key(|change| {
             let is_explained = self.explained_by.contains_key(&change.row);
             (joined.rows[change.row].of, is_explained)
         });
@@ -41,19 +42,15 @@ impl Explanations {
 }
 
 /// Explains the rows that changed.
-pub(crate) fn explain(
-    runs: &Runs,
-    joined: &Joined,
-    changes: &[Change],
-    rows: &FunctionRows,
-    options: CompareOptions,
-) -> Explanations {
+pub(crate) fn explain(comparison: &Comparison, rows: &FunctionRows) -> Explanations {
+    let (runs, joined, options) = (comparison.runs, comparison.joined, comparison.options);
     let mut explanations = Explanations::default();
     if runs.events.is_empty() || !runs.is_common(0) {
         return explanations;
     }
     let sides = (options.reference, runs.sides.len() - 1);
-    let changed: BTreeMap<usize, (&Change, Figures)> = changes
+    let changed: BTreeMap<usize, (&Change, Figures)> = comparison
+        .changes
         .iter()
         .filter(|change| change.status != Status::Same)
         .filter(|change| joined.rows[change.row].of == RecordType::Fn)
@@ -220,7 +217,7 @@ fn rounded_division(dividend: Count, divisor: Count) -> Count {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::compare;
+    use crate::compare::{CompareOptions, compare};
     use crate::join::{join, tests::options};
     use crate::runs::tests::runs;
 
@@ -274,16 +271,11 @@ mod tests {
             inclusive,
             ..CompareOptions::default()
         };
-        let changes = compare(&runs, &joined, options);
-        let explanations = explain(
-            &runs,
-            &joined,
-            &changes,
-            &FunctionRows::of(&runs, &joined),
-            options,
-        );
+        let comparison = compare(&runs, &joined, options);
+        let explanations = explain(&comparison, &FunctionRows::of(&runs, &joined));
         let name = |row: usize| {
-            let change = changes.iter().find(|change| change.row == row).unwrap();
+            let mut changes = comparison.changes.iter();
+            let change = changes.find(|change| change.row == row).unwrap();
             runs.names.symbols.text(change.shown.function.name.unwrap())
         };
         let reasons = explanations

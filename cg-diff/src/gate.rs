@@ -9,7 +9,7 @@ use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
 use regex::Regex;
 
-use crate::compare::{Change, CompareOptions};
+use crate::compare::{Change, Comparison};
 use crate::figures::{self, Figure};
 use crate::join::Joined;
 use crate::leak_kinds::NOT_PRINTED;
@@ -33,19 +33,17 @@ pub(crate) struct JudgedLimits {
 
 /// Holds a comparison against limits. A limit on an event that one run counts and another does not is trouble.
 pub(crate) fn judge(
-    runs: &Runs,
-    joined: &Joined,
-    changes: &[Change],
+    comparison: &Comparison,
     limits: &[Limit],
-    options: CompareOptions,
     diagnostics: &mut Diagnostics,
 ) -> JudgedLimits {
+    let (runs, options) = (comparison.runs, comparison.options);
     let gate = Gate {
         runs,
-        joined,
-        changes,
+        joined: comparison.joined,
+        changes: &comparison.changes,
         // If nothing differs between the runs, limits are judged exactly, without an allowance for chance.
-        sampling: (options.sampling).filter(|_| !are_equal(runs, joined, changes)),
+        sampling: (options.sampling).filter(|_| !are_equal(comparison)),
     };
     let mut judgement = JudgedLimits::default();
     for limit in limits {
@@ -138,11 +136,11 @@ fn greatest(figures: &mut [Measured]) -> Option<String> {
 }
 
 /// Whether nothing at all differs between the runs.
-fn are_equal(runs: &Runs, joined: &Joined, changes: &[Change]) -> bool {
-    changes.iter().all(|change| {
-        let figures = figures::of_row(runs, joined, change.row);
+fn are_equal(comparison: &Comparison) -> bool {
+    comparison.changes.iter().all(|change| {
+        let figures = figures::of_row(comparison.runs, comparison.joined, change.row);
         let mut all = figures.cost.iter().chain(&figures.incl);
-        all.all(|figure| (1..runs.sides.len()).all(|side| figure.change(0, side) == 0))
+        all.all(|figure| (1..comparison.runs.sides.len()).all(|side| figure.change(0, side) == 0))
     })
 }
 

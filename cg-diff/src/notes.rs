@@ -9,11 +9,10 @@ use cg_stream::profile::Profile;
 use cg_stream::record::{Description, LeftOut, RecordType, RunRecord, Status, Tool};
 use regex::Regex;
 
-use crate::compare::{Change, CompareOptions};
+use crate::compare::{Change, Comparison};
 use crate::extent;
 use crate::figures::{self, Figure};
 use crate::gate;
-use crate::join::Joined;
 use crate::runs::{Runs, Statistic};
 use crate::sampling::Z;
 use cg_names::paths::base_name;
@@ -271,27 +270,21 @@ const NOISE_SOURCES: [(&str, &str); 4] = [
 ];
 
 /// The rows that changed too little to be listed, and their sum; `None` where there are none.
-pub(crate) fn left_out(
-    runs: &Runs,
-    joined: &Joined,
-    changes: &[Change],
-    options: CompareOptions,
-) -> Option<LeftOut> {
-    let last = runs.sides.len() - 1;
+pub(crate) fn left_out(comparison: &Comparison) -> Option<LeftOut> {
+    let (runs, joined) = (comparison.runs, comparison.joined);
+    let (reference, last) = (comparison.options.reference, runs.sides.len() - 1);
     let mut left_out = LeftOut::default();
-    for change in changes
-        .iter()
-        .filter(|change| change.is_minor || change.is_chance)
-    {
+    let is_left_out = |change: &&Change| change.is_minor || change.is_chance;
+    for change in comparison.changes.iter().filter(is_left_out) {
         let figures = figures::of_row(runs, joined, change.row);
-        let has_changed = |figure: &Figure| figure.change(options.reference, last) != 0;
+        let has_changed = |figure: &Figure| figure.change(reference, last) != 0;
         if change.is_chance && !figures.cost.iter().any(has_changed) {
             continue;
         }
         left_out.rows += 1;
         for (event, figure) in runs.events.iter().zip(&figures.cost) {
             // This fits: each change is a small share of a total that fits.
-            let change = i64::try_from(figure.change(options.reference, last)).unwrap_or(0);
+            let change = i64::try_from(figure.change(reference, last)).unwrap_or(0);
             if change != 0 {
                 *left_out.delta.entry(event.clone()).or_insert(0) += change;
             }
@@ -336,7 +329,8 @@ pub(crate) fn below_threshold(changes: &[Change]) -> Option<String> {
 }
 
 /// The sentence on rows that changed where all of them are of functions known for noise.
-pub(crate) fn likely_noise(runs: &Runs, joined: &Joined, changes: &[Change]) -> Option<String> {
+pub(crate) fn likely_noise(comparison: &Comparison) -> Option<String> {
+    let changes = &comparison.changes;
     if changes.iter().all(|change| change.status == Status::Same) {
         return None;
     }
@@ -348,11 +342,11 @@ pub(crate) fn likely_noise(runs: &Runs, joined: &Joined, changes: &[Change]) -> 
         if change.status == Status::Same {
             continue;
         }
-        if joined.rows[change.row].of != RecordType::Fn {
+        if comparison.joined.rows[change.row].of != RecordType::Fn {
             return None;
         }
         let name = change.shown.function.name?;
-        let name = runs.names.symbols.text(name);
+        let name = comparison.runs.names.symbols.text(name);
         sources.insert(patterns.iter().position(|pattern| pattern.is_match(name))?);
     }
     if sources.is_empty() {
@@ -371,7 +365,7 @@ pub(crate) fn likely_noise(runs: &Runs, joined: &Joined, changes: &[Change]) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compare::compare;
+    use crate::compare::{CompareOptions, compare};
     use crate::join::{join, tests::options};
     use crate::runs::tests::runs;
 
@@ -387,8 +381,7 @@ mod tests {
         };
         let mut runs = runs(&[&stream(1), &stream(2)]);
         let joined = join(&mut runs, &options());
-        let changes = compare(&runs, &joined, CompareOptions::default());
-        likely_noise(&runs, &joined, &changes)
+        likely_noise(&compare(&runs, &joined, CompareOptions::default()))
     }
 
     #[test]

@@ -14,25 +14,21 @@ use cg_stream::writer::Writer;
 
 use crate::causes::{CauseOfNode, Causes, NodeFunction};
 use crate::code;
-use crate::compare::{self, Change, CompareOptions};
+use crate::compare::{self, Change, Comparison};
 use crate::explain::Explanations;
 use crate::figures::{self, Figure, Figures};
 use crate::inlining::{self, HostCosts, Inlining};
-use crate::join::{Certainty, Joined};
-use crate::runs::Runs;
+use crate::join::Certainty;
 use crate::snapshots;
 use cg_names::rules::{Part, Rules, Strength};
 
 /// Everything that is written.
-pub(crate) struct Comparison<'a> {
-    pub(crate) runs: &'a Runs,
-    pub(crate) joined: &'a Joined,
-    pub(crate) changes: &'a [Change],
+pub(crate) struct ToldComparison<'a> {
+    pub(crate) of: &'a Comparison<'a>,
     pub(crate) explanations: &'a Explanations,
     pub(crate) causes: &'a Causes,
     pub(crate) summary: &'a DiffSummary,
     pub(crate) rules: &'a Rules,
-    pub(crate) options: CompareOptions<'a>,
     /// For each type that is compared, the first event that it has.
     pub(crate) first_events: BTreeMap<RecordType, usize>,
 }
@@ -45,21 +41,21 @@ pub(crate) struct Comparison<'a> {
 /// # Errors
 /// What the output reports.
 pub(crate) fn write(
-    comparison: &Comparison,
+    told: &ToldComparison,
     with_same: bool,
     diagnostics: &mut Diagnostics,
     out: &mut Writer<&mut dyn Write>,
 ) -> io::Result<()> {
-    out.run(&comparison.run_record())?;
-    comparison.write_causes(diagnostics, out)?;
-    let inlining = inlining::of(comparison.runs, comparison.joined);
-    for change in comparison.changes {
+    out.run(&told.run_record())?;
+    told.write_causes(diagnostics, out)?;
+    let inlining = inlining::of(told.of.runs, told.of.joined);
+    for change in &told.of.changes {
         let inlining = inlining.get(&change.row);
         if with_same || change.status != Status::Same || inlining.is_some() {
-            out.record(&comparison.diff_record(change, inlining, diagnostics))?;
+            out.record(&told.diff_record(change, inlining, diagnostics))?;
         }
     }
-    for snapshot in snapshots::of_runs(comparison.runs) {
+    for snapshot in snapshots::of_runs(told.of.runs) {
         out.record(&snapshot)?;
     }
     // An input that could not be read to its end makes no whole comparison.
@@ -84,7 +80,7 @@ struct CauseNode {
     is_guess: bool,
 }
 
-impl Comparison<'_> {
+impl ToldComparison<'_> {
     /// Writes where the difference of the totals comes from.
     fn write_causes(
         &self,
@@ -111,8 +107,8 @@ impl Comparison<'_> {
 
     /// What the nodes of causes are called.
     fn cause_nodes(&self) -> CauseNodes {
-        let mut change_of = vec![None; self.joined.rows.len()];
-        for change in self.changes {
+        let mut change_of = vec![None; self.of.joined.rows.len()];
+        for change in &self.of.changes {
             change_of[change.row] = Some(change);
         }
         let function_of = |function: &NodeFunction| match function {
@@ -121,11 +117,11 @@ impl Comparison<'_> {
                 .map_or_else(FunctionName::default, |change| self.function_of(change)),
         };
         let is_guess = |function: &NodeFunction| match function {
-            NodeFunction::Row(row) => self.joined.rows[*row].certainty > Certainty::Told,
+            NodeFunction::Row(row) => self.of.joined.rows[*row].certainty > Certainty::Told,
             NodeFunction::Key(_) => false,
         };
         let events = self.causes.events.iter();
-        let mut names = CauseNames::new(events.map(|event| self.runs.events[*event].as_str()));
+        let mut names = CauseNames::new(events.map(|event| self.of.runs.events[*event].as_str()));
         let nodes = self.causes.nodes.iter().map(|chain| {
             let name = chain.first().map(function_of).unwrap_or_default();
             let host = chain.last().filter(|_| chain.len() > 1);
@@ -155,7 +151,7 @@ impl Comparison<'_> {
             cycle: cause.cycle,
             guess: node.is_guess || callee.is_some_and(|callee| callee.is_guess),
             line: cause.line.map(|line| line.line),
-            site: site.map(|site| self.runs.names.symbols.text(site)),
+            site: site.map(|site| self.of.runs.names.symbols.text(site)),
             delta: &cause.delta,
         }
     }
@@ -174,17 +170,17 @@ impl Comparison<'_> {
 
     /// The value of a field, if all runs agree on it.
     fn of_all<T: Clone + PartialEq>(&self, field: fn(&RunRecord) -> &Option<T>) -> Option<T> {
-        let profiles = self.runs.profiles.iter();
+        let profiles = self.of.runs.profiles.iter();
         let mut values = profiles.flat_map(|profile| profile.runs()).map(field);
         let first = values.next()?;
         first.clone().filter(|_| values.all(|value| value == first))
     }
 
     fn run_record(&self) -> RunRecord {
-        let events = self.runs.events.iter().map(|event| event.clone().into());
-        let totals = figures::totals(self.runs);
+        let events = self.of.runs.events.iter().map(|event| event.clone().into());
+        let totals = figures::totals(self.of.runs);
         let totals = events.zip(totals.iter().map(Figure::per_run));
-        let names = self.runs.sides.iter().map(|(name, _)| name.clone());
+        let names = self.of.runs.sides.iter().map(|(name, _)| name.clone());
         let mut run = RunRecord {
             stream: cg_stream::record::VERSION,
             tool: self.of_all(|run| &run.tool),
@@ -193,7 +189,7 @@ impl Comparison<'_> {
             time_unit: self.of_all(|run| &run.time_unit),
             source: self.sources(),
             runs: names.collect(),
-            events: self.runs.events.clone(),
+            events: self.of.runs.events.clone(),
             total: Total::PerRun(CountsPerRun(totals.collect())),
             ..RunRecord::default()
         };
@@ -204,7 +200,13 @@ impl Comparison<'_> {
     /// What the runs were read from, as they say.
     fn sources(&self) -> Vec<String> {
         let mut sources: Vec<String> = Vec::new();
-        for run in self.runs.profiles.iter().flat_map(|profile| profile.runs()) {
+        for run in self
+            .of
+            .runs
+            .profiles
+            .iter()
+            .flat_map(|profile| profile.runs())
+        {
             for source in &run.source {
                 if !sources.contains(source) {
                     sources.push(source.clone());
@@ -220,12 +222,12 @@ impl Comparison<'_> {
         inlining: Option<&Inlining>,
         diagnostics: &mut Diagnostics,
     ) -> DiffRecord<'_> {
-        let row = &self.joined.rows[change.row];
-        let figures = figures::of_row(self.runs, self.joined, change.row);
+        let row = &self.of.joined.rows[change.row];
+        let figures = figures::of_row(self.of.runs, self.of.joined, change.row);
         let key = &change.shown;
         let function = self.function_of(change);
         let sides = self.sides();
-        let is_told = |is_inclusive| self.joined.tells_change(change.row, sides, is_inclusive);
+        let is_told = |is_inclusive| self.of.joined.tells_change(change.row, sides, is_inclusive);
         let why = self.explanations.why.get(&change.row);
         let explained_by = self.explanations.explained_by.get(&change.row);
         let is_sum = figures.merged.iter().flatten().any(|count| *count > 1);
@@ -243,7 +245,7 @@ impl Comparison<'_> {
             at_most: self.at_most(change.row, &figures.cost).map(Box::new),
             places: self.places(change.row).map(Box::new),
             was: (change.status == Status::Renamed)
-                .then(|| compare::first_key(self.runs, self.joined, change.row))
+                .then(|| compare::first_key(self.of.runs, self.of.joined, change.row))
                 .flatten()
                 .map(|key| Box::new(self.function_name(key.function))),
             guess: row.certainty > Certainty::Told,
@@ -271,10 +273,10 @@ impl Comparison<'_> {
                 .map(|inlining| self.per_run(row.of, &inlining.gone_inline, Figure::per_run))
                 .map(Box::new),
             hosts: inlining.map_or_else(Vec::new, |inlining| self.hosts(row.of, &inlining.hosts)),
-            code: code::of_row(self.runs, self.joined, change.row, self.sides()),
+            code: code::of_row(self.of.runs, self.of.joined, change.row, self.sides()),
             why: why.cloned().map(Box::new),
             explained_by: explained_by
-                .and_then(|callee| compare::last_key(self.runs, self.joined, *callee))
+                .and_then(|callee| compare::last_key(self.of.runs, self.of.joined, *callee))
                 .map(|key| Box::new(self.function_name(key.function))),
             min: self.of_files(row.of, &figures, Figure::min),
             spread: self.of_files(row.of, &figures, Figure::spread),
@@ -310,12 +312,12 @@ impl Comparison<'_> {
 
     /// The sides that are compared: old and new.
     fn sides(&self) -> [usize; 2] {
-        [self.options.reference, self.runs.sides.len() - 1]
+        [self.of.options.reference, self.of.runs.sides.len() - 1]
     }
 
     /// Which of them does not tell all of a row.
     fn below(&self, row: usize) -> Option<SilentRun> {
-        let (sides, untold) = (self.sides(), self.joined.untold(row)?);
+        let (sides, untold) = (self.sides(), self.of.joined.untold(row)?);
         let is_silent = |side: usize| untold.silent & 1 << side != 0;
         let is_of_any = |is_inclusive| untold.between(sides, is_inclusive).is_some();
         SilentRun::of(sides.map(is_silent)).filter(|_| is_of_any(false) || is_of_any(true))
@@ -323,8 +325,8 @@ impl Comparison<'_> {
 
     /// The most that a side may have of a row of which it does not tell all.
     fn at_most(&self, row: usize, cost: &[Figure]) -> Option<CountsPerRun<'_>> {
-        let untold = self.joined.untold(row)?;
-        let event = self.first_events.get(&self.joined.rows[row].of)?;
+        let untold = self.of.joined.untold(row)?;
+        let event = self.first_events.get(&self.of.joined.rows[row].of)?;
         let entries = cost.get(*event)?.entries.iter().enumerate();
         let most = entries.map(|(side, entry)| {
             let more = untold.more.get(side).copied().filter(|more| *more > 0)?;
@@ -339,15 +341,15 @@ impl Comparison<'_> {
     fn places(&self, row: usize) -> Option<PerRun> {
         let of_side = |side: usize| {
             let of_file = |profile: usize| {
-                let places = &self.runs.profiles[profile].table(self.joined.rows[row].of);
-                let records = self.joined.records(row, profile).iter();
+                let places = &self.of.runs.profiles[profile].table(self.of.joined.rows[row].of);
+                let records = self.of.joined.records(row, profile).iter();
                 let places = &places.numbers().places;
                 let found = records.filter_map(|record| places.count(*record as usize));
                 found.reduce(|sum, places| sum + places)
             };
-            self.runs.files_of(side).filter_map(of_file).max()
+            self.of.runs.files_of(side).filter_map(of_file).max()
         };
-        let places: Vec<Option<Count>> = (0..self.runs.sides.len()).map(of_side).collect();
+        let places: Vec<Option<Count>> = (0..self.of.runs.sides.len()).map(of_side).collect();
         let is_any = places.iter().any(Option::is_some);
         is_any.then_some(PerRun(places))
     }
@@ -362,10 +364,10 @@ impl Comparison<'_> {
 
     /// By how many standard deviations of chance the samples of a row changed.
     fn z(&self, row: usize) -> Option<serde_json::Number> {
-        let sampling = self.options.sampling?;
-        let (event, is_inclusive) = (sampling.event(), self.options.inclusive);
-        let sampled = sampling.of_row(self.runs, self.joined, row, event, is_inclusive);
-        let z = sampled.z(self.options.reference, self.runs.sides.len() - 1);
+        let sampling = self.of.options.sampling?;
+        let (event, is_inclusive) = (sampling.event(), self.of.options.inclusive);
+        let sampled = sampling.of_row(self.of.runs, self.of.joined, row, event, is_inclusive);
+        let z = sampled.z(self.of.options.reference, self.of.runs.sides.len() - 1);
         serde_json::Number::from_f64((z * 100.0).round() / 100.0)
     }
 
@@ -407,8 +409,8 @@ impl Comparison<'_> {
 
     /// The greatest change of self cost that is noise, where a side has several files. Of samples `z` tells.
     fn noise(&self, of: RecordType, figures: &Figures) -> Option<Box<Counts<'_>>> {
-        let (reference, last) = (self.options.reference, self.runs.sides.len() - 1);
-        let is_told = self.has_several_files() && self.options.sampling.is_none();
+        let (reference, last) = (self.of.options.reference, self.of.runs.sides.len() - 1);
+        let is_told = self.has_several_files() && self.of.options.sampling.is_none();
         is_told.then(|| {
             let noise = |figure: &Figure| {
                 // As far as a change is written.
@@ -422,7 +424,7 @@ impl Comparison<'_> {
     }
 
     fn has_several_files(&self) -> bool {
-        self.runs.sides.iter().any(|(_, files)| files.len() > 1)
+        self.of.runs.sides.iter().any(|(_, files)| files.len() > 1)
     }
 
     fn deltas(
@@ -431,28 +433,28 @@ impl Comparison<'_> {
         figures: &[Figure],
         mut beyond: impl FnMut(&str, Count),
     ) -> Counts<'_> {
-        let last = self.runs.sides.len() - 1;
+        let last = self.of.runs.sides.len() - 1;
         let mut deltas = Vec::new();
         for (event, figure) in self.written(of, figures) {
-            if !self.runs.is_common(event) {
+            if !self.of.runs.is_common(event) {
                 continue;
             }
-            let delta = figure.change(self.options.reference, last);
+            let delta = figure.change(self.of.options.reference, last);
             if i64::try_from(delta).is_ok() {
                 deltas.push((self.event(event), delta));
             } else {
-                beyond(&self.runs.events[event], delta);
+                beyond(&self.of.runs.events[event], delta);
             }
         }
         Counts(deltas)
     }
 
     fn event(&self, event: usize) -> Name<'_> {
-        Name::from(self.runs.events[event].as_str())
+        Name::from(self.of.runs.events[event].as_str())
     }
 
     fn name(&self, symbol: Option<Symbol>) -> Option<Name<'_>> {
-        self.runs.names.symbols.name(symbol)
+        self.of.runs.names.symbols.name(symbol)
     }
 
     fn function_name(&self, function: FunctionKey) -> FunctionName<'_> {
@@ -465,13 +467,13 @@ impl Comparison<'_> {
 
     /// The name that all records of a sum have once it is normalised.
     fn common_name(&self, name: Option<Symbol>) -> Option<Name<'_>> {
-        let text = self.runs.names.symbols.text(name?);
+        let text = self.of.runs.names.symbols.text(name?);
         let (common, _) = self.rules.apply(text, Part::Function, Strength::Counter);
         Some(Name::from(common.into_owned()))
     }
 
     fn stack(&self, key: &Key) -> Vec<Frame<'_>> {
-        let names = &self.runs.names;
+        let names = &self.of.runs.names;
         let frames = names.stacks.frames_of(key.stack);
         // Addresses are those of one run.
         frames

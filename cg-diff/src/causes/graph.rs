@@ -5,8 +5,8 @@ use cg_stream::profile::{FunctionKey, Key};
 use cg_stream::record::{Count, RecordType};
 use cg_stream::sorting::Order as _;
 
-use crate::compare::{self, Change};
-use crate::join::{FunctionRows, Joined, Map};
+use crate::compare::{self, Comparison};
+use crate::join::{FunctionRows, Map};
 use crate::runs::Runs;
 
 /// What a node is: the row of a function, or one that has none since it costs nothing itself.
@@ -30,13 +30,9 @@ pub(super) struct Nodes<'a> {
 }
 
 impl Nodes<'_> {
-    pub(super) fn of<'a>(
-        runs: &Runs,
-        joined: &Joined,
-        changes: &[Change],
-        rows: &'a FunctionRows,
-    ) -> Nodes<'a> {
-        let functions = changes.iter();
+    pub(super) fn of<'a>(comparison: &Comparison, rows: &'a FunctionRows) -> Nodes<'a> {
+        let (runs, joined) = (comparison.runs, comparison.joined);
+        let functions = comparison.changes.iter();
         let functions = functions.filter(|change| joined.rows[change.row].of == RecordType::Fn);
         let mut nodes = Nodes {
             chains: Vec::new(),

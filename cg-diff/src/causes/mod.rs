@@ -26,8 +26,8 @@ use cg_stream::profile::Symbol;
 use cg_stream::record::{CauseKind, Count, RecordType};
 use cg_stream::sorting::Order as _;
 
-use crate::compare::Change;
-use crate::join::{FunctionRows, Joined};
+use crate::compare::Comparison;
+use crate::join::FunctionRows;
 use crate::runs::Runs;
 use double::Double;
 pub(crate) use graph::NodeFunction;
@@ -90,19 +90,15 @@ type Refusal = String;
 ///
 /// # Errors
 /// Where the runs cannot tell: without call counts, where a side is a median, where records are missing.
-pub(crate) fn of(
-    runs: &Runs,
-    joined: &Joined,
-    changes: &[Change],
-    rows: &FunctionRows,
-    sides: [usize; 2],
-) -> Result<Causes, Refusal> {
+pub(crate) fn of(comparison: &Comparison, rows: &FunctionRows) -> Result<Causes, Refusal> {
+    let runs = comparison.runs;
+    let sides = [comparison.options.reference, runs.sides.len() - 1];
     if sides.iter().any(|side| runs.files_of(*side).len() > 1) {
         return Err(
             "--causes: medians do not add up; give one file a side, or --statistic sum".to_owned(),
         );
     }
-    let nodes = Nodes::of(runs, joined, changes, rows);
+    let nodes = Nodes::of(comparison, rows);
     let events = counted_events(runs);
     let graphs = sides.map(|side| CallGraph::of(runs, &nodes, side, &events));
     for (graph, side) in graphs.iter().zip(sides) {
@@ -118,7 +114,7 @@ pub(crate) fn of(
             "--causes: {functions} functions call each other in too many ways to tell what a call costs"
         ),
     })?;
-    lines::find(runs, joined, &nodes, sides, events[0], &mut all);
+    lines::find(runs, comparison.joined, &nodes, sides, events[0], &mut all);
     let nodes = nodes.chains;
     Ok(Causes { events, nodes, all })
 }

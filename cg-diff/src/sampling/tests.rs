@@ -35,6 +35,7 @@ fn told(texts: &[&[&str]], shares: Shares) -> Vec<(String, Status, i64)> {
     };
     let changes = compare::compare(&runs, &joined, options);
     let mut told: Vec<_> = changes
+        .changes
         .iter()
         .map(|change| {
             let name = change.shown.function.name.unwrap();
