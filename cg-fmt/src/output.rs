@@ -1,11 +1,12 @@
 //! From what was read to what is written: the report, its document, the format.
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 
 use cg_document::separated::{self, ValueReader};
 use cg_document::text::{self, Screen};
 use cg_document::{Document, markdown};
 use cg_stream::Completeness;
+use cg_stream::profile::Profile;
 use cg_stream::tool::Diagnostics;
 
 use crate::format::{
@@ -14,6 +15,15 @@ use crate::format::{
 use crate::options::{GroupBy, Options, OutputFormat, PercentOf};
 use crate::read::ReadProfile;
 use crate::report::{self, Report, diff};
+
+/// What is written for another viewer, and how.
+pub(crate) struct Export<'e> {
+    pub(crate) profile: &'e Profile,
+    pub(crate) options: &'e Options,
+    /// Buffered; a writer flushes it before it says anything.
+    pub(crate) out: &'e mut dyn Write,
+    pub(crate) diagnostics: &'e mut Diagnostics,
+}
 
 /// Writes what was read as the options say.
 pub(crate) fn write(
@@ -47,6 +57,15 @@ pub(crate) fn write(
             || !matches!(options.group_by, Some(GroupBy::Thread | GroupBy::Process)),
         "a diff has no threads and processes that --group-by could sum by"
     );
+    let mut export = |write: fn(Export<'_>) -> anyhow::Result<()>| {
+        let mut out = BufWriter::with_capacity(64 * 1024, &mut *out);
+        write(Export {
+            profile: &read.profile,
+            options: &options,
+            out: &mut out,
+            diagnostics,
+        })
+    };
     let render: fn(&Document, Screen, &mut dyn Write) -> io::Result<()> = match options.format {
         OutputFormat::Table => text::write,
         OutputFormat::Markdown => |document, _, out| markdown::write(document, out),
@@ -65,27 +84,21 @@ pub(crate) fn write(
         OutputFormat::Svg => |document, _, out| svg::write(document, out),
         OutputFormat::Html => return html::write(read, &options, out, diagnostics),
         OutputFormat::Json => return json::write(read, &options, out),
-        OutputFormat::Folded => return folded::write(&read.profile, &options, out, diagnostics),
-        OutputFormat::Speedscope => {
-            return speedscope::write(&read.profile, &options, out, diagnostics);
-        }
-        OutputFormat::Dot => return dot::write(&read.profile, &options, out, diagnostics),
-        OutputFormat::Pprof => return pprof::write(&read.profile, &options, out, diagnostics),
-        OutputFormat::Firefox => return firefox::write(&read.profile, &options, out, diagnostics),
-        OutputFormat::Trace => return trace::write(&read.profile, &options, out, diagnostics),
-        OutputFormat::Callgrind => {
-            return callgrind::write(&read.profile, &options, out, diagnostics);
-        }
-        OutputFormat::Flamegraph => {
-            return flamegraph::write(&read.profile, &options, out, diagnostics);
-        }
+        OutputFormat::Folded => return export(folded::write),
+        OutputFormat::Speedscope => return export(speedscope::write),
+        OutputFormat::Dot => return export(dot::write),
+        OutputFormat::Pprof => return export(pprof::write),
+        OutputFormat::Firefox => return export(firefox::write),
+        OutputFormat::Trace => return export(trace::write),
+        OutputFormat::Callgrind => return export(callgrind::write),
+        OutputFormat::Flamegraph => return export(flamegraph::write),
     };
     let report = Report::of(&read.profile, &options)?;
     let mut document = report.document(&options, diagnostics)?;
     if options.format == OutputFormat::Markdown {
         read.say_lost(&mut document);
     }
-    let mut out = io::BufWriter::with_capacity(64 * 1024, out);
+    let mut out = BufWriter::with_capacity(64 * 1024, out);
     render(&document, screen, &mut out)?;
     Ok(out.flush()?)
 }

@@ -6,7 +6,7 @@
 //! change, red for more and blue for less.
 
 use std::collections::BTreeMap;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use anyhow::ensure;
 use cg_document::NAMELESS;
@@ -14,7 +14,6 @@ use cg_document::number::{percent, plural, signed};
 use cg_names::paths::base_name;
 use cg_names::whose::{Facts, Whose, whose_by};
 use cg_stream::intern::Id;
-use cg_stream::profile::Profile;
 use cg_stream::record::{Count, Frame, Name};
 use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
@@ -23,7 +22,7 @@ use cg_stream::visible::visible;
 use super::call_graph::{DrawnGraph, FunctionNames, GraphFunction, GraphSource, RecursionShape};
 use super::color::{self, Color};
 use super::events::Holds;
-use crate::options::Options;
+use crate::output::Export;
 
 /// Functions below this percentage of the total are left out, and calls below a fifth of it.
 const LEAST_PERCENT: f64 = 0.5;
@@ -37,12 +36,8 @@ const LONGEST_NAME: usize = 4096;
 ///
 /// # Errors
 /// Where nothing costs anything, and those of the output.
-pub(crate) fn write(
-    profile: &Profile,
-    options: &Options,
-    out: &mut dyn Write,
-    diagnostics: &mut Diagnostics,
-) -> anyhow::Result<()> {
+pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
+    let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
     let holds = Holds::OneEvent("graphs of calls");
     let source = GraphSource::of(
         profile,
@@ -62,9 +57,8 @@ pub(crate) fn write(
     );
     let least = options.threshold.unwrap_or(LEAST_PERCENT);
     let drawing = DotDrawing::of(&graph, shown, total, least);
-    let mut out = BufWriter::with_capacity(64 * 1024, out);
-    drawing.write(&mut out)?;
-    out.flush()?;
+    drawing.write(export.out)?;
+    export.out.flush()?;
     drawing.say_left_out(diagnostics);
     Ok(())
 }

@@ -8,12 +8,11 @@
 
 use std::collections::HashMap;
 use std::fmt::{self, Display};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use cg_names::paths::base_name;
 use cg_names::whose::CodeOwner;
 use cg_stream::intern::Id;
-use cg_stream::profile::Profile;
 use cg_stream::record::{Frame, RunRecord};
 use cg_stream::tool::Diagnostics;
 use foldhash::fast::FixedState;
@@ -26,7 +25,7 @@ use super::stacks::{
     RowHolds, StackNodeId, StackRow, StackRows, Whereabouts, WrittenFrameId, WrittenStacks,
     in_file_of_line,
 };
-use crate::options::Options;
+use crate::output::Export;
 
 /// The version of the format.
 const VERSION: u32 = 55;
@@ -60,12 +59,8 @@ fn category(owner: CodeOwner, frame: &Frame) -> usize {
 const BEYOND_JAVASCRIPT: u64 = 1 << 53;
 
 /// Writes the stacks of a profile with one of their events.
-pub(crate) fn write(
-    profile: &Profile,
-    options: &Options,
-    out: &mut dyn Write,
-    diagnostics: &mut Diagnostics,
-) -> anyhow::Result<()> {
+pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
+    let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
     let holds = Holds::OneEvent("profiles of the Firefox Profiler");
     let stacks = WrittenStacks::of(profile, options, holds, diagnostics)?;
     let holds = RowHolds {
@@ -77,7 +72,6 @@ pub(crate) fn write(
         waker: false,
         ..in_file_of_line(frame)
     })?;
-    let mut out = BufWriter::with_capacity(64 * 1024, out);
     let mut writing = FirefoxWriting {
         stacks: &stacks,
         rows: &rows,
@@ -85,8 +79,8 @@ pub(crate) fn write(
         run: profile.run_record().unwrap_or_default(),
         lost_addresses: 0,
     };
-    writing.file(&mut out)?;
-    out.flush()?;
+    writing.file(export.out)?;
+    export.out.flush()?;
     writing.say(diagnostics);
     let holds = [
         "files",
@@ -98,9 +92,8 @@ pub(crate) fn write(
         "times of samples",
         "marks",
     ];
-    rows.losses
-        .say("profiles of the Firefox Profiler", &holds, diagnostics);
-    stacks.say_estimated(&rows.estimated, &rows.totals, diagnostics);
+    let format = "profiles of the Firefox Profiler";
+    rows.say((format, &holds), &stacks, diagnostics);
     Ok(())
 }
 

@@ -4,11 +4,10 @@
 //! as bytes by their stacks, as inferno's library wants them, and none has a count of 0. A frame is the name of its
 //! function, with the mark of its kind that perf's tools write (`_[k]`).
 
-use std::io::{BufWriter, Write};
+use std::io::Write;
 
 use cg_document::number::{grouped, plural};
 use cg_stream::intern::Made;
-use cg_stream::profile::Profile;
 use cg_stream::record::{Count, FrameMarks};
 use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
@@ -17,15 +16,11 @@ use super::events::Holds;
 use super::stacks::{
     FrameTexts, InnerNeighbours, Losses, StackNodeId, StackNodes, WrittenStacks, frame_name,
 };
-use crate::options::Options;
+use crate::output::Export;
 
 /// Writes the stacks of a profile with one of their events.
-pub(crate) fn write(
-    profile: &Profile,
-    options: &Options,
-    out: &mut dyn Write,
-    diagnostics: &mut Diagnostics,
-) -> anyhow::Result<()> {
+pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
+    let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
     let holds = Holds::OneEvent("folded stacks");
     let stacks = WrittenStacks::of(profile, options, holds, diagnostics)?;
     let mut texts = FrameTexts::default();
@@ -57,9 +52,8 @@ pub(crate) fn write(
         anyhow::Ok(())
     })?;
     nodes.close();
-    let mut out = BufWriter::with_capacity(64 * 1024, out);
-    FoldedLines::of(&nodes, &texts).write(&mut out)?;
-    out.flush()?;
+    FoldedLines::of(&nodes, &texts).write(export.out)?;
+    export.out.flush()?;
     losses.say("folded stacks", &["marks"], diagnostics);
     left_out.say(&stacks, diagnostics);
     say_changed(&texts, diagnostics);

@@ -3,27 +3,21 @@
 //! A profile of the file is one event of one thread; of a diff there is one for each of the two runs. Weights are self
 //! costs of whole stacks, outermost frame first. Speedscope refuses negative weights and reads numbers as JavaScript does.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use cg_stream::intern::Id;
-use cg_stream::profile::Profile;
 use cg_stream::record::{Count, Frame};
-use cg_stream::tool::Diagnostics;
 use serde_json::json;
 
 use super::events::Holds;
 use super::stacks::{RowHolds, StackRow, StackRows, Whereabouts, WrittenStacks, in_file_of_line};
-use crate::options::Options;
+use crate::output::Export;
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 
 /// Writes the stacks of a profile with all their events, or those that were asked for.
-pub(crate) fn write(
-    profile: &Profile,
-    options: &Options,
-    out: &mut dyn Write,
-    diagnostics: &mut Diagnostics,
-) -> anyhow::Result<()> {
+pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
+    let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
     let stacks = WrittenStacks::of(profile, options, Holds::AllEvents, diagnostics)?;
     let rows = StackRows::of(&stacks, RowHolds::default(), |frame| {
         let frame = in_file_of_line(frame);
@@ -34,19 +28,16 @@ pub(crate) fn write(
             ..Frame::default()
         }
     })?;
-    let mut out = BufWriter::with_capacity(64 * 1024, out);
     let mut writing = SpeedscopeWriting {
         stacks: &stacks,
         rows: &rows,
         largest: 0,
         negative: 0,
     };
-    writing.file(&mut out)?;
-    out.flush()?;
+    writing.file(export.out)?;
+    export.out.flush()?;
     let holds = ["files", "lines", "threads", "processes"];
-    rows.losses
-        .say("profiles of speedscope", &holds, diagnostics);
-    stacks.say_estimated(&rows.estimated, &rows.totals, diagnostics);
+    rows.say(("profiles of speedscope", &holds), &stacks, diagnostics);
     if writing.negative > 0 {
         diagnostics.warn(format!(
             "{} negative counts left out: speedscope refuses a profile that has any",

@@ -5,7 +5,7 @@
 //! before them ends, and last as long as they cost. Where the profile has no times, stacks stand one after the other, those
 //! with the same outer frames together, so that a thread looks like a flame graph. That is said on standard error.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use cg_stream::intern::Id as _;
 use cg_stream::profile::Profile;
@@ -19,14 +19,11 @@ use super::stacks::{
     RowHolds, StackRow, StackRows, Whereabouts, WrittenFrameId, WrittenStacks, in_file_of_line,
 };
 use crate::options::{Events, Options};
+use crate::output::Export;
 
 /// Writes the stacks of a profile with one of their events: one that is a time, if there is any.
-pub(crate) fn write(
-    profile: &Profile,
-    options: &Options,
-    out: &mut dyn Write,
-    diagnostics: &mut Diagnostics,
-) -> anyhow::Result<()> {
+pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
+    let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
     let stacks = WrittenStacks::of(profile, &in_time(profile, options), HOLDS, diagnostics)?;
     let holds = RowHolds {
         numbers: true,
@@ -46,7 +43,7 @@ pub(crate) fn write(
         stacks: &stacks,
         rows: &rows,
         scale: UnitScale::of(stacks.unit_of(&stacks.events[0])),
-        out: BufWriter::with_capacity(64 * 1024, out),
+        out: export.out,
         has_written: false,
         negative: 0,
     };
@@ -55,8 +52,7 @@ pub(crate) fn write(
     writing.out.flush()?;
     writing.say(diagnostics);
     let holds = ["files", "lines", "threads", "processes", "times of samples"];
-    rows.losses.say("traces", &holds, diagnostics);
-    stacks.say_estimated(&rows.estimated, &rows.totals, diagnostics);
+    rows.say(("traces", &holds), &stacks, diagnostics);
     Ok(())
 }
 

@@ -59,10 +59,7 @@ fn push_ratios<'a>(
 ) {
     for ratio in &events.ratios {
         let formula = ratio.formula.clone();
-        let audience = match ratio.is_shown {
-            true => Audience::All,
-            false => Audience::Nobody,
-        };
+        let audience = Audience::all_if(ratio.is_shown);
         let name = format!("{prefix}{}", formula.name);
         columns.push(
             Column::new(name, Layout::Number, move |row| {

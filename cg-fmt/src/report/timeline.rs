@@ -241,21 +241,13 @@ impl<'a> Timeline<'a> {
             Column::new(name, layout, move |row| cell(snapshots[row])).titled(title)
         };
         let number = |name: &str, title: &str, cell| column(name, title, Layout::Number, cell);
-        let events = match snapshots.iter().any(|snapshot| snapshot.event.is_some()) {
-            true => Audience::All,
-            false => Audience::Nobody,
-        };
-        let process = match snapshots
-            .iter()
-            .any(|snapshot| snapshot.rss_bytes.is_some())
-        {
-            true => Audience::All,
-            false => Audience::Nobody,
-        };
-        let runs = match snapshots.iter().any(|snapshot| snapshot.run.is_some()) {
-            true => Audience::All,
-            false => Audience::Nobody,
-        };
+        let events = Audience::all_if(snapshots.iter().any(|snapshot| snapshot.event.is_some()));
+        let process = Audience::all_if(
+            snapshots
+                .iter()
+                .any(|snapshot| snapshot.rss_bytes.is_some()),
+        );
+        let runs = Audience::all_if(snapshots.iter().any(|snapshot| snapshot.run.is_some()));
         let columns = vec![
             number("snapshot", "n", |snapshot| Cell::Ordinal(snapshot.snapshot)),
             number(

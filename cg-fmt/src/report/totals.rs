@@ -111,10 +111,7 @@ impl<'a> Totals<'a> {
             let (dividend, divisor) = ratio.formula.of(&counts.collect::<Vec<_>>());
             Cell::quotient(dividend, divisor.unwrap_or(0))
         };
-        let audience = match ratio.is_shown {
-            true => Audience::All,
-            false => Audience::Nobody,
-        };
+        let audience = Audience::all_if(ratio.is_shown);
         Column::new(&ratio.formula.name, Layout::Number, cell).for_audience(audience)
     }
 

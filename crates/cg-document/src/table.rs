@@ -235,6 +235,16 @@ pub enum Audience {
     Nobody,
 }
 
+impl Audience {
+    /// Everybody where it is so, else nobody.
+    pub fn all_if(is_so: bool) -> Audience {
+        match is_so {
+            true => Audience::All,
+            false => Audience::Nobody,
+        }
+    }
+}
+
 /// A column: its names, its layout, and the function that knows its cells.
 pub struct Column<'a> {
     /// What `--columns` and `--sort` call it, and the heading for programs.

@@ -9,7 +9,7 @@
 
 use std::borrow::Cow;
 use std::fmt;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 
 use cg_document::number::plural;
 use cg_stream::intern::{Id, Texts};
@@ -22,7 +22,7 @@ use super::call_graph::{
     DrawnGraph, FunctionNames, GraphArc, GraphFunctionId, GraphSource, RecursionShape,
 };
 use super::events::Holds;
-use crate::options::Options;
+use crate::output::Export;
 
 mod levels;
 
@@ -32,12 +32,8 @@ use levels::{RecursionLevel, levels};
 const UNKNOWN: &str = "???";
 
 /// Writes functions, lines and calls with all their events, or those that were asked for.
-pub(crate) fn write(
-    profile: &Profile,
-    options: &Options,
-    out: &mut dyn Write,
-    diagnostics: &mut Diagnostics,
-) -> anyhow::Result<()> {
+pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
+    let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
     let source = GraphSource::of(
         profile,
         options,
@@ -60,7 +56,7 @@ pub(crate) fn write(
     let mut file = CallgrindFile {
         has_lines: graph.all().any(|(_, function)| !function.lines.is_empty()),
         has_objects: graph.all().any(|(names, _)| names.obj.is_some()),
-        out: BufWriter::with_capacity(64 * 1024, out),
+        out: export.out,
         objects: Ids::default(),
         files: Ids::default(),
         functions: vec![[None; 2]; graph.all().len()],

@@ -7,13 +7,10 @@
 //!
 //! The same input gives the same bytes: nothing of the picture is random, and frames are in the order of their names.
 
-use std::io::Write;
-
 use anyhow::ensure;
 use cg_document::number::{grouped, percent, plural, signed, signed_percent};
 use cg_names::whose::{CodeOwner, Facts, owners_by};
 use cg_stream::intern::{Id, Made};
-use cg_stream::profile::Profile;
 use cg_stream::record::Count;
 use cg_stream::tool::Diagnostics;
 use cg_stream::visible::visible;
@@ -26,7 +23,7 @@ use super::folded::say_changed;
 use super::stacks::{
     CountedStack, FrameTexts, StackNodeId, StackNodes, WrittenFrameId, WrittenStacks, frame_name,
 };
-use crate::options::Options;
+use crate::output::Export;
 
 mod gone;
 mod layout;
@@ -39,12 +36,8 @@ use svg::{FrameLook, Section};
 ///
 /// # Errors
 /// Where there is nothing to draw, and those of the output.
-pub(crate) fn write(
-    profile: &Profile,
-    options: &Options,
-    out: &mut dyn Write,
-    diagnostics: &mut Diagnostics,
-) -> anyhow::Result<()> {
+pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
+    let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
     let stacks = WrittenStacks::of(
         profile,
         options,
@@ -53,8 +46,8 @@ pub(crate) fn write(
     )?;
     let limits = PictureLimits::from_percent(options.threshold);
     let drawing = FlameDrawing::of(&stacks, limits, diagnostics)?;
-    out.write_all(drawing.picture().as_bytes())?;
-    out.flush()?;
+    export.out.write_all(drawing.picture().as_bytes())?;
+    export.out.flush()?;
     for note in drawing.notes() {
         diagnostics.warn(note);
     }

@@ -13,13 +13,13 @@ use anyhow::Context;
 use cg_stream::intern::{Id, Texts};
 use cg_stream::profile::Profile;
 use cg_stream::record::{Count, Frame, LabelMeaning, LabelValue, RunRecord, SampleLabels, Tool};
-use cg_stream::tool::{Diagnostics, PPROF_COMMENT};
+use cg_stream::tool::PPROF_COMMENT;
 use flate2::Compression;
 use flate2::GzBuilder;
 
 use super::events::Holds;
 use super::stacks::{RowHolds, StackRow, StackRows, WrittenStacks, in_file_of_line};
-use crate::options::Options;
+use crate::output::Export;
 
 mod message;
 mod tables;
@@ -28,12 +28,8 @@ use message::MessageBuilder;
 use tables::PprofLocations;
 
 /// Writes the stacks of a profile with all their events, or those that were asked for.
-pub(crate) fn write(
-    profile: &Profile,
-    options: &Options,
-    out: &mut dyn Write,
-    diagnostics: &mut Diagnostics,
-) -> anyhow::Result<()> {
+pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
+    let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
     let stacks = WrittenStacks::of(profile, options, Holds::AllEvents, diagnostics)?;
     let holds = RowHolds {
         numbers: true,
@@ -57,7 +53,7 @@ pub(crate) fn write(
         // The comment tells the tools that they may replace the file.
         out: GzBuilder::new()
             .comment(PPROF_COMMENT)
-            .write(out, Compression::default()),
+            .write(export.out, Compression::default()),
         is_of_pprof: run.tool == Some(Tool::from("pprof")),
         run,
         strings: Texts::default(),
@@ -78,8 +74,7 @@ pub(crate) fn write(
         "labels",
         "inlined",
     ];
-    rows.losses.say("profiles of pprof", &holds, diagnostics);
-    stacks.say_estimated(&rows.estimated, &rows.totals, diagnostics);
+    rows.say(("profiles of pprof", &holds), &stacks, diagnostics);
     Ok(())
 }
 

@@ -3,6 +3,7 @@
 use cg_names::whose::{CodeOwner, Facts};
 use cg_stream::intern::{Id, Keys, Made, Texts, TooMany};
 use cg_stream::record::{Count, Frame};
+use cg_stream::tool::Diagnostics;
 use foldhash::fast::FixedState;
 use indexmap::IndexSet;
 
@@ -70,6 +71,17 @@ pub(crate) struct StackRows {
 }
 
 impl StackRows {
+    /// Says what a format, which holds some things, lost of these stacks, and how much of them is estimated.
+    pub(crate) fn say(
+        &self,
+        (format, holds): (&str, &[&str]),
+        stacks: &WrittenStacks,
+        diagnostics: &mut Diagnostics,
+    ) {
+        self.losses.say(format, holds, diagnostics);
+        stacks.say_estimated(&self.estimated, &self.totals, diagnostics);
+    }
+
     /// Adds up the stacks. `hold` reduces a frame to what the format can hold.
     ///
     /// # Errors

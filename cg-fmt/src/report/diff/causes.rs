@@ -118,10 +118,11 @@ impl Diffs<'_> {
             let callee = causes[row].callee.as_ref();
             callee.map_or(Cell::Empty, |callee| Cell::function(callee.name.as_deref()))
         });
-        columns.push(callee.titled("callee").for_audience(match has_callees {
-            true => Audience::All,
-            false => Audience::Nobody,
-        }));
+        columns.push(
+            callee
+                .titled("callee")
+                .for_audience(Audience::all_if(has_callees)),
+        );
         for (name, title, of) in [
             ("file", "file", of_file as OfCause),
             ("obj", "object", of_obj),

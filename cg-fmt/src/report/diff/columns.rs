@@ -43,12 +43,9 @@ impl Diffs<'_> {
                 text_column(records, "kind", "kind", Layout::Text, |record| {
                     Cell::name(record.kind.as_deref())
                 })
-                .for_audience(
-                    match records.iter().any(|record| record.kind.is_some()) {
-                        true => Audience::All,
-                        false => Audience::Nobody,
-                    },
-                ),
+                .for_audience(Audience::all_if(
+                    records.iter().any(|record| record.kind.is_some()),
+                )),
                 Column::new(by.column(), Layout::Name, move |row| {
                     let record = &records[row];
                     let label = record.name.as_deref().or(record.file.as_deref());
@@ -265,10 +262,7 @@ impl Diffs<'_> {
         use Layout::{Name as Function, Text};
         let all = Audience::All;
         let records = &self.records;
-        let has_guesses = match records.iter().any(|record| record.guess) {
-            true => Audience::All,
-            false => Audience::Nobody,
-        };
+        let has_guesses = Audience::all_if(records.iter().any(|record| record.guess));
         let mut text = |name: &str, title: &str, layout, audience, of: OfRecord<'t>| {
             columns.push(text_column(records, name, title, layout, of).for_audience(audience));
         };

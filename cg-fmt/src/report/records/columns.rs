@@ -132,12 +132,8 @@ fn push_keys<'a>(
         let has_sites = (0..rows.len()).any(|row| rows.key(row).site.is_some());
         columns.insert(
             columns.len() - 2,
-            Column::new("site", Layout::Path, move |row| text(rows.key(row).site)).for_audience(
-                match has_sites {
-                    true => Audience::All,
-                    false => Audience::Nobody,
-                },
-            ),
+            Column::new("site", Layout::Path, move |row| text(rows.key(row).site))
+                .for_audience(Audience::all_if(has_sites)),
         );
         let callee = move |row| rows.key(row).callee.unwrap_or_default();
         push_function(columns, "callee.", callee, profile);
@@ -153,10 +149,7 @@ fn push_optional_keys<'a>(
     kind: RecordType,
 ) {
     let mut where_any = |name: &str, number: fn(&'a Rows, usize) -> Option<u64>| {
-        let audience = match (0..rows.len()).any(|row| number(rows, row).is_some()) {
-            true => Audience::All,
-            false => Audience::Nobody,
-        };
+        let audience = Audience::all_if((0..rows.len()).any(|row| number(rows, row).is_some()));
         columns.push(
             Column::new(name, Layout::Number, move |row| {
                 Cell::ordinal(number(rows, row))
