@@ -45,61 +45,80 @@ impl<'a> DwarfNames<'_, 'a> {
         let Some((_, open)) = self.open(function, steps)? else {
             return Ok(None);
         };
-        let mut parameters = Parameters::default();
         let Some(offset) = unit_offset(function, &open) else {
             return Ok(None);
         };
-        self.add_parameters(&open, function, offset, &mut parameters, 0, steps)?;
+        let mut reader = ParameterReader {
+            names: self,
+            steps,
+            parameters: Parameters::default(),
+            depth: 0,
+        };
+        reader.add_parameters(&open, function, offset)?;
+        let parameters = reader.parameters;
         let has_none = parameters.count == 0 && open.has_no_types(self.dwarf(function));
         Ok((!has_none).then_some(parameters))
+    }
+}
+
+/// Reads the parameters of a function.
+struct ParameterReader<'r, 'n, 'a> {
+    names: &'r DwarfNames<'n, 'a>,
+    steps: &'r mut Steps,
+    parameters: Parameters<'a>,
+    /// How many types the one that is read is inside of.
+    depth: usize,
+}
+
+impl<'a> ParameterReader<'_, '_, 'a> {
+    fn push(&mut self, piece: TypePiece<'a>) {
+        self.parameters.pieces.push(piece);
+    }
+
+    fn text(&mut self, text: &'static str) {
+        self.push(TypePiece::Text(text));
     }
 
     /// Adds what the children of an entry say of parameters.
     fn add_parameters(
-        &self,
+        &mut self,
         open: &OpenUnit<'a>,
         function: Origin,
         offset: UnitOffset,
-        into: &mut Parameters<'a>,
-        depth: usize,
-        steps: &mut Steps,
     ) -> Result<(), Stop> {
         let mut entries = open.unit.entries_raw(Some(offset))?;
-        let mut is_first = true;
-        let mut separate = |into: &mut Parameters<'a>| {
-            if !std::mem::take(&mut is_first) {
-                into.pieces.push(TypePiece::Text(", "));
-            }
-        };
+        let mut separator = "";
         let Some(own) = entries.read_abbreviation()? else {
             return Ok(());
         };
         entries.skip_attributes(own.attributes())?;
         while own.has_children() && entries.next_depth() > 0 && !entries.is_empty() {
-            steps.take(50)?;
+            self.steps.take(50)?;
             let is_child = entries.next_depth() == 1;
             let Some(abbreviation) = entries.read_abbreviation()? else {
                 continue;
             };
+            let attributes = abbreviation.attributes();
             match abbreviation.tag() {
-                constants::DW_TAG_formal_parameter if is_child && into.count < MOST_PARAMETERS => {
-                    let attributes = abbreviation.attributes();
+                constants::DW_TAG_formal_parameter
+                    if is_child && self.parameters.count < MOST_PARAMETERS =>
+                {
                     let parameter =
                         self.read_parameter(&mut entries, attributes, open, function)?;
-                    into.count += 1;
+                    self.parameters.count += 1;
                     if parameter.is_object {
-                        into.is_const |= self.points_to_const(parameter.of_type, steps)?;
+                        self.parameters.is_const |= self.points_to_const(parameter.of_type)?;
                         continue;
                     }
-                    separate(into);
+                    self.text(std::mem::replace(&mut separator, ", "));
                     // What a function may not change of its own copy is nobody else's affair.
-                    let of_type = self.without_qualifiers(parameter.of_type, steps)?;
-                    self.add_type(of_type, into, depth + 1, steps)?;
+                    let of_type = self.without_qualifiers(parameter.of_type)?;
+                    self.add_type(of_type)?;
                     continue;
                 }
                 constants::DW_TAG_unspecified_parameters if is_child => {
-                    separate(into);
-                    into.pieces.push(TypePiece::Text("..."));
+                    self.text(std::mem::replace(&mut separator, ", "));
+                    self.text("...");
                 }
                 // Parameters are in front of what the function does.
                 constants::DW_TAG_lexical_block
@@ -107,7 +126,7 @@ impl<'a> DwarfNames<'_, 'a> {
                 | constants::DW_TAG_inlined_subroutine => return Ok(()),
                 _ => {}
             }
-            entries.skip_attributes(abbreviation.attributes())?;
+            entries.skip_attributes(attributes)?;
         }
         Ok(())
     }
@@ -127,9 +146,8 @@ impl<'a> DwarfNames<'_, 'a> {
                 constants::DW_AT_artificial => parameter.is_object = true,
                 constants::DW_AT_type => parameter.of_type = target(value, open, function),
                 constants::DW_AT_name => {
-                    let name = self
-                        .dwarf(function)
-                        .and_then(|dwarf| dwarf.attr_string(&open.unit, value).ok());
+                    let dwarf = self.names.dwarf(function);
+                    let name = dwarf.and_then(|dwarf| dwarf.attr_string(&open.unit, value).ok());
                     parameter.is_object |=
                         name.is_some_and(|name| matches!(name.slice(), b"this" | b"__closure"));
                 }
@@ -140,14 +158,10 @@ impl<'a> DwarfNames<'_, 'a> {
     }
 
     /// What a type refers to: its tag, and the type that it is made of.
-    fn type_at(
-        &self,
-        of: Option<Origin>,
-        steps: &mut Steps,
-    ) -> Result<Option<TypeEntry<'a>>, Stop> {
+    fn type_at(&mut self, of: Option<Origin>) -> Result<Option<TypeEntry<'a>>, Stop> {
         let Some(origin) = of else { return Ok(None) };
-        steps.take(300)?;
-        let Some((_, open)) = self.open(origin, steps)? else {
+        self.steps.take(300)?;
+        let Some((_, open)) = self.names.open(origin, self.steps)? else {
             return Ok(None);
         };
         let Some(offset) = unit_offset(origin, &open) else {
@@ -155,7 +169,7 @@ impl<'a> DwarfNames<'_, 'a> {
         };
         let entry = open.unit.entry(offset)?;
         let name = entry.attr_value(constants::DW_AT_name);
-        let dwarf = self.dwarf(origin);
+        let dwarf = self.names.dwarf(origin);
         Ok(Some(TypeEntry {
             tag: entry.tag(),
             name: name.and_then(|name| dwarf?.attr_string(&open.unit, name).ok()),
@@ -166,13 +180,9 @@ impl<'a> DwarfNames<'_, 'a> {
     }
 
     /// A type without `const` and `volatile` of its own.
-    fn without_qualifiers(
-        &self,
-        mut of: Option<Origin>,
-        steps: &mut Steps,
-    ) -> Result<Option<Origin>, Stop> {
+    fn without_qualifiers(&mut self, mut of: Option<Origin>) -> Result<Option<Origin>, Stop> {
         for _ in 0..DEEPEST_TYPE {
-            match self.type_at(of, steps)? {
+            match self.type_at(of)? {
                 Some(entry) if is_qualifier(entry.tag) => of = entry.inner,
                 _ => break,
             }
@@ -180,30 +190,29 @@ impl<'a> DwarfNames<'_, 'a> {
         Ok(of)
     }
 
-    fn points_to_const(&self, of: Option<Origin>, steps: &mut Steps) -> Result<bool, Stop> {
-        let of = self.without_qualifiers(of, steps)?;
-        let Some(pointer) = self.type_at(of, steps)? else {
+    fn points_to_const(&mut self, of: Option<Origin>) -> Result<bool, Stop> {
+        let of = self.without_qualifiers(of)?;
+        let Some(pointer) = self.type_at(of)? else {
             return Ok(false);
         };
-        let object = self.type_at(pointer.inner, steps)?;
+        let object = self.type_at(pointer.inner)?;
         Ok(object.is_some_and(|object| object.tag == constants::DW_TAG_const_type))
     }
 
     /// Adds the name of a type; what is no type is `void`.
-    fn add_type(
-        &self,
-        of: Option<Origin>,
-        into: &mut Parameters<'a>,
-        depth: usize,
-        steps: &mut Steps,
-    ) -> Result<(), Stop> {
-        let text = TypePiece::Text;
-        if depth > DEEPEST_TYPE {
-            into.pieces.push(text("?"));
-            return Ok(());
+    fn add_type(&mut self, of: Option<Origin>) -> Result<(), Stop> {
+        self.depth += 1;
+        match self.depth > DEEPEST_TYPE {
+            true => self.text("?"),
+            false => self.add_known_type(of)?,
         }
-        let Some(entry) = self.type_at(of, steps)? else {
-            into.pieces.push(text("void"));
+        self.depth -= 1;
+        Ok(())
+    }
+
+    fn add_known_type(&mut self, of: Option<Origin>) -> Result<(), Stop> {
+        let Some(entry) = self.type_at(of)? else {
+            self.text("void");
             return Ok(());
         };
         let mark = match entry.tag {
@@ -213,24 +222,20 @@ impl<'a> DwarfNames<'_, 'a> {
             constants::DW_TAG_const_type => " const",
             constants::DW_TAG_volatile_type => " volatile",
             constants::DW_TAG_restrict_type => "",
-            constants::DW_TAG_typedef => return self.add_typedef(&entry, into, depth, steps),
-            constants::DW_TAG_subroutine_type => {
-                return self.add_function_type(&entry, "(", into, depth, steps);
-            }
+            constants::DW_TAG_typedef => return self.add_typedef(&entry),
+            constants::DW_TAG_subroutine_type => return self.add_function_type(&entry, "("),
             constants::DW_TAG_base_type | constants::DW_TAG_unspecified_type => {
-                let name = entry.name.map_or(text("?"), TypePiece::Base);
-                into.pieces.push(name);
+                self.push(entry.name.map_or(TypePiece::Text("?"), TypePiece::Base));
                 return Ok(());
             }
             _ => {
-                let name = entry
-                    .name
-                    .map(|name| TypePiece::Declared(entry.origin, name));
-                into.pieces.push(name.unwrap_or(text("{unnamed type}")));
+                let declared = |name| TypePiece::Declared(entry.origin, name);
+                let unnamed = TypePiece::Text("{unnamed type}");
+                self.push(entry.name.map_or(unnamed, declared));
                 return Ok(());
             }
         };
-        let inner = self.type_at(entry.inner, steps)?;
+        let inner = self.type_at(entry.inner)?;
         if let Some(inner) = inner.filter(|of| of.tag == constants::DW_TAG_subroutine_type) {
             let open = match mark {
                 "*" => "(*)(",
@@ -238,22 +243,16 @@ impl<'a> DwarfNames<'_, 'a> {
                 "&&" => "(&&)(",
                 _ => "(",
             };
-            return self.add_function_type(&inner, open, into, depth, steps);
+            return self.add_function_type(&inner, open);
         }
-        self.add_type(entry.inner, into, depth + 1, steps)?;
-        into.pieces.push(text(mark));
+        self.add_type(entry.inner)?;
+        self.text(mark);
         Ok(())
     }
 
     /// A name for a type is another name of it, but where the type has no other.
-    fn add_typedef(
-        &self,
-        entry: &TypeEntry<'a>,
-        into: &mut Parameters<'a>,
-        depth: usize,
-        steps: &mut Steps,
-    ) -> Result<(), Stop> {
-        let inner = self.type_at(entry.inner, steps)?;
+    fn add_typedef(&mut self, entry: &TypeEntry<'a>) -> Result<(), Stop> {
+        let inner = self.type_at(entry.inner)?;
         let is_only_name = inner.is_some_and(|inner| {
             inner.name.is_none()
                 && matches!(
@@ -266,32 +265,27 @@ impl<'a> DwarfNames<'_, 'a> {
         });
         match entry.name {
             Some(name) if is_only_name => {
-                into.pieces.push(TypePiece::Declared(entry.origin, name));
+                self.push(TypePiece::Declared(entry.origin, name));
                 Ok(())
             }
-            _ => self.add_type(entry.inner, into, depth + 1, steps),
+            _ => self.add_type(entry.inner),
         }
     }
 
     /// `int (*)(char)`.
-    fn add_function_type(
-        &self,
-        entry: &TypeEntry<'a>,
-        open: &'static str,
-        into: &mut Parameters<'a>,
-        depth: usize,
-        steps: &mut Steps,
-    ) -> Result<(), Stop> {
-        self.add_type(entry.inner, into, depth + 1, steps)?;
-        into.pieces.push(TypePiece::Text(" "));
-        into.pieces.push(TypePiece::Text(open));
-        if let Some((_, unit)) = self.open(entry.origin, steps)?
+    fn add_function_type(&mut self, entry: &TypeEntry<'a>, open: &'static str) -> Result<(), Stop> {
+        self.add_type(entry.inner)?;
+        self.text(" ");
+        self.text(open);
+        if let Some((_, unit)) = self.names.open(entry.origin, self.steps)?
             && let Some(offset) = unit_offset(entry.origin, &unit)
-            && depth < DEEPEST_TYPE
+            && self.depth < DEEPEST_TYPE
         {
-            self.add_parameters(&unit, entry.origin, offset, into, depth + 1, steps)?;
+            self.depth += 1;
+            self.add_parameters(&unit, entry.origin, offset)?;
+            self.depth -= 1;
         }
-        into.pieces.push(TypePiece::Text(")"));
+        self.text(")");
         Ok(())
     }
 }
