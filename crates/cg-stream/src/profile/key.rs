@@ -226,6 +226,14 @@ impl<'p> StackFrames<'p> {
         self.get(self.len().checked_sub(1)?)
     }
 
+    /// The innermost frames in which two stacks of a profile differ; `None` where one begins as the other is.
+    pub(super) fn first_difference(self, other: StackFrames<'p>) -> Option<[&'p FrameKey; 2]> {
+        let mut pairs = self.stack.iter().zip(other.stack);
+        let differing = pairs.find(|(a, b)| a != b)?;
+        let frame = |id: &FrameKeyId| &self.frames[id.index()];
+        Some([frame(differing.0), frame(differing.1)])
+    }
+
     /// All of them, innermost first, each with the index of its id.
     pub fn numbered(self) -> impl Iterator<Item = (usize, &'p FrameKey)> + Clone {
         let StackFrames { frames, stack } = self;

@@ -72,10 +72,10 @@ impl Profile {
             return Ordering::Equal;
         }
         let [a, b] = [a, b].map(|stack| self.stacks().frames_of(stack));
-        let mut differing = (a.iter().zip(b.iter()))
-            .map(|(a, b)| self.order_of_frames(a, b))
-            .filter(|order| order.is_ne());
-        differing.next().unwrap_or(a.len().cmp(&b.len()))
+        match a.first_difference(b) {
+            Some([a, b]) => self.order_of_frames(a, b),
+            None => a.len().cmp(&b.len()),
+        }
     }
 
     fn order_of_frames(&self, a: &FrameKey, b: &FrameKey) -> Ordering {
