@@ -1,46 +1,34 @@
 //! Why an object or its debug information could not be read.
 
-use std::fmt;
 use std::io;
 
+use thiserror::Error as ThisError;
+
 /// What went wrong with one object or debug file. It does not name the file, which its caller knows.
-#[derive(Debug)]
+#[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum Error {
     /// It could not be opened or read.
-    Io(io::Error),
+    #[error("{0}")]
+    Io(#[from] io::Error),
     /// A directory, a device, a FIFO or a socket: nothing of the kind is opened, since paths come from profiles.
+    #[error("not a regular file")]
     NotRegular,
     /// Not an ELF file that can be read; the reader's words.
+    #[error("not a usable ELF file: {0}")]
     Malformed(String),
     /// A section, or all of them together, claim more than is read of one file. See [`Limits`](crate::Limits).
+    #[error("its sections claim more than is read of one file")]
     TooLarge,
     /// A section is compressed in a way that is not known, or what came out is not what it claims.
+    #[error("cannot decompress its sections: {0}")]
     Compression(String),
     /// No DWARF in the object, and no debug file for it was found.
+    #[error("no debug information")]
     NoDebugInfo,
     /// Its code is of a processor that is not decoded; the number that ELF has for it.
+    #[error("code of another processor than x86: {}", processor(*.0))]
     Processor(u16),
-}
-
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        match self {
-            Error::Io(error) => error.fmt(f),
-            Error::NotRegular => f.write_str("not a regular file"),
-            Error::Malformed(what) => write!(f, "not a usable ELF file: {what}"),
-            Error::TooLarge => f.write_str("its sections claim more than is read of one file"),
-            Error::Compression(what) => write!(f, "cannot decompress its sections: {what}"),
-            Error::NoDebugInfo => f.write_str("no debug information"),
-            Error::Processor(number) => {
-                write!(
-                    f,
-                    "code of another processor than x86: {}",
-                    processor(*number)
-                )
-            }
-        }
-    }
 }
 
 /// What a processor is called.
@@ -55,21 +43,6 @@ fn processor(number: u16) -> String {
         _ => return format!("number {number}"),
     };
     named.to_owned()
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Io(error) => Some(error),
-            _ => None,
-        }
-    }
-}
-
-impl From<io::Error> for Error {
-    fn from(error: io::Error) -> Error {
-        Error::Io(error)
-    }
 }
 
 impl From<object::Error> for Error {

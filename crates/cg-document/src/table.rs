@@ -6,7 +6,6 @@
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::fmt;
 
 use cg_stream::record::Count;
 use cg_stream::sorting::Order as _;
@@ -345,24 +344,12 @@ pub struct Table<'a> {
 }
 
 /// A column was asked for that the table does not have.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("there is no column {name}; there are {}", known.join(", "))]
 pub struct UnknownColumn {
     name: String,
     known: Vec<String>,
 }
-
-impl fmt::Display for UnknownColumn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let UnknownColumn { name, known } = self;
-        write!(
-            f,
-            "there is no column {name}; there are {}",
-            known.join(", ")
-        )
-    }
-}
-
-impl std::error::Error for UnknownColumn {}
 
 /// What [`Table::cut`] left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -53,20 +53,9 @@ impl fmt::Display for LeakKinds {
 }
 
 /// Why a text is no set of leak kinds.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("expected all, none or some of definite,indirect,possible,reachable, found \"{0}\"")]
 pub struct NoLeakKinds(String);
-
-impl fmt::Display for NoLeakKinds {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "expected all, none or some of definite,indirect,possible,reachable, found \"{}\"",
-            self.0
-        )
-    }
-}
-
-impl std::error::Error for NoLeakKinds {}
 
 impl FromStr for LeakKinds {
     type Err = NoLeakKinds;

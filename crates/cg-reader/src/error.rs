@@ -1,13 +1,16 @@
 //! What can go wrong with a profile.
 
-use std::{fmt, io};
+use std::io;
 
 use cg_stream::intern::TooMany;
+use thiserror::Error as ThisError;
 
-/// Why a profile could not be parsed.
-#[derive(Debug)]
+/// Why a profile could not be parsed: `LINE: message` for an input that is malformed, so that a file's name and a colon in front
+/// of it make the usual form.
+#[derive(Debug, ThisError)]
 pub enum Error {
     /// The input is not what its format allows.
+    #[error("{}{message}", line.map(|line| format!("{line}: ")).unwrap_or_default())]
     Malformed {
         /// The line, counted from 1; `None` where the input as a whole is meant.
         line: Option<u64>,
@@ -15,9 +18,11 @@ pub enum Error {
         message: String,
     },
     /// The input could not be read.
-    Input(io::Error),
+    #[error("cannot read the input")]
+    Input(#[source] io::Error),
     /// The output could not be written; nothing further is worth doing.
-    Output(io::Error),
+    #[error("cannot write the stream")]
+    Output(#[source] io::Error),
 }
 
 impl Error {
@@ -53,33 +58,9 @@ impl Error {
     /// `FILE:LINE: message`.
     pub fn in_file(&self, file: &str) -> String {
         match self {
-            Error::Malformed {
-                line: Some(line),
-                message,
-            } => format!("{file}:{line}: {message}"),
-            Error::Malformed {
-                line: None,
-                message,
-            } => format!("{file}: {message}"),
+            Error::Malformed { line: Some(_), .. } => format!("{file}:{self}"),
+            Error::Malformed { line: None, .. } => format!("{file}: {self}"),
             Error::Input(error) | Error::Output(error) => format!("{file}: {error}"),
-        }
-    }
-}
-
-/// `LINE: message` for an input that is malformed, so that a file's name and a colon in front of it make the usual form.
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Error::Malformed {
-                line: Some(line),
-                message,
-            } => write!(f, "{line}: {message}"),
-            Error::Malformed {
-                line: None,
-                message,
-            } => f.write_str(message),
-            Error::Input(_) => f.write_str("cannot read the input"),
-            Error::Output(_) => f.write_str("cannot write the stream"),
         }
     }
 }
@@ -96,15 +77,6 @@ impl From<cg_stream::Error> for Error {
         match error.as_io() {
             Some(_) => Error::Output(error.into()),
             None => Error::whole(error.to_string()),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Error::Malformed { .. } => None,
-            Error::Input(error) | Error::Output(error) => Some(error),
         }
     }
 }

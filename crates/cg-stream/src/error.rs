@@ -1,16 +1,22 @@
 //! What can go wrong with a stream.
 
-use std::fmt;
 use std::io;
 
-/// An error of reading or writing a stream, with the line it is about.
-#[derive(Debug)]
+use thiserror::Error as ThisError;
+
+/// An error of reading or writing a stream, with the line it is about: `LINE: message`, so that a file name and a colon in front
+/// of it make the usual form.
+#[derive(Debug, ThisError)]
+#[error(transparent)]
 pub struct Error(Box<ErrorKind>);
 
-#[derive(Debug)]
+#[derive(Debug, ThisError)]
 enum ErrorKind {
+    #[error(transparent)]
     Io(io::Error),
+    #[error("{line}: {message}")]
     Record { line: u64, message: String },
+    #[error("{0}")]
     Whole(String),
 }
 
@@ -76,27 +82,6 @@ impl From<Error> for io::Error {
         match *error.0 {
             ErrorKind::Io(error) => error,
             kind => io::Error::new(io::ErrorKind::InvalidData, Error(Box::new(kind))),
-        }
-    }
-}
-
-/// `LINE: message`, so that a file name and a colon in front of it make the usual form.
-impl fmt::Display for Error {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &*self.0 {
-            ErrorKind::Io(error) => error.fmt(f),
-            ErrorKind::Record { line, message } => write!(f, "{line}: {message}"),
-            ErrorKind::Whole(message) => f.write_str(message),
-        }
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match &*self.0 {
-            // `Display` already prints the I/O error, so `source` goes on with that error's own source.
-            ErrorKind::Io(error) => error.source(),
-            ErrorKind::Record { .. } | ErrorKind::Whole(_) => None,
         }
     }
 }

@@ -6,7 +6,6 @@
 //!
 //! A table that has no id left says so: [`TooMany`] is an error like any other about the input.
 
-use std::fmt;
 use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
 use std::ops::Range;
@@ -15,16 +14,9 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
 /// More different values than 32 bits can number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("more than four billion different names, stacks or rows")]
 pub struct TooMany;
-
-impl fmt::Display for TooMany {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("more than four billion different names, stacks or rows")
-    }
-}
-
-impl std::error::Error for TooMany {}
 
 /// The number of a value in its table; [`ids!`](crate::ids) declares such types.
 pub trait Id: Copy + Eq {

@@ -1,6 +1,5 @@
 //! Files of rules, as `cg-diff --rules` takes them: sed in short.
 
-use std::fmt;
 use std::sync::OnceLock;
 
 use regex::Regex;
@@ -8,21 +7,14 @@ use regex::Regex;
 use super::{Part, Rule, Strength};
 
 /// Why a file is no file of rules.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{line}: {message}")]
 pub struct RuleError {
     /// The number of the line.
     pub line: usize,
     /// What was expected, and what was found.
     pub message: String,
 }
-
-impl fmt::Display for RuleError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: {}", self.line, self.message)
-    }
-}
-
-impl std::error::Error for RuleError {}
 
 /// A rule a line: `[fn|file|obj] s/PATTERN/REPLACEMENT/[g]`, with any delimiter; `#` begins a comment.
 pub(super) fn parse(text: &str) -> Result<Vec<Rule>, RuleError> {
