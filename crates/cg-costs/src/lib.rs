@@ -7,6 +7,7 @@
 pub mod circles;
 pub mod ids;
 pub mod inlines;
+mod packing;
 pub mod section;
 pub mod stacks;
 pub mod tables;

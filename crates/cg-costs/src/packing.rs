@@ -1,6 +1,7 @@
 //! Numbers in as few bytes as they need, seven bits a byte.
 
-pub(super) fn put(out: &mut Vec<u8>, mut number: u64) {
+#[inline]
+pub(crate) fn put(out: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -9,19 +10,19 @@ pub(super) fn put(out: &mut Vec<u8>, mut number: u64) {
 }
 
 /// A number that is read as signed: small ones of either sign are short.
-pub(super) fn put_difference(out: &mut Vec<u8>, difference: u64) {
+pub(crate) fn put_difference(out: &mut Vec<u8>, difference: u64) {
     put(out, zigzag(difference));
 }
 
 #[inline]
-pub(super) fn zigzag(difference: u64) -> u64 {
+pub(crate) fn zigzag(difference: u64) -> u64 {
     let signed = difference.cast_signed();
     ((signed << 1) ^ (signed >> 63)).cast_unsigned()
 }
 
 /// The number that `bytes` begin with; mostly it is a byte.
 #[inline(always)]
-pub(super) fn take(bytes: &[u8]) -> Option<(u64, &[u8])> {
+pub(crate) fn take(bytes: &[u8]) -> Option<(u64, &[u8])> {
     match bytes.split_first() {
         Some((byte, rest)) if byte & 0x80 == 0 => Some((u64::from(*byte), rest)),
         _ => take_long(bytes),
@@ -40,12 +41,12 @@ fn take_long(bytes: &[u8]) -> Option<(u64, &[u8])> {
 }
 
 #[inline]
-pub(super) fn take_difference(bytes: &[u8]) -> Option<(u64, &[u8])> {
+pub(crate) fn take_difference(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let (number, rest) = take(bytes)?;
     Some((from_zigzag(number), rest))
 }
 
 #[inline]
-pub(super) fn from_zigzag(number: u64) -> u64 {
+pub(crate) fn from_zigzag(number: u64) -> u64 {
     (number >> 1) ^ (number & 1).wrapping_neg()
 }

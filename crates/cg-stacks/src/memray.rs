@@ -10,7 +10,7 @@
 //! all threads: `transform` adds these up and names the last, so the thread is not taken (src/memray/commands/common.py).
 
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, Lines, Options, Reading, excerpt};
+use cg_reader::{Error, Lines, Options, Reading};
 use cg_stream::intern::TooMany;
 
 use super::table::{FrameId, FrameParts, StackKey, StackTable};
@@ -57,12 +57,7 @@ fn read(lines: &mut Lines, options: &Options, table: &mut StackTable) -> Result<
             ));
         }
         fields.read(line, b',');
-        let wrong = |expected: &str, found: &[u8]| {
-            Error::at(
-                number,
-                format!("expected {expected}, found {}", excerpt(found)),
-            )
-        };
+        let wrong = |expected: &str, found: &[u8]| Error::unexpected(number, expected, found);
         let (Some(allocations), Some(size), Some(stack), None) =
             (fields.get(1), fields.get(2), fields.get(5), fields.get(6))
         else {

@@ -9,7 +9,7 @@
 //! nothing is counted in the line above. Times are percentages and averages of two decimals, which add up to nothing.
 
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, Lines, Options, Reading, excerpt};
+use cg_reader::{Error, Lines, Options, Reading};
 
 use super::outline::Outline;
 use super::table::{FrameParts, StackKey, StackTable};
@@ -55,8 +55,7 @@ fn read(lines: &mut Lines, options: &Options, table: &mut StackTable) -> Result<
         let number = |position: usize, what: &str| {
             let text = field(position);
             let digits: Vec<u8> = text.iter().copied().filter(|byte| *byte != b',').collect();
-            whole_u64(&digits)
-                .ok_or_else(|| Error::at(line, format!("expected {what}, found {}", excerpt(text))))
+            whole_u64(&digits).ok_or_else(|| Error::unexpected(line, what, text))
         };
         let depth = number(0, "the level of a function")?;
         let calls = number(2, "a number of calls")?;

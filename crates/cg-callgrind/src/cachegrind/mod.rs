@@ -23,7 +23,7 @@ use std::mem;
 
 use cg_costs::ids::{FunctionId, StringId};
 use cg_costs::section::{Section, SectionFunction};
-use cg_costs::tables::{LineKey, NoRoom, Signedness};
+use cg_costs::tables::{Added, LineKey, Signedness};
 use cg_names::demangle::demangle;
 use cg_reader::number::leading_u64;
 use cg_reader::{BYTE_ORDER_MARK, Error, Lines, Options, excerpt};
@@ -326,7 +326,7 @@ impl CachegrindReader<'_> {
 
     /// Reads all counts as signed from here on.
     #[cold]
-    fn become_signed(&mut self) -> Result<(), NoRoom> {
+    fn become_signed(&mut self) -> Added {
         self.section.become_signed()?;
         self.part.become_signed()
     }

@@ -8,7 +8,7 @@
 use cg_costs::ids::{FileFunctionId, FunctionId, StringId};
 use cg_costs::section::{Section, SectionFunction};
 use cg_costs::stacks::graph::{Callers, Context, ContextId, StackGraph};
-use cg_costs::tables::NoRoom;
+use cg_costs::tables::{Added, NoRoom};
 use cg_stream::intern::Id as _;
 use hashbrown::{HashMap, HashSet};
 
@@ -26,7 +26,7 @@ pub(super) fn add(
     folded: &[FoldedNode],
     section: &mut Section,
     graph: &mut StackGraph,
-) -> Result<(), NoRoom> {
+) -> Added {
     let text_of = |node: FileFunctionId| names.text(nodes.get(node).name);
     let known = if shown.chains {
         KnownCallers::new(part, folded, text_of, section)?

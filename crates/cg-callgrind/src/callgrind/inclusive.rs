@@ -24,7 +24,9 @@ use cg_costs::circles;
 use cg_costs::ids::{ArcId, FileFunctionId, FunctionId, StringId};
 use cg_costs::inlines::TracedNode;
 use cg_costs::section::{ArcKey, Section, SectionFunction};
-use cg_costs::tables::{CostRows, NoRoom, Signedness, add_calls, add_inclusive_row, add_row};
+use cg_costs::tables::{
+    Added, CostRows, NoRoom, Signedness, add_calls, add_inclusive_row, add_row,
+};
 use cg_stream::intern::Id as _;
 use cg_stream::sorting::Order as _;
 use hashbrown::{HashMap, HashSet};
@@ -41,7 +43,7 @@ pub(crate) fn fold(
     names: &FileFunctionNames,
     shown: RecursionSigns,
     section: &mut Section,
-) -> Result<(), NoRoom> {
+) -> Added {
     let mut folded: Vec<FoldedNode> = Vec::with_capacity(part.present.len());
     for node in &part.present {
         let known = nodes.get(*node);
@@ -119,7 +121,7 @@ fn add_inclusive_by_levels(
     part: &PartSums,
     folded: &mut [FoldedNode],
     section: &mut Section,
-) -> Result<(), NoRoom> {
+) -> Added {
     folded.order_by_key(|node| (node.function, node.is_deeper, node.node.index()));
     let mut inclusive = Vec::new();
     for nodes in folded.chunk_by(|a, b| a.function == b.function) {
@@ -166,7 +168,7 @@ impl FunctionSums {
         }
     }
 
-    fn add_node(&mut self, part: &PartSums, node: FileFunctionId) -> Result<(), NoRoom> {
+    fn add_node(&mut self, part: &PartSums, node: FileFunctionId) -> Added {
         let (index, signedness) = (node.index(), part.signedness);
         add_row(&mut self.own, part.own.row(index), signedness)?;
         add_inclusive_row(&mut self.incoming, part.incoming.row(index), signedness)?;
@@ -175,7 +177,7 @@ impl FunctionSums {
     }
 
     /// Adds an arc to another function.
-    fn add_outgoing(&mut self, cost: &[u64], signedness: Signedness) -> Result<(), NoRoom> {
+    fn add_outgoing(&mut self, cost: &[u64], signedness: Signedness) -> Added {
         for (dearest, cost) in self.dearest.iter_mut().zip(cost) {
             *dearest = (*dearest).max(*cost);
         }
@@ -183,7 +185,7 @@ impl FunctionSums {
     }
 
     /// The incoming cost if the function was called, else self cost plus outgoing cost.
-    fn inclusive(&self, signedness: Signedness, out: &mut Vec<u64>) -> Result<(), NoRoom> {
+    fn inclusive(&self, signedness: Signedness, out: &mut Vec<u64>) -> Added {
         out.clear();
         if self.called > 0 {
             out.extend_from_slice(&self.incoming);
@@ -195,7 +197,7 @@ impl FunctionSums {
 
     /// The incoming cost of arcs that were timed by themselves. A function that cost more than that by itself or by one
     /// call was entered from outside of the profile as well: it has its self cost and its calls, at most `whole`.
-    fn timed(&self, whole: u64, signedness: Signedness, out: &mut Vec<u64>) -> Result<(), NoRoom> {
+    fn timed(&self, whole: u64, signedness: Signedness, out: &mut Vec<u64>) -> Added {
         out.clear();
         out.extend_from_slice(&self.own);
         add_inclusive_row(out, &self.outgoing, signedness)?;
@@ -360,7 +362,7 @@ fn add_arcs(
     lookup: impl Fn(FileFunctionId) -> Option<FoldedNode>,
     keeps_levels: bool,
     section: &mut Section,
-) -> Result<(), NoRoom> {
+) -> Added {
     for (arc, key) in arcs.all() {
         let (Some(caller), Some(callee)) = (lookup(key.caller), lookup(key.callee)) else {
             continue;

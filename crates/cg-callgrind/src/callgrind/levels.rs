@@ -4,7 +4,7 @@
 //! Only once all parts are added up is it known that there is an `f`.
 
 use cg_costs::section::{Section, SectionFunction};
-use cg_costs::tables::NoRoom;
+use cg_costs::tables::Added;
 use hashbrown::HashMap;
 
 use super::decoration::decoration_of;
@@ -12,7 +12,7 @@ use super::decoration::decoration_of;
 /// Adds what is left of deeper levels to their functions, where the section has these.
 ///
 /// A part without the first level was spent below it, so all that the deeper level cost is its cost too.
-pub(crate) fn fold(section: &mut Section) -> Result<(), NoRoom> {
+pub(crate) fn fold(section: &mut Section) -> Added {
     let strings = &section.strings;
     let without_level = |key: SectionFunction| {
         let name = strings.get(key.name);

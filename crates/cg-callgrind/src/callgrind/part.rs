@@ -3,7 +3,9 @@
 use std::hash::Hash;
 
 use cg_costs::ids::{ArcId, FileFunctionId, StringId};
-use cg_costs::tables::{CostRows, CostTable, LineKey, LineTable, NoRoom, Signedness, add_calls};
+use cg_costs::tables::{
+    Added, CostRows, CostTable, LineKey, LineTable, NoRoom, Signedness, add_calls,
+};
 use cg_stream::intern::Id as _;
 
 /// A line of a function as the file names it.
@@ -92,13 +94,13 @@ impl PartSums {
 
     /// Adds self cost to a node that was entered.
     #[inline]
-    pub(crate) fn add_own(&mut self, node: FileFunctionId, counts: &[u64]) -> Result<(), NoRoom> {
+    pub(crate) fn add_own(&mut self, node: FileFunctionId, counts: &[u64]) -> Added {
         self.own.add(node.index(), counts, self.signedness)
     }
 
     /// Adds self cost to a line, where lines are wanted.
     #[inline]
-    pub(crate) fn add_line(&mut self, key: NodeLine, counts: &[u64]) -> Result<(), NoRoom> {
+    pub(crate) fn add_line(&mut self, key: NodeLine, counts: &[u64]) -> Added {
         match &mut self.lines {
             Some(lines) => lines.add_own(key, counts, self.signedness),
             None => Ok(()),
@@ -113,7 +115,7 @@ impl PartSums {
         callee: FileFunctionId,
         calls: u64,
         counts: &[u64],
-    ) -> Result<(), NoRoom> {
+    ) -> Added {
         let (caller, signedness) = (from.function, self.signedness);
         if let Some(arcs) = &mut self.arcs {
             add_arc(arcs, (caller, callee), calls, counts, signedness)?;
@@ -142,7 +144,7 @@ impl PartSums {
     }
 
     /// Reads all counts as signed from here on; an error if that changes one of those so far.
-    pub(crate) fn become_signed(&mut self) -> Result<(), NoRoom> {
+    pub(crate) fn become_signed(&mut self) -> Added {
         let fits = [&self.own, &self.incoming, &self.outgoing]
             .iter()
             .all(|table| table.fits_signed());
@@ -181,7 +183,7 @@ fn add_arc<K: Copy + Eq + Hash>(
     calls: u64,
     counts: &[u64],
     signedness: Signedness,
-) -> Result<(), NoRoom> {
+) -> Added {
     let arc = arcs.row(key)?;
     add_calls(arcs.facts_mut(arc), calls)?;
     arcs.add_inclusive(arc, counts, signedness)

@@ -14,7 +14,7 @@ use super::spans::SpanOwner;
 use super::trace::{At, CostLines, CostRun, CountsKind, TakeLines, Traced};
 use crate::ids::{FunctionId, StringId};
 use crate::section::Section;
-use crate::tables::{CostRows, NoRoom, Signedness};
+use crate::tables::{Added, CostRows, NoRoom, Signedness};
 
 /// What all lines come to.
 pub(super) struct CostLineSums {
@@ -85,7 +85,7 @@ struct AddLines<'l> {
     sums: &'l mut LineSums,
     objects: &'l mut TracedObjects,
     section: &'l Section,
-    result: Result<(), NoRoom>,
+    result: Added,
 }
 
 impl TakeLines for AddLines<'_> {
@@ -153,12 +153,7 @@ impl LineSums {
     }
 
     #[inline]
-    fn add(
-        &mut self,
-        line: &Traced,
-        objects: &mut TracedObjects,
-        section: &Section,
-    ) -> Result<(), NoRoom> {
+    fn add(&mut self, line: &Traced, objects: &mut TracedObjects, section: &Section) -> Added {
         let (host, place) = self.place_of(line.function, objects, section);
         let object = &mut objects.objects[place];
         let Some(address) = line.at.address else {
@@ -212,7 +207,7 @@ impl LineSums {
     }
 
     /// Adds a line to its row.
-    fn add_counts(&mut self, row: ChainId, line: &Traced, is_resolved: bool) -> Result<(), NoRoom> {
+    fn add_counts(&mut self, row: ChainId, line: &Traced, is_resolved: bool) -> Added {
         if line.counted == CountsKind::Own {
             self.added
                 .chains
@@ -244,12 +239,7 @@ impl LineSums {
     }
 
     /// Adds the cost that was collected in a span to the row of its owner.
-    fn add_span(
-        &mut self,
-        object: &mut TracedObject,
-        position: usize,
-        section: &Section,
-    ) -> Result<(), NoRoom> {
+    fn add_span(&mut self, object: &mut TracedObject, position: usize, section: &Section) -> Added {
         let span = object.spans.at(position);
         let (Some(owner), count @ 1..) = (span.owner, std::mem::take(&mut span.own)) else {
             return Ok(());
@@ -262,7 +252,7 @@ impl LineSums {
     }
 
     /// Adds the cost that was collected in all spans.
-    fn add_spans(&mut self, objects: &mut TracedObjects, section: &Section) -> Result<(), NoRoom> {
+    fn add_spans(&mut self, objects: &mut TracedObjects, section: &Section) -> Added {
         for object in &mut objects.objects {
             for position in 0..object.spans.len() {
                 self.add_span(object, position, section)?;

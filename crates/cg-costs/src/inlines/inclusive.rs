@@ -3,7 +3,7 @@
 use super::chain::{ChainKey, ChainRows, Inlined};
 use super::objects::TracedObjects;
 use crate::section::Section;
-use crate::tables::{CostRows, NoRoom};
+use crate::tables::{Added, CostRows};
 
 /// What chains of recursive functions have besides the first level, and what of the first level is the recursion.
 pub(super) struct Recursion {
@@ -35,7 +35,7 @@ pub(super) fn add_inclusive_of_callers(
     recursion: Recursion,
     objects: &mut TracedObjects,
     section: &Section,
-) -> Result<(), NoRoom> {
+) -> Added {
     let signedness = section.signedness();
     let Recursion {
         mut deeper,
@@ -66,11 +66,7 @@ pub(super) fn add_inclusive_of_callers(
 }
 
 /// Adds what each chain has to those that its functions are inlined into, but for the host.
-fn add_to_callers(
-    rows: &mut ChainRows,
-    objects: &mut TracedObjects,
-    section: &Section,
-) -> Result<(), NoRoom> {
+fn add_to_callers(rows: &mut ChainRows, objects: &mut TracedObjects, section: &Section) -> Added {
     // Copied before anything is added: cost that a chain gets from another one must not be passed on again.
     let costs: Vec<(ChainKey, Vec<u64>)> = (rows.all())
         .map(|(row, key)| (key, rows.inclusive(row).to_vec()))

@@ -17,7 +17,6 @@ mod inclusive;
 mod keep;
 mod lines;
 mod objects;
-mod packing;
 mod paths;
 mod resolve;
 mod spans;

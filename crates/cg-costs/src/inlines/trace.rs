@@ -13,9 +13,9 @@ use hashbrown::{HashMap, HashSet};
 use tempfile::SpooledTempFile;
 
 use super::addresses::AddressSet;
-use super::packing::{from_zigzag, put, put_difference, take, take_difference, zigzag};
 use crate::ids::FileFunctionId;
 use crate::ids::{FunctionId, StringId};
+use crate::packing::{from_zigzag, put, put_difference, take, take_difference, zigzag};
 
 /// Where a cost was charged to, inside its function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -6,11 +6,11 @@ use hashbrown::HashMap;
 
 use super::{ArcKey, Section};
 use crate::ids::FunctionId;
-use crate::tables::{CostRows, LineTable, NoRoom};
+use crate::tables::{Added, CostRows, LineTable};
 
 impl Section {
     /// Merges each function of `same` into the one it maps to, with its lines and arcs.
-    pub fn merge(&mut self, same: &HashMap<FunctionId, FunctionId>) -> Result<(), NoRoom> {
+    pub fn merge(&mut self, same: &HashMap<FunctionId, FunctionId>) -> Added {
         if same.is_empty() {
             return Ok(());
         }
@@ -44,7 +44,7 @@ impl Section {
         &mut self,
         part: &mut Section,
         same: &HashMap<FunctionId, FunctionId>,
-    ) -> Result<(), NoRoom> {
+    ) -> Added {
         if self.functions.row_count() == 0 {
             // The first part is most often the only one, and need not be added up again.
             mem::swap(&mut self.functions, &mut part.functions);
@@ -65,7 +65,7 @@ impl Section {
         self.add_lines(&part.lines, |id| Some((*functions.get(&id)?, false)))
     }
 
-    fn merge_function(&mut self, from: FunctionId, into: FunctionId) -> Result<(), NoRoom> {
+    fn merge_function(&mut self, from: FunctionId, into: FunctionId) -> Added {
         let functions = &mut self.functions;
         let cost = functions.own(from).to_vec();
         let inclusive = functions.inclusive(from).to_vec();

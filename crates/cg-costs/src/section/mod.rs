@@ -13,7 +13,7 @@ use hashbrown::HashMap;
 use super::ids::{ArcId, FunctionId, StringId, Strings};
 use super::inlines::{At, CostLines, FunctionPrints};
 use super::stacks::graph::StackGraph;
-use super::tables::{CostRows, LineKey, LineTable, NoRoom, Signedness, add_calls};
+use super::tables::{Added, CostRows, LineKey, LineTable, NoRoom, Signedness, add_calls};
 
 mod cycles;
 mod merge;
@@ -146,7 +146,7 @@ impl Section {
     }
 
     /// Reads all counts as signed from here on, as a negative one was met.
-    pub fn become_signed(&mut self) -> Result<(), NoRoom> {
+    pub fn become_signed(&mut self) -> Added {
         let fits =
             self.functions.fits_signed() && self.lines.fits_signed() && self.arcs.fits_signed();
         if !fits {
@@ -218,7 +218,7 @@ impl Section {
     ///
     /// # Errors
     /// Where a sum has no room.
-    pub(crate) fn settle_lines(&mut self) -> Result<(), NoRoom> {
+    pub(crate) fn settle_lines(&mut self) -> Added {
         self.lines.settle(self.signedness)
     }
 
@@ -248,7 +248,7 @@ impl Section {
 
     /// Adds self cost, and to the total with it.
     #[inline]
-    pub fn add_cost(&mut self, function: FunctionId, cost: &[u64]) -> Result<(), NoRoom> {
+    pub fn add_cost(&mut self, function: FunctionId, cost: &[u64]) -> Added {
         self.functions.facts_mut(function).is_present = true;
         self.functions.add_own(function, cost, self.signedness)?;
         for (total, count) in self.total.iter_mut().zip(cost) {
@@ -258,12 +258,7 @@ impl Section {
     }
 
     /// Adds inclusive cost and calls.
-    pub fn add_inclusive(
-        &mut self,
-        function: FunctionId,
-        inclusive: &[u64],
-        calls: u64,
-    ) -> Result<(), NoRoom> {
+    pub fn add_inclusive(&mut self, function: FunctionId, inclusive: &[u64], calls: u64) -> Added {
         let facts = self.functions.facts_mut(function);
         facts.is_present = true;
         add_calls(&mut facts.calls, calls)?;
@@ -272,7 +267,7 @@ impl Section {
     }
 
     /// Adds self cost to a line.
-    pub fn add_line(&mut self, key: LineKey<FunctionId>, cost: &[u64]) -> Result<(), NoRoom> {
+    pub fn add_line(&mut self, key: LineKey<FunctionId>, cost: &[u64]) -> Added {
         self.lines.add_own(key, cost, self.signedness)
     }
 
@@ -281,7 +276,7 @@ impl Section {
         &mut self,
         lines: &LineTable<F>,
         function: impl Fn(F) -> Option<(FunctionId, bool)>,
-    ) -> Result<(), NoRoom> {
+    ) -> Added {
         self.lines.absorb(lines, function, self.signedness)
     }
 
@@ -291,7 +286,7 @@ impl Section {
         &mut self,
         innermost: impl Fn(&Section, FunctionId, At) -> Option<ChainNodeId>,
         has_addresses: bool,
-    ) -> Result<(), NoRoom> {
+    ) -> Added {
         let arcs = std::mem::replace(&mut self.arcs, CostRows::of_arcs(self.events.len()));
         for (arc, key) in arcs.all() {
             let at = At {
@@ -313,7 +308,7 @@ impl Section {
     }
 
     /// Adds to an arc.
-    pub fn add_arc(&mut self, key: ArcKey, calls: u64, inclusive: &[u64]) -> Result<(), NoRoom> {
+    pub fn add_arc(&mut self, key: ArcKey, calls: u64, inclusive: &[u64]) -> Added {
         let arc = self.arcs.row(key)?;
         add_calls(self.arcs.facts_mut(arc), calls)?;
         self.arcs.add_inclusive(arc, inclusive, self.signedness)

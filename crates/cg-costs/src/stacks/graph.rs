@@ -4,7 +4,7 @@
 use cg_stream::intern::{Slices, TooMany};
 
 use crate::ids::{ArcId, FunctionId};
-use crate::tables::{CostRows, NoRoom, Signedness, add_calls};
+use crate::tables::{Added, CostRows, NoRoom, Signedness, add_calls};
 
 cg_stream::ids! {
     /// A function with its recursion level and its callers, as far as they are known.
@@ -92,7 +92,7 @@ impl StackGraph {
         calls: u64,
         cost: &[u64],
         signedness: Signedness,
-    ) -> Result<(), NoRoom> {
+    ) -> Added {
         let arc = self.calls.row((caller, callee))?;
         add_calls(self.calls.facts_mut(arc), calls)?;
         self.calls.add_inclusive(arc, cost, signedness)

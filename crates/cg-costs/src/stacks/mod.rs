@@ -20,7 +20,7 @@ use units::{ContextArc, ContextGraph};
 
 use crate::ids::FunctionId;
 use crate::section::Section;
-use crate::tables::{NoRoom, Signedness};
+use crate::tables::{Added, NoRoom, Signedness};
 
 /// What stands for the calls that an estimate does not follow.
 const PRUNED: &[u8] = b"[pruned]";
@@ -93,7 +93,7 @@ impl<'s> Stacked<'s> {
         callers: &[FunctionId],
         is_cut: bool,
         own: &[u64],
-    ) -> Result<(), NoRoom> {
+    ) -> Added {
         if own.iter().all(|count| *count == 0) {
             return Ok(());
         }
@@ -212,7 +212,7 @@ impl<'s> Stacked<'s> {
         )
     }
 
-    fn add(&mut self, row: StackKey, cost: &[u64]) -> Result<(), NoRoom> {
+    fn add(&mut self, row: StackKey, cost: &[u64]) -> Added {
         let row = self.table.row(row)?;
         for (event, cell) in cost.iter().enumerate() {
             let count = self.section.signedness().count(*cell);

@@ -26,6 +26,9 @@ impl Signedness {
     }
 }
 
+/// Whether a section had room for what was added.
+pub type Added = Result<(), NoRoom>;
+
 /// Why a section cannot take a count, a name or a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoRoom {
@@ -91,23 +94,13 @@ impl CostTable {
 
     /// Adds counts to a row; events beyond the end of `counts` count nothing, as trailing zeros are not written.
     #[inline]
-    pub fn add(
-        &mut self,
-        row: usize,
-        counts: &[u64],
-        signedness: Signedness,
-    ) -> Result<(), NoRoom> {
+    pub fn add(&mut self, row: usize, counts: &[u64], signedness: Signedness) -> Added {
         add_row(self.row_mut(row), counts, signedness)
     }
 
     /// Adds inclusive counts to a row, modulo 2^64.
     #[inline]
-    pub fn add_inclusive(
-        &mut self,
-        row: usize,
-        counts: &[u64],
-        signedness: Signedness,
-    ) -> Result<(), NoRoom> {
+    pub fn add_inclusive(&mut self, row: usize, counts: &[u64], signedness: Signedness) -> Added {
         add_inclusive_row(self.row_mut(row), counts, signedness)
     }
 
@@ -142,7 +135,7 @@ impl CostTable {
 
 /// Adds counts to the cells of a row. Where one of the sums is beyond 64 bits, the row stays as it was.
 #[inline]
-pub fn add_row(cells: &mut [u64], counts: &[u64], signedness: Signedness) -> Result<(), NoRoom> {
+pub fn add_row(cells: &mut [u64], counts: &[u64], signedness: Signedness) -> Added {
     // One event is what most profiles have.
     if let ([cell], [count], Signedness::Unsigned) = (&mut *cells, counts, signedness) {
         *cell = cell.checked_add(*count).ok_or(NoRoom::Sum)?;
@@ -171,11 +164,7 @@ pub fn add_row(cells: &mut [u64], counts: &[u64], signedness: Signedness) -> Res
 /// what is missing; other calls make good for it. So a sum beyond 2^64 is right where it is in the range of `i64` once
 /// these numbers are read as negative ones; where it is in neither range, nothing went backwards and the sum is an error.
 #[inline]
-pub fn add_inclusive_row(
-    cells: &mut [u64],
-    counts: &[u64],
-    signedness: Signedness,
-) -> Result<(), NoRoom> {
+pub fn add_inclusive_row(cells: &mut [u64], counts: &[u64], signedness: Signedness) -> Added {
     if signedness == Signedness::Signed {
         return add_row(cells, counts, signedness);
     }

@@ -8,7 +8,7 @@ use cg_stream::intern::{Id, Keys, TooMany};
 use foldhash::fast::FixedState;
 use hashbrown::{HashMap, HashSet, HashTable};
 
-use super::costs::{NoRoom, Signedness, add_inclusive_row};
+use super::costs::{Added, NoRoom, Signedness, add_inclusive_row};
 use super::packed::PackedCosts;
 use crate::ids::StringId;
 
@@ -137,23 +137,13 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
 
     /// Adds self cost to a line.
     #[inline]
-    pub fn add_own(
-        &mut self,
-        key: LineKey<F>,
-        counts: &[u64],
-        signedness: Signedness,
-    ) -> Result<(), NoRoom> {
+    pub fn add_own(&mut self, key: LineKey<F>, counts: &[u64], signedness: Signedness) -> Added {
         let row = self.row(key, signedness)?;
         self.add_to(row, counts, signedness)
     }
 
     /// Adds the cost of calls that leave from a line.
-    pub fn add_calls(
-        &mut self,
-        key: LineKey<F>,
-        counts: &[u64],
-        signedness: Signedness,
-    ) -> Result<(), NoRoom> {
+    pub fn add_calls(&mut self, key: LineKey<F>, counts: &[u64], signedness: Signedness) -> Added {
         let row = self.row(key, signedness)?;
         self.add_to(row, &[], signedness)?;
         self.calls.add(row, counts, signedness)
@@ -167,7 +157,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
         other: &LineTable<G>,
         function: impl Fn(G) -> Option<(F, bool)>,
         signedness: Signedness,
-    ) -> Result<(), NoRoom> {
+    ) -> Added {
         let rows = other.len();
         self.sources.reserve(rows);
         self.addresses.reserve(rows);
@@ -191,7 +181,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
     }
 
     /// Merges the rows of each line into one.
-    pub(crate) fn settle(&mut self, signedness: Signedness) -> Result<(), NoRoom> {
+    pub(crate) fn settle(&mut self, signedness: Signedness) -> Added {
         let mut functions: HashMap<F, usize> = HashMap::new();
         let mut runs: Vec<(usize, usize)> = Vec::with_capacity(self.runs.len());
         for (position, run) in self.runs.iter().enumerate() {
@@ -300,7 +290,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
     }
 
     /// Settles the table if more than a quarter of its rows are repeats; checks again only when it has doubled.
-    fn settle_where_long(&mut self, signedness: Signedness) -> Result<(), NoRoom> {
+    fn settle_where_long(&mut self, signedness: Signedness) -> Added {
         if self.len() < self.next_settling {
             return Ok(());
         }
@@ -363,12 +353,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
     }
 
     #[inline]
-    fn add_to(
-        &mut self,
-        line: LineId,
-        counts: &[u64],
-        signedness: Signedness,
-    ) -> Result<(), NoRoom> {
+    fn add_to(&mut self, line: LineId, counts: &[u64], signedness: Signedness) -> Added {
         if line.index() == self.own.len() {
             self.own.push(counts);
         } else if !counts.is_empty() {
@@ -385,7 +370,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
         row: usize,
         is_deeper: bool,
         signedness: Signedness,
-    ) -> Result<(), NoRoom> {
+    ) -> Added {
         let mut counts = std::mem::take(&mut self.counts);
         if line.index() == self.own.len() {
             self.own.push_row_of(&other.own, row);
@@ -417,7 +402,7 @@ impl SomeCosts {
         }
     }
 
-    fn add(&mut self, line: LineId, counts: &[u64], signedness: Signedness) -> Result<(), NoRoom> {
+    fn add(&mut self, line: LineId, counts: &[u64], signedness: Signedness) -> Added {
         let row = line.index();
         if self.places.len() <= row {
             self.places.resize(row + 1, 0);

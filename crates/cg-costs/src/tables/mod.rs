@@ -5,6 +5,6 @@ mod lines;
 mod packed;
 mod rows;
 
-pub use costs::{CostTable, NoRoom, Signedness, add_inclusive_row, add_row};
+pub use costs::{Added, CostTable, NoRoom, Signedness, add_inclusive_row, add_row};
 pub use lines::{LineKey, LineTable};
 pub use rows::{CostRows, add_calls};

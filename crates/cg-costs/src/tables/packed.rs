@@ -5,7 +5,8 @@
 //! of a row. A row that outgrows its bytes moves to the end of the buffer, with room to grow; the bytes left unused are
 //! less than twice those in use.
 
-use super::costs::{NoRoom, Signedness, add_inclusive_row, add_row};
+use super::costs::{Added, Signedness, add_inclusive_row, add_row};
+use crate::packing::{put, take};
 
 /// Rows of counts, one after the other in one piece of memory.
 #[derive(Clone, Debug, Default)]
@@ -51,7 +52,7 @@ impl PackedCosts {
         self.starts.push(self.bytes.len());
         self.packed.clear();
         pack(counts, &mut self.packed);
-        put_number(self.packed.len() as u64, &mut self.bytes);
+        put(&mut self.bytes, self.packed.len() as u64);
         self.bytes.extend_from_slice(&self.packed);
     }
 
@@ -60,7 +61,7 @@ impl PackedCosts {
     pub(crate) fn push_row_of(&mut self, other: &PackedCosts, row: usize) {
         let (_, packed) = other.packed(row);
         self.starts.push(self.bytes.len());
-        put_number(packed.len() as u64, &mut self.bytes);
+        put(&mut self.bytes, packed.len() as u64);
         self.bytes.extend_from_slice(packed);
     }
 
@@ -76,21 +77,13 @@ impl PackedCosts {
         let (_, mut packed) = self.packed(row);
         let mut count = 0;
         for _ in 0..=event {
-            if packed.is_empty() {
-                return 0;
-            }
-            (count, packed) = number(packed);
+            (count, packed) = take(packed).unwrap_or_default();
         }
         count
     }
 
     /// Adds to a row.
-    pub(crate) fn add(
-        &mut self,
-        row: usize,
-        counts: &[u64],
-        signedness: Signedness,
-    ) -> Result<(), NoRoom> {
+    pub(crate) fn add(&mut self, row: usize, counts: &[u64], signedness: Signedness) -> Added {
         self.add_by(row, |cells| add_row(cells, counts, signedness))
     }
 
@@ -100,15 +93,11 @@ impl PackedCosts {
         row: usize,
         counts: &[u64],
         signedness: Signedness,
-    ) -> Result<(), NoRoom> {
+    ) -> Added {
         self.add_by(row, |cells| add_inclusive_row(cells, counts, signedness))
     }
 
-    fn add_by(
-        &mut self,
-        row: usize,
-        add: impl FnOnce(&mut [u64]) -> Result<(), NoRoom>,
-    ) -> Result<(), NoRoom> {
+    fn add_by(&mut self, row: usize, add: impl FnOnce(&mut [u64]) -> Added) -> Added {
         let mut cells = std::mem::take(&mut self.row);
         self.read(row, &mut cells);
         let added = add(&mut cells);
@@ -136,7 +125,7 @@ impl PackedCosts {
         }
         let room = self.packed.len() + self.packed.len() / 2;
         self.starts[row] = self.bytes.len();
-        put_number(room as u64, &mut self.bytes);
+        put(&mut self.bytes, room as u64);
         let end = self.bytes.len() + room;
         self.bytes.extend_from_slice(&self.packed);
         self.bytes.resize(end, 0);
@@ -146,7 +135,7 @@ impl PackedCosts {
     #[inline]
     fn packed(&self, row: usize) -> (usize, &[u8]) {
         let all = &self.bytes[self.starts[row]..];
-        let (length, rest) = number(all);
+        let (length, rest) = take(all).unwrap_or_default();
         let start = self.starts[row] + all.len() - rest.len();
         (start, &rest[..length as usize])
     }
@@ -172,46 +161,26 @@ fn pack(counts: &[u64], out: &mut Vec<u8>) {
     let length = counts.iter().rposition(|count| *count != 0);
     let counts = length.map_or(&[][..], |last| &counts[..=last]);
     for count in counts {
-        put_number(*count, out);
+        put(out, *count);
     }
 }
 
 #[inline]
 fn unpack(mut packed: &[u8], events: usize, out: &mut Vec<u64>) {
     out.clear();
-    while !packed.is_empty() && out.len() < events {
-        let (count, rest) = number(packed);
+    while out.len() < events
+        && let Some((count, rest)) = take(packed)
+    {
         out.push(count);
         packed = rest;
     }
     out.resize(events, 0);
 }
 
-#[inline]
-fn put_number(mut number: u64, out: &mut Vec<u8>) {
-    while number > 0x7f {
-        out.push(number as u8 | 0x80);
-        number >>= 7;
-    }
-    out.push(number as u8);
-}
-
-/// Decodes the number at the beginning; returns it and the rest.
-#[inline]
-fn number(bytes: &[u8]) -> (u64, &[u8]) {
-    let mut number = 0;
-    for (position, byte) in bytes.iter().enumerate() {
-        number |= u64::from(byte & 0x7f) << (7 * position);
-        if *byte <= 0x7f {
-            return (number, &bytes[position + 1..]);
-        }
-    }
-    (number, &[])
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tables::NoRoom;
 
     fn read(costs: &PackedCosts, row: usize) -> Vec<u64> {
         let mut out = vec![99];

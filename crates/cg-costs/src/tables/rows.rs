@@ -4,7 +4,7 @@ use std::hash::Hash;
 
 use cg_stream::intern::{Id, Keys, TooMany};
 
-use super::costs::{CostTable, NoRoom, Signedness};
+use super::costs::{Added, CostTable, NoRoom, Signedness};
 
 /// Interned keys, each with a row of self cost, inclusive cost and facts. Arcs have no self cost.
 pub struct CostRows<I, K, T> {
@@ -49,12 +49,7 @@ impl<I: Id, K: Copy + Eq + Hash, T: Clone + Default> CostRows<I, K, T> {
     }
 
     #[inline]
-    pub(crate) fn add_own(
-        &mut self,
-        row: I,
-        counts: &[u64],
-        signedness: Signedness,
-    ) -> Result<(), NoRoom> {
+    pub(crate) fn add_own(&mut self, row: I, counts: &[u64], signedness: Signedness) -> Added {
         match &mut self.own {
             Some(own) => own.add(row.index(), counts, signedness),
             None => Ok(()),
@@ -63,12 +58,7 @@ impl<I: Id, K: Copy + Eq + Hash, T: Clone + Default> CostRows<I, K, T> {
 
     /// Adds inclusive cost, modulo 2^64.
     #[inline]
-    pub fn add_inclusive(
-        &mut self,
-        row: I,
-        counts: &[u64],
-        signedness: Signedness,
-    ) -> Result<(), NoRoom> {
+    pub fn add_inclusive(&mut self, row: I, counts: &[u64], signedness: Signedness) -> Added {
         self.inclusive
             .add_inclusive(row.index(), counts, signedness)
     }
@@ -140,7 +130,7 @@ impl<I: Id, K: Copy + Eq + Hash, T: Clone + Default> CostRows<I, K, T> {
 }
 
 /// Adds to a number of calls.
-pub fn add_calls(sum: &mut u64, calls: u64) -> Result<(), NoRoom> {
+pub fn add_calls(sum: &mut u64, calls: u64) -> Added {
     *sum = sum.checked_add(calls).ok_or(NoRoom::Sum)?;
     Ok(())
 }

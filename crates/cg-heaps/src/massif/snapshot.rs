@@ -1,6 +1,6 @@
 //! A snapshot: its numbers and, where it is detailed, its tree.
 
-use cg_reader::{Error, Lines, excerpt};
+use cg_reader::{Error, Lines};
 use cg_stream::record::{Name, SnapshotRecord};
 use serde_json::Number;
 
@@ -166,12 +166,8 @@ fn next_line(lines: &mut Lines, expected: &str) -> Result<(), Error> {
 
 /// The number behind a key.
 pub(super) fn number(text: &[u8], key: &str, line: u64) -> Result<u64, Error> {
-    cg_reader::number::whole_u64(text.trim_ascii_end()).ok_or_else(|| {
-        Error::at(
-            line,
-            format!("expected a number after {key}, found {}", excerpt(text)),
-        )
-    })
+    let number = cg_reader::number::whole_u64(text.trim_ascii_end());
+    number.ok_or_else(|| Error::unexpected(line, &format!("a number after {key}"), text))
 }
 
 /// A time: an integer, of heaptrack a fraction of a second.
@@ -182,19 +178,11 @@ fn time(text: &[u8], line: u64) -> Result<Number, Error> {
             let integer = text.parse::<i64>().ok().map(Number::from);
             integer.or_else(|| text.parse::<f64>().ok().and_then(Number::from_f64))
         })
-        .ok_or_else(|| {
-            Error::at(
-                line,
-                format!("expected a number after time=, found {}", excerpt(text)),
-            )
-        })
+        .ok_or_else(|| Error::unexpected(line, "a number after time=", text))
 }
 
 pub(super) fn unexpected(expected: &str, lines: &Lines) -> Error {
-    Error::at(
-        lines.line_number(),
-        format!("expected {expected}, found {}", excerpt(lines.last_line())),
-    )
+    Error::unexpected(lines.line_number(), expected, lines.last_line())
 }
 
 pub(super) fn cut_short(expected: &str, lines: &Lines) -> Error {
