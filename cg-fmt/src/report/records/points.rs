@@ -13,8 +13,13 @@ const SHORT_LIVED: Count = 500;
 /// The program points of a profile, with what their columns need.
 #[derive(Clone, Copy)]
 struct AllPoints<'a> {
-    profile: &'a Profile,
     rows: &'a Rows,
+    // Where the profile has these events.
+    total_bytes: Option<usize>,
+    total_blocks: Option<usize>,
+    allocations: Option<usize>,
+    read_bytes: Option<usize>,
+    write_bytes: Option<usize>,
     /// The time of all runs, in their unit.
     time: Count,
     short_lived: Count,
@@ -29,15 +34,13 @@ struct PointMetrics<'a> {
 
 impl PointMetrics<'_> {
     /// The count of an event; `None` where the mode does not have it.
-    fn count(self, event: &str) -> Option<Count> {
-        let event = self.of.profile.event(event)?;
-        Some(self.of.rows.count(self.row, event))
+    fn count(self, event: Option<usize>) -> Option<Count> {
+        Some(self.of.rows.count(self.row, event?))
     }
 
     /// How many blocks; heaptrack calls them allocations.
     fn blocks(self) -> Option<Count> {
-        self.count("total_blocks")
-            .or_else(|| self.count("allocations"))
+        self.count(self.of.total_blocks.or(self.of.allocations))
     }
 
     fn lifetime(self) -> Option<Count> {
@@ -52,7 +55,7 @@ impl PointMetrics<'_> {
     }
 
     /// The count for each million units of time.
-    fn rate<'c>(self, event: &str) -> Cell<'c> {
+    fn rate<'c>(self, event: Option<usize>) -> Cell<'c> {
         let millions = self
             .count(event)
             .map(|count| count.saturating_mul(1_000_000));
@@ -61,27 +64,36 @@ impl PointMetrics<'_> {
 
     /// The blocks of a point that is tiny on average.
     fn tiny(self) -> Option<Count> {
-        let (bytes, blocks) = (self.count("total_bytes")?, self.count("total_blocks")?);
+        let (bytes, blocks) = (
+            self.count(self.of.total_bytes)?,
+            self.count(self.of.total_blocks)?,
+        );
         (bytes <= blocks.saturating_mul(TINY)).then_some(blocks)
     }
 
     /// The blocks of a point that is short-lived on average.
     fn short_lived(self) -> Option<Count> {
-        let blocks = self.count("total_blocks")?;
+        let blocks = self.count(self.of.total_blocks)?;
         let longest = blocks.saturating_mul(self.of.short_lived);
         (self.lifetime()? <= longest).then_some(blocks)
     }
 
     /// The bytes of a point that is never read or never written.
     fn unused(self) -> Option<Count> {
-        let (reads, writes) = (self.count("read_bytes")?, self.count("write_bytes")?);
-        (reads == 0 || writes == 0).then_some(self.count("total_bytes")?)
+        let (reads, writes) = (
+            self.count(self.of.read_bytes)?,
+            self.count(self.of.write_bytes)?,
+        );
+        (reads == 0 || writes == 0).then_some(self.count(self.of.total_bytes)?)
     }
 
     /// The bytes of a point whose bytes are read or written at most 0.4 times each, but are.
     fn low_access(self) -> Option<Count> {
-        let (reads, writes) = (self.count("read_bytes")?, self.count("write_bytes")?);
-        let bytes = self.count("total_bytes")?;
+        let (reads, writes) = (
+            self.count(self.of.read_bytes)?,
+            self.count(self.of.write_bytes)?,
+        );
+        let bytes = self.count(self.of.total_bytes)?;
         let is_low = |accesses: Count| accesses.saturating_mul(10) <= bytes.saturating_mul(4);
         let is_used = reads != 0 && writes != 0;
         (is_used && (is_low(reads) || is_low(writes))).then_some(bytes)
@@ -89,8 +101,11 @@ impl PointMetrics<'_> {
 
     /// The bytes read at a point whose bytes are read or written at least 1000 times each.
     fn high_access(self) -> Option<Count> {
-        let (reads, writes) = (self.count("read_bytes")?, self.count("write_bytes")?);
-        let high = self.count("total_bytes")?.saturating_mul(1000);
+        let (reads, writes) = (
+            self.count(self.of.read_bytes)?,
+            self.count(self.of.write_bytes)?,
+        );
+        let high = self.count(self.of.total_bytes)?.saturating_mul(1000);
         (reads >= high || writes >= high).then_some(reads)
     }
 }
@@ -104,8 +119,12 @@ pub(crate) fn push_columns<'a>(
 ) {
     let runs = profile.runs();
     let points = AllPoints {
-        profile,
         rows,
+        total_bytes: profile.event("total_bytes"),
+        total_blocks: profile.event("total_blocks"),
+        allocations: profile.event("allocations"),
+        read_bytes: profile.event("read_bytes"),
+        write_bytes: profile.event("write_bytes"),
         time: runs
             .iter()
             .filter_map(|run| run.dhat.end_time)
@@ -137,25 +156,31 @@ pub(crate) fn push_columns<'a>(
         Cell::count(point.lifetime())
     });
     push("avg_size", "avg size", Audience::All, |point| {
-        PointMetrics::quotient(point.count("total_bytes"), point.blocks())
+        PointMetrics::quotient(point.count(point.of.total_bytes), point.blocks())
     });
     push("avg_lifetime", "avg lifetime", Audience::All, |point| {
-        PointMetrics::quotient(point.lifetime(), point.count("total_blocks"))
+        PointMetrics::quotient(point.lifetime(), point.count(point.of.total_blocks))
     });
     push("reads_per_byte", "reads/byte", programs, |point| {
-        PointMetrics::quotient(point.count("read_bytes"), point.count("total_bytes"))
+        PointMetrics::quotient(
+            point.count(point.of.read_bytes),
+            point.count(point.of.total_bytes),
+        )
     });
     push("writes_per_byte", "writes/byte", programs, |point| {
-        PointMetrics::quotient(point.count("write_bytes"), point.count("total_bytes"))
+        PointMetrics::quotient(
+            point.count(point.of.write_bytes),
+            point.count(point.of.total_bytes),
+        )
     });
     push("bytes_rate", &format!("bytes/{unit}"), programs, |point| {
-        point.rate("total_bytes")
+        point.rate(point.of.total_bytes)
     });
     push(
         "blocks_rate",
         &format!("blocks/{unit}"),
         programs,
-        |point| point.rate("total_blocks"),
+        |point| point.rate(point.of.total_blocks),
     );
     let nobody = Audience::Nobody;
     push("tiny", "tiny blocks", nobody, |point| {
