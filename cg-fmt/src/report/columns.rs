@@ -41,7 +41,7 @@ pub(crate) fn push_events<'a>(
         );
         columns.push(
             Column::new(format!("{name}%"), Layout::Percent, move |row| {
-                count(row).map_or(Cell::Empty, |count| Cell::share(count, whole))
+                count(row).map_or_else(|| Cell::Empty, |count| Cell::share(count, whole))
             })
             .titled("%")
             .for_audience(percent),

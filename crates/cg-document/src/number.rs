@@ -48,29 +48,37 @@ pub fn percent(percent: f64) -> String {
 pub(crate) fn float(count: Count) -> f64 {
     match i64::try_from(count) {
         Ok(count) => count as f64,
-        Err(_) => count as f64,
+        Err(_) => wide_float(count),
     }
+}
+
+// By itself, as both ways would be gone otherwise.
+#[cold]
+#[inline(never)]
+fn wide_float(count: Count) -> f64 {
+    count as f64
 }
 
 /// Appends a number with two decimals, as `{:.2}` writes it, in a tenth of the instructions.
 pub fn push_hundredths(value: f64, text: &mut String) {
     let hundredths = value.abs() * 100.0;
-    let rest = hundredths.fract();
+    let floor = hundredths as i64;
+    let rest = hundredths - floor as f64;
     // Next to a half the rounding of the product could decide, and of what is not finite nothing is known.
     let is_certain = hundredths < 1e12 && (rest - 0.5).abs() > 1e-3;
     if !is_certain {
         text.push_str(&format!("{value:.2}"));
         return;
     }
-    let hundredths = hundredths as u64 + u64::from(rest > 0.5);
     if value.is_sign_negative() {
         text.push('-');
     }
-    text.push_str(itoa::Buffer::new().format(hundredths / 100));
-    let digit = |digit: u64| char::from(b'0' + (digit % 10) as u8);
-    text.push('.');
-    text.push(digit(hundredths / 10));
-    text.push(digit(hundredths));
+    let mut digits = itoa::Buffer::new();
+    let digits = digits.format(floor + i64::from(rest > 0.5));
+    let (whole, decimals) = digits.split_at(digits.len().saturating_sub(2));
+    text.push_str(if whole.is_empty() { "0" } else { whole });
+    text.push_str(if decimals.len() < 2 { ".0" } else { "." });
+    text.push_str(decimals);
 }
 
 /// A change in a sentence: `+3.25%`. What rounds to nothing has no sign.

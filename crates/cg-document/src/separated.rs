@@ -7,6 +7,8 @@ use std::io;
 use cg_stream::record::Count;
 
 use crate::number::push_hundredths;
+use cg_stream::visible::may_need_more;
+
 use crate::{Cell, Document, visible};
 
 /// Who reads the values.
@@ -115,6 +117,11 @@ impl FieldWriter {
 
     /// A text, as it is shown and as no spreadsheet takes it for a formula.
     fn push_text(self, text: &mut String, field: &str) {
+        let is_plain = self.reader == ValueReader::Program && !self.tabs;
+        if is_plain && !may_need_more(field, [',', '"']) {
+            text.push_str(field);
+            return;
+        }
         let shown = match self.tabs {
             // What backslashes are before a control character's name is told from it.
             true if field.contains('\\') => {

@@ -74,7 +74,7 @@ pub enum Cell<'a> {
 impl<'a> Cell<'a> {
     /// A name, empty where there is none.
     pub fn name(text: Option<&'a str>) -> Cell<'a> {
-        text.map_or(Cell::Empty, Cell::Name)
+        text.map_or_else(|| Cell::Empty, Cell::Name)
     }
 
     /// The name of a function that is there, whether or not its name is known.
@@ -87,12 +87,12 @@ impl<'a> Cell<'a> {
 
     /// A number that names something, empty where there is none.
     pub fn ordinal(number: Option<u64>) -> Cell<'a> {
-        number.map_or(Cell::Empty, Cell::Ordinal)
+        number.map_or_else(|| Cell::Empty, Cell::Ordinal)
     }
 
     /// A count, empty where there is none.
     pub fn count(count: Option<Count>) -> Cell<'a> {
-        count.map_or(Cell::Empty, Cell::Count)
+        count.map_or_else(|| Cell::Empty, Cell::Count)
     }
 
     /// A share, empty where there is no whole to be a share of.

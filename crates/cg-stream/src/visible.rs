@@ -25,12 +25,38 @@ fn is_control(character: char) -> bool {
         || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// True if the bytes hold an ASCII control character, or a byte that begins one of the other control characters. No
-/// early return: the compiler then compares many bytes at once, and almost every name is scanned to its end anyway.
-fn may_hold_control(bytes: &[u8]) -> bool {
-    bytes.iter().fold(false, |found, byte| {
-        found | (*byte < 0x20) | matches!(*byte, 0x7f | 0xc2 | 0xd8 | 0xe2)
+/// True if [`visible`] may spell something out, or the text has one of two other characters of ASCII.
+pub fn may_need_more(text: &str, others: [char; 2]) -> bool {
+    let others = others.map(|other| other as u8);
+    any(text.as_bytes(), |byte| {
+        may_be_of_control(byte) | (byte == others[0]) | (byte == others[1])
     })
+}
+
+fn may_hold_control(bytes: &[u8]) -> bool {
+    any(bytes, may_be_of_control)
+}
+
+/// True for an ASCII control character, and for a byte that begins one of the other control characters.
+#[inline]
+fn may_be_of_control(byte: u8) -> bool {
+    (byte < 0x20) | matches!(byte, 0x7f | 0xc2 | 0xd8 | 0xe2)
+}
+
+/// True if any byte is so. No early return: the compiler then compares sixteen bytes at once, and almost every name is scanned
+/// to its end anyway. The last sixteen overlap those before them, so there is no rest.
+#[inline]
+fn any(bytes: &[u8], is: impl Fn(u8) -> bool) -> bool {
+    let Some(last) = bytes.last_chunk::<16>() else {
+        return bytes.iter().any(|byte| is(*byte));
+    };
+    let mut found = [false; 16];
+    for block in bytes.as_chunks::<16>().0.iter().chain([last]) {
+        for (found, byte) in found.iter_mut().zip(block) {
+            *found |= is(*byte);
+        }
+    }
+    found.contains(&true)
 }
 
 #[cfg(test)]
@@ -58,6 +84,22 @@ mod tests {
             let text = character.to_string();
             let is_spelled_out = character.is_control() || bidi.contains(character);
             assert_eq!(visible(&text) != text, is_spelled_out, "{character:?}");
+        }
+    }
+
+    #[test]
+    fn a_control_character_is_found_wherever_it_is() {
+        for length in 1..50 {
+            for place in 0..length {
+                for (found, is_control) in [('\x1b', true), ('\u{2066}', true), (',', false)] {
+                    let text: String = (0..length)
+                        .map(|position| if position == place { found } else { 'a' })
+                        .collect();
+                    assert_eq!(visible(&text) != text, is_control, "{text:?}");
+                    assert!(may_need_more(&text, [',', '"']), "{text:?}");
+                    assert!(!may_need_more(&text.replace(found, "b"), [',', '"']));
+                }
+            }
         }
     }
 
