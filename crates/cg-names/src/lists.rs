@@ -1,16 +1,67 @@
 //! Lists of known names, which are text files: `[NAME]` begins a list, each row has a line, and `#` begins a comment.
 
 use std::collections::HashMap;
+use std::ops::Deref;
 
-/// The rows of each list of a file, by its name.
-pub(crate) type Lists = HashMap<&'static str, Vec<&'static str>>;
+/// The lists of a file, by name.
+pub(crate) type Lists = HashMap<&'static str, List>;
+
+/// A list: its rows, in order.
+pub(crate) struct List {
+    rows: Vec<&'static str>,
+    /// By byte: whether a row begins with it. Few names begin as any row does.
+    firsts: [bool; 256],
+}
+
+impl List {
+    fn of(rows: Vec<&'static str>) -> List {
+        let mut firsts = [false; 256];
+        for row in &rows {
+            firsts[usize::from(row.as_bytes()[0])] = true;
+        }
+        List { rows, firsts }
+    }
+
+    /// True if a row is this name.
+    pub(crate) fn contains(&self, name: &str) -> bool {
+        self.may_begin(name) && self.rows.contains(&name)
+    }
+
+    /// True if the text begins with a row.
+    pub(crate) fn begins(&self, text: &str) -> bool {
+        self.may_begin(text) && self.rows.iter().any(|row| text.starts_with(row))
+    }
+
+    /// True if the text has a row in it.
+    pub(crate) fn is_in(&self, text: &str) -> bool {
+        self.rows.iter().any(|row| text.contains(row))
+    }
+
+    fn may_begin(&self, text: &str) -> bool {
+        let first = text.as_bytes().first();
+        first.is_some_and(|first| self.firsts[usize::from(*first)])
+    }
+}
+
+impl Deref for List {
+    type Target = [&'static str];
+
+    fn deref(&self) -> &[&'static str] {
+        &self.rows
+    }
+}
 
 /// Reads a file of lists.
 pub(crate) fn read(text: &'static str) -> Lists {
     let lists = text.strip_prefix('[').unwrap_or(text).split("\n[");
     lists
         .filter_map(|list| list.split_once("]\n"))
-        .map(|(name, rows)| (name, rows.lines().filter(|row| is_row(row)).collect()))
+        .map(|(name, rows)| {
+            (
+                name,
+                List::of(rows.lines().filter(|row| is_row(row)).collect()),
+            )
+        })
         .collect()
 }
 
@@ -24,7 +75,7 @@ macro_rules! lists {
         static LISTS: std::sync::LazyLock<crate::lists::Lists> =
             std::sync::LazyLock::new(|| crate::lists::read(include_str!($file)));
 
-        $(pub(super) static $name: std::sync::LazyLock<&[&str]> =
+        $(pub(super) static $name: std::sync::LazyLock<&crate::lists::List> =
             std::sync::LazyLock::new(|| &LISTS[stringify!($name)]);)*
 
         #[cfg(test)]

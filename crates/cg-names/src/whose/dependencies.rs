@@ -12,13 +12,13 @@ pub(super) fn is_dependency(path: &str) -> bool {
     }
     // Most paths have no such word, and are not taken apart.
     is_header_of_store(path)
-        || DEPENDENCY_PLACES.iter().any(|place| path.contains(place))
+        || DEPENDENCY_PLACES.is_in(path)
         || is_go_module(path)
         || path
             .split(['/', '\\'])
             .rev()
             .skip(1)
-            .any(|folder| DEPENDENCY_FOLDERS.contains(&folder))
+            .any(|folder| DEPENDENCY_FOLDERS.contains(folder))
 }
 
 /// `bits/…`, `x86_64-linux-gnu/sys/…`, `linux/…`, and those of C's library that have functions in them.
@@ -33,7 +33,7 @@ fn is_header_of_system(header: &str) -> bool {
         folder,
         "arpa" | "asm" | "asm-generic" | "bits" | "gnu" | "linux" | "net" | "netinet" | "sys"
     );
-    is_of_c || (folder.is_empty() && SYSTEM_HEADERS.contains(&base_name(rest)))
+    is_of_c || (folder.is_empty() && SYSTEM_HEADERS.contains(base_name(rest)))
 }
 
 /// A module of Go as `-trimpath` writes it: `example.org/text@v0.3.1/width/width.go`.

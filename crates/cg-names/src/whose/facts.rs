@@ -164,13 +164,13 @@ fn is_unknown(name: &str) -> bool {
 
 fn is_of_go_runtime(name: &str, base: &str) -> bool {
     let is_go = base.ends_with(".go") || base.ends_with(".s");
-    is_go && GO_RUNTIME.iter().any(|package| name.starts_with(package))
+    is_go && GO_RUNTIME.begins(name)
 }
 
 /// Recordings of Java say neither file nor object.
 fn is_of_java_runtime(name: &str, file: &str, object: &str) -> bool {
     let is_nowhere = file.is_empty() && object.is_empty();
-    is_nowhere && JAVA_RUNTIME.iter().any(|package| name.starts_with(package))
+    is_nowhere && JAVA_RUNTIME.begins(name)
 }
 
 /// Whether a name has the version of a symbol of the system's libraries.
@@ -237,13 +237,12 @@ fn alone(name: &str, file: &str, object: &str, place: Directory) -> Alone {
     if LIBSTDCXX_FILES.contains(base) {
         return certain(Runtime);
     }
-    if SYSTEM_HEADERS.contains(&base) || base.ends_with("intrin.h") {
+    if SYSTEM_HEADERS.contains(base) || base.ends_with("intrin.h") {
         return certain(System);
     }
     if place == Directory::None {
-        let is_system = |prefix: &&str| name.starts_with(*prefix);
         return match name {
-            _ if SYSTEM_PREFIXES.iter().any(is_system) => certain(System),
+            _ if SYSTEM_PREFIXES.begins(name) => certain(System),
             "main" => Alone::Main,
             _ => certain(Own),
         };
@@ -262,7 +261,7 @@ fn well_known(name: &str, file: &str, object: &str, place: Directory) -> Option<
     use Whose::{Allocator, Installed, Kernel, Replacement, Runtime, System};
     let base = base_name(file);
     if base_name(object).starts_with("vgpreload_")
-        || REPLACEMENT_FILES.contains(&base)
+        || REPLACEMENT_FILES.contains(base)
         || is_of_sanitizer(name, file, object)
     {
         return Some(Replacement);
@@ -308,7 +307,7 @@ fn by_path(name: &str, function: &ParsedName, place: Directory) -> Option<Alone>
         Some(Alone::Certain(whose))
     };
     let is = |known: &[&str], crate_name: &BStr| known.iter().any(|known| crate_name == known);
-    if TEST_HARNESS.iter().any(|module| name.starts_with(module)) {
+    if TEST_HARNESS.begins(name) {
         return whose(true);
     }
     if let Some(implementor) = function.implementor() {
@@ -372,48 +371,42 @@ fn is_allocator(name: &str, file: &str, base: &str) -> bool {
         _ => name,
     };
     // Of a Rust function that was inlined this is the bare name, and anybody's `free`.
-    let is_whole = !base.ends_with(".rs") && ALLOCATORS.contains(&symbol);
-    let begins_with_any =
-        |prefixes: &[&str]| prefixes.iter().any(|prefix| symbol.starts_with(prefix));
+    let is_whole = !base.ends_with(".rs") && ALLOCATORS.contains(symbol);
     is_whole
-        || begins_with_any(&ALLOCATOR_PREFIXES)
-        || (begins_with_any(&CXX_ALLOCATORS) && symbol.contains(">::allocate("))
-        || CXX_ALLOCATOR_FILES.contains(&base)
+        || ALLOCATOR_PREFIXES.begins(symbol)
+        || (CXX_ALLOCATORS.begins(symbol) && symbol.contains(">::allocate("))
+        || CXX_ALLOCATOR_FILES.contains(base)
         || RUST_ALLOCATOR_FILES
             .iter()
             .any(|known| file.ends_with(known))
         || (file == "alloc.rs"
-            && INLINED_ALLOCATORS.contains(&symbol.split('<').next().unwrap_or_default()))
+            && INLINED_ALLOCATORS.contains(symbol.split('<').next().unwrap_or_default()))
 }
 
 fn is_allocator_library(object: &str) -> bool {
     let library = base_name(object);
-    library.contains(".so") && begins_with_any(library, &ALLOCATOR_LIBRARIES)
+    library.contains(".so") && ALLOCATOR_LIBRARIES.begins(library)
 }
 
 /// The runtime of a sanitizer.
 fn is_of_sanitizer(name: &str, file: &str, object: &str) -> bool {
-    begins_with_any(name, &SANITIZER_PREFIXES)
-        || SANITIZER_FOLDERS.iter().any(|folder| file.contains(folder))
-        || begins_with_any(base_name(object), &SANITIZER_LIBRARIES)
+    SANITIZER_PREFIXES.begins(name)
+        || SANITIZER_FOLDERS.is_in(file)
+        || SANITIZER_LIBRARIES.begins(base_name(object))
 }
 
 /// What a sanitizer puts in place of C's library, linked into the program and printed by the name of what it replaces.
 fn is_intercepted(name: &str, file: &str, object: &str) -> bool {
     file.is_empty()
         && !object.is_empty()
-        && (INTERCEPTED.contains(&name) || begins_with_any(name, &INTERCEPTED_PREFIXES))
-}
-
-fn begins_with_any(text: &str, starts: &[&str]) -> bool {
-    starts.iter().any(|start| text.starts_with(start))
+        && (INTERCEPTED.contains(name) || INTERCEPTED_PREFIXES.begins(name))
 }
 
 /// What starts programs and threads, unless a file of somebody else's has a function of that name.
 fn is_start(name: &str, base: &str, place: Directory) -> bool {
     let symbol = name.split(['@', '.']).next().unwrap_or_default();
-    START_FILES.contains(&base)
-        || (START.contains(&symbol)
+    START_FILES.contains(base)
+        || (START.contains(symbol)
             && (place == Directory::None
                 || place == Directory::Runtime
                 || GLIBC_FILES.contains(base)
@@ -427,7 +420,7 @@ fn is_kernel_object(path: &str) -> bool {
         "[v", "[heap", "[stack", "[anon", "[uprobes", "[JIT", "[unknown",
     ];
     if path.starts_with('[') {
-        return path.ends_with(']') && !begins_with_any(path, &OF_PROCESS);
+        return path.ends_with(']') && !OF_PROCESS.iter().any(|start| path.starts_with(start));
     }
     let base = base_name(path);
     let is_module = [".ko", ".ko.xz", ".ko.gz", ".ko.zst"]
@@ -451,10 +444,7 @@ fn is_system_object(path: &str) -> bool {
     let base = base_name(path);
     matches!(directory, "lib" | "lib32" | "lib64" | "libx32" | "libexec")
         || is_system_library(path)
-        || (base.contains(".so")
-            && SYSTEM_LIBRARIES
-                .iter()
-                .any(|library| base.starts_with(library)))
+        || (base.contains(".so") && SYSTEM_LIBRARIES.begins(base))
 }
 
 /// Sources of Rust's library and of what it is built of, as its debug information calls them on every machine
@@ -472,7 +462,7 @@ fn is_runtime_source(path: &str) -> bool {
     }
     let is_library = |rest: &str| {
         rest.split_once('/').is_some_and(|(library, rest)| {
-            RUST_LIBRARIES.contains(&library) && rest.contains("src/")
+            RUST_LIBRARIES.contains(library) && rest.contains("src/")
         })
     };
     if let Some(rest) = path.strip_prefix("library/") {

@@ -7,8 +7,7 @@ use super::tables::{
 /// True for a source of a language's own library: Python's and Ruby's modules, Go's tree, what Node has built in. What is
 /// installed into these folders is told from it before.
 pub(super) fn is_of_language(path: &str) -> bool {
-    LANGUAGE_STARTS.iter().any(|start| path.starts_with(start))
-        || LANGUAGE_PLACES.iter().any(|place| path.contains(place))
+    LANGUAGE_STARTS.iter().any(|start| path.starts_with(start)) || LANGUAGE_PLACES.is_in(path)
 }
 
 /// True for a source of what a distribution packaged, as its debug information names it: `/usr/src/debug/glibc-2.38/…`,
@@ -32,8 +31,8 @@ pub(super) fn is_of_distribution(path: &str) -> bool {
 /// and Guix. A store has programs too, and those may be anybody's.
 pub(super) fn is_system_library(path: &str) -> bool {
     (in_store(path).is_some() && path.contains("/lib/") && path.contains(".so"))
-        || SYSTEM_STARTS.iter().any(|start| path.starts_with(start))
-        || SYSTEM_PLACES.iter().any(|place| path.contains(place))
+        || SYSTEM_STARTS.begins(path)
+        || SYSTEM_PLACES.is_in(path)
 }
 
 /// True for a header that is installed in a store.
