@@ -7,7 +7,7 @@ use std::io;
 use cg_stream::record::Count;
 
 use crate::number::push_hundredths;
-use cg_stream::visible::may_need_more;
+use cg_stream::visible::{Found, find};
 
 use crate::{Cell, Document, visible};
 
@@ -117,9 +117,12 @@ impl FieldWriter {
 
     /// A text, as it is shown and as no spreadsheet takes it for a formula.
     fn push_text(self, text: &mut String, field: &str) {
-        let is_plain = self.reader == ValueReader::Program && !self.tabs;
-        if is_plain && !may_need_more(field, [',', '"']) {
-            text.push_str(field);
+        if self.reader == ValueReader::Program && !self.tabs {
+            match find(field, [',', '"']) {
+                Found { control: true, .. } => self.push_quoted(text, &visible(field)),
+                Found { other: true, .. } => self.push_in_quotes(text, field),
+                _ => text.push_str(field),
+            }
             return;
         }
         let shown = match self.tabs {
@@ -143,10 +146,17 @@ impl FieldWriter {
         if self.tabs || memchr::memchr2(b',', b'"', field.as_bytes()).is_none() {
             text.push_str(field);
         } else {
-            text.push('"');
-            text.push_str(&field.replace('"', "\"\""));
-            text.push('"');
+            self.push_in_quotes(text, field);
         }
+    }
+
+    fn push_in_quotes(self, text: &mut String, field: &str) {
+        text.push('"');
+        for (position, piece) in field.split('"').enumerate() {
+            text.push_str(if position > 0 { "\"\"" } else { "" });
+            text.push_str(piece);
+        }
+        text.push('"');
     }
 
     /// A cell as programs read it: bare integers, percentages without a sign, nothing for nothing.

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 /// to be something else: C0, DEL and C1, and the characters that change the direction of the text around them
 /// (Unicode's Bidi_Control property).
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if !may_hold_control(text.as_bytes()) || !text.contains(is_control) {
+    if !find(text, [' ', ' ']).control || !text.contains(is_control) {
         return text.into();
     }
     let mut shown = String::with_capacity(text.len() + 16);
@@ -25,38 +25,37 @@ fn is_control(character: char) -> bool {
         || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// True if [`visible`] may spell something out, or the text has one of two other characters of ASCII.
-pub fn may_need_more(text: &str, others: [char; 2]) -> bool {
-    let others = others.map(|other| other as u8);
-    any(text.as_bytes(), |byte| {
-        may_be_of_control(byte) | (byte == others[0]) | (byte == others[1])
-    })
+/// What a text has in it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Found {
+    /// What [`visible`] may spell out: an ASCII control character, or a byte that begins one of the others.
+    pub control: bool,
+    /// One of the characters that were asked for.
+    pub other: bool,
 }
 
-fn may_hold_control(bytes: &[u8]) -> bool {
-    any(bytes, may_be_of_control)
-}
-
-/// True for an ASCII control character, and for a byte that begins one of the other control characters.
-#[inline]
-fn may_be_of_control(byte: u8) -> bool {
-    (byte < 0x20) | matches!(byte, 0x7f | 0xc2 | 0xd8 | 0xe2)
-}
-
-/// True if any byte is so. No early return: the compiler then compares sixteen bytes at once, and almost every name is scanned
-/// to its end anyway. The last sixteen overlap those before them, so there is no rest.
-#[inline]
-fn any(bytes: &[u8], is: impl Fn(u8) -> bool) -> bool {
-    let Some(last) = bytes.last_chunk::<16>() else {
-        return bytes.iter().any(|byte| is(*byte));
+/// Looks for control characters and for two others, of ASCII and no letters. No early return, and blocks of one size, the last
+/// of which overlaps those before it: the compiler then compares many bytes at once and none by itself, and almost every name is
+/// scanned to its end anyway.
+pub fn find(text: &str, others: [char; 2]) -> Found {
+    let (bytes, others) = (text.as_bytes(), others.map(|other| other as u8));
+    let block = |found: Found, bytes: &[u8; 32]| {
+        bytes.iter().fold(found, |found, byte| Found {
+            control: found.control | (*byte < 0x20) | matches!(*byte, 0x7f | 0xc2 | 0xd8 | 0xe2),
+            other: found.other | (*byte == others[0]) | (*byte == others[1]),
+        })
     };
-    let mut found = [false; 16];
-    for block in bytes.as_chunks::<16>().0.iter().chain([last]) {
-        for (found, byte) in found.iter_mut().zip(block) {
-            *found |= is(*byte);
+    match bytes.last_chunk() {
+        Some(last) => {
+            let blocks = bytes.as_chunks().0.iter();
+            blocks.fold(block(Found::default(), last), block)
+        }
+        None => {
+            let mut padded = [b'a'; 32];
+            padded[..bytes.len()].copy_from_slice(bytes);
+            block(Found::default(), &padded)
         }
     }
-    found.contains(&true)
 }
 
 #[cfg(test)]
@@ -89,15 +88,23 @@ mod tests {
 
     #[test]
     fn a_control_character_is_found_wherever_it_is() {
-        for length in 1..50 {
+        for length in 1..70 {
             for place in 0..length {
                 for (found, is_control) in [('\x1b', true), ('\u{2066}', true), (',', false)] {
                     let text: String = (0..length)
                         .map(|position| if position == place { found } else { 'a' })
                         .collect();
                     assert_eq!(visible(&text) != text, is_control, "{text:?}");
-                    assert!(may_need_more(&text, [',', '"']), "{text:?}");
-                    assert!(!may_need_more(&text.replace(found, "b"), [',', '"']));
+                    let both = find(&text, ['"', ',']);
+                    assert_eq!(
+                        (both.control, both.other),
+                        (is_control, !is_control),
+                        "{text:?}"
+                    );
+                    assert_eq!(
+                        find(&text.replace(found, "b"), [',', '"']),
+                        Found::default()
+                    );
                 }
             }
         }

@@ -141,19 +141,16 @@ impl Hash for Key {
             labels,
             stack,
         } = self;
-        function.hash(state);
+        // What no type of record has both of shares a word.
         for word in [
-            line.unwrap_or(u64::MAX),
-            word(*addr, *site),
-            word(*inlined, *ambiguous),
-            word(*kind, *what),
-            word(*thread_name, *process),
-            word(*stack, cut.then_some(Symbol::FIRST)),
-            // No type of record has both, and none a part and labels.
-            snapshot.or(*time).unwrap_or(u64::MAX),
-            part.unwrap_or_else(|| word(*labels, None::<Symbol>)),
-            // No type of record has both.
-            thread.or(*tid).unwrap_or(u64::MAX),
+            word(function.name, function.file),
+            word(function.obj, *stack),
+            line.unwrap_or(u64::MAX) ^ word(*thread_name, *process),
+            word(*addr, *site) ^ word(*kind, *what) ^ u64::from(*cut),
+            word(*inlined, *ambiguous) ^ snapshot.or(*time).unwrap_or(u64::MAX),
+            part.unwrap_or_else(|| word(*labels, None::<Symbol>))
+                .rotate_left(32)
+                ^ thread.or(*tid).unwrap_or(u64::MAX),
         ] {
             state.write_u64(word);
         }

@@ -325,20 +325,25 @@ impl Rows {
         mut other: Detail,
         agree: impl Fn(&Detail, &mut Detail),
     ) {
-        if self.details.len() <= row {
-            if other == Detail::default() {
-                return;
-            }
-            self.details.resize(row + 1, None);
+        let mut is_nothing = other == Detail::default();
+        if is_nothing && self.details.len() <= row {
+            return;
         }
-        let detail = &mut self.details[row];
         if !is_new {
-            let mut known = detail.take().map_or_else(Detail::default, |known| *known);
+            let known = self.details.get_mut(row).and_then(Option::take);
+            let mut known = known.map_or_else(Detail::default, |known| *known);
             agree(&known, &mut other);
             agree(&other, &mut known);
             other = other.max(known);
+            is_nothing = other == Detail::default();
         }
-        *detail = (other != Detail::default()).then(|| Box::new(other));
+        if is_nothing {
+            return;
+        }
+        if self.details.len() <= row {
+            self.details.resize(row + 1, None);
+        }
+        self.details[row] = Some(Box::new(other));
     }
 
     /// Takes the detail of a row of another table.
