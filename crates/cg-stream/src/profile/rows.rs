@@ -443,6 +443,9 @@ macro_rules! rows {
                         #[allow(unused_mut, reason = "most types have no field for it")]
                         let mut detail = Detail::default();
                         $(into_detail!($role $field of added, detail, adding);)*
+                        if row == rows && detail.is_nothing() {
+                            return Ok(());
+                        }
                         table.add_detail(row, row == rows, detail, |_known, _other| {
                             $(agree!($role $field of _known, _other);)*
                         });

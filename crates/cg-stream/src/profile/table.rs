@@ -79,6 +79,35 @@ pub struct Detail {
     pub code_ran: Option<Name<'static>>,
 }
 
+impl Detail {
+    /// True if it says nothing. Of most rows it does not, and to compare a detail with an empty one takes four times as long.
+    #[inline]
+    pub(super) fn is_nothing(&self) -> bool {
+        // Names every field, so that the compiler reports a new one.
+        let Detail {
+            notes,
+            thread,
+            thread_name,
+            size,
+            address,
+            block,
+            suppression,
+            accesses,
+            inlined,
+            pid,
+            code,
+            code_ran,
+        } = self;
+        let names = [thread_name, address, suppression, code, code_ran];
+        notes.is_empty()
+            && inlined.is_empty()
+            && [thread, size, pid].iter().all(|number| number.is_none())
+            && names.iter().all(|name| name.is_none())
+            && block.is_none()
+            && accesses.is_none()
+    }
+}
+
 /// One number for each row; ends with the last row that has one.
 #[derive(Clone, Debug, Default)]
 pub struct Numbers<T>(Vec<Option<T>>);
@@ -325,7 +354,7 @@ impl Rows {
         mut other: Detail,
         agree: impl Fn(&Detail, &mut Detail),
     ) {
-        let mut is_nothing = other == Detail::default();
+        let mut is_nothing = other.is_nothing();
         if is_nothing && self.details.len() <= row {
             return;
         }
@@ -335,7 +364,7 @@ impl Rows {
             agree(&known, &mut other);
             agree(&other, &mut known);
             other = other.max(known);
-            is_nothing = other == Detail::default();
+            is_nothing = other.is_nothing();
         }
         if is_nothing {
             return;
