@@ -162,12 +162,9 @@ impl SymbolTables {
                 .pointer
                 .checked_sub(1)
                 .and_then(|index| self.pointers.get(index as usize));
-            stack.extend(
-                pointer
-                    .into_iter()
-                    .flat_map(|pointer| pointer.places.clone())
-                    .filter_map(|position| FrameId::at(position as usize).ok()),
-            );
+            for position in pointer.map_or(0..0, |pointer| pointer.places.clone()) {
+                stack.extend(FrameId::at(position as usize));
+            }
             next = trace.parent;
         }
     }
