@@ -137,3 +137,20 @@ impl std::fmt::Debug for Format {
         f.write_str(self.name)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_says_all_that_formats_do_not_share() {
+        for format in FORMATS {
+            let words = [format.name, format.reads, format.events];
+            assert!(words.iter().all(|word| !word.is_empty()), "{format:?}");
+            assert!(
+                !format.signs.is_empty() && !format.seeds.is_empty(),
+                "{format:?}"
+            );
+        }
+    }
+}

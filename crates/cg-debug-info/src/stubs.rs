@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use iced_x86::{Code, Decoder, DecoderOptions};
 use object::{Endian, elf};
 
@@ -38,9 +38,10 @@ const SECTIONS: [&[u8]; 3] = [b".plt", b".plt.sec", b".plt.got"];
 /// of a long one is no jump.
 const LENGTHS: [u64; 2] = [8, 16];
 
-/// The slots of an object of 64 bits, their names as `name` makes them.
+/// The slots of an object of 64 bits that are wanted, their names as `name` makes them.
 pub(crate) fn slots<Name>(
     object: &ObjectFile,
+    is_wanted: impl Fn(u64) -> bool,
     name: impl Fn(&[u8]) -> Name,
 ) -> Result<LoaderSlots<Name>, Error> {
     let mut budget = object.budget();
@@ -66,6 +67,9 @@ pub(crate) fn slots<Name>(
             else {
                 continue;
             };
+            if !is_wanted(at) {
+                continue;
+            }
             let slot = match info & 0xffff_ffff {
                 R_X86_64_RELATIVE => Some(LoaderSlot::At(addend)),
                 R_X86_64_64 | R_X86_64_GLOB_DAT | R_X86_64_JUMP_SLOT => {
@@ -98,25 +102,31 @@ impl ObjectFile {
     pub fn stubs(&self, addresses: &[u64]) -> BTreeMap<u64, Vec<u8>> {
         let sections = SECTIONS.iter().filter_map(|name| self.section(name));
         let sections: Vec<_> = sections.map(|section| section.addresses()).collect();
-        let mut in_stubs = (addresses.iter())
-            .filter_map(|address| {
-                let section = sections.iter().find(|section| section.contains(address))?;
-                Some((*address, section.start))
-            })
-            .peekable();
-        if !self.is_64_bit() || self.machine() != elf::EM_X86_64 || in_stubs.peek().is_none() {
+        if !self.is_64_bit() || self.machine() != elf::EM_X86_64 {
+            return BTreeMap::new();
+        }
+        let in_stubs = addresses.iter().filter_map(|address| {
+            let section = sections.iter().find(|section| section.contains(address))?;
+            let slot =
+                |length| slot_of_stub(self, 64, address - (address - section.start) % length);
+            Some((*address, LENGTHS.map(slot)))
+        });
+        let in_stubs: Vec<(u64, [Option<u64>; 2])> = in_stubs.collect();
+        // An object has many more slots than the stubs that were sampled jump through.
+        let jumps = in_stubs.iter().flat_map(|(_, slots)| slots).flatten();
+        let jumps: HashSet<u64, FixedState> = jumps.copied().collect();
+        if jumps.is_empty() {
             return BTreeMap::new();
         }
         let called = |name: &[u8]| [name, STUB.as_bytes()].concat();
-        let slots = slots(self, called).unwrap_or_default();
-        let named = in_stubs.filter_map(|(address, start)| {
-            LENGTHS.iter().find_map(|length| {
-                let stub = address - (address - start) % length;
-                match slots.get(&slot_of_stub(self, 64, stub)?)? {
-                    LoaderSlot::Named(name) => Some((address, name.clone())),
-                    LoaderSlot::At(_) => None,
-                }
-            })
+        let known = slots(self, |at| jumps.contains(&at), called).unwrap_or_default();
+        let name = |slot: &u64| match known.get(slot)? {
+            LoaderSlot::Named(name) => Some(name.clone()),
+            LoaderSlot::At(_) => None,
+        };
+        let named = in_stubs.iter().filter_map(|(address, slots)| {
+            let name = slots.iter().flatten().find_map(name)?;
+            Some((*address, name))
         });
         named.collect()
     }

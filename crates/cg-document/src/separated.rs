@@ -5,10 +5,9 @@ use std::borrow::Cow;
 use std::io;
 
 use cg_stream::record::Count;
-
-use crate::number::push_hundredths;
 use cg_stream::visible::{Found, find};
 
+use crate::number::push_hundredths;
 use crate::{Cell, Document, visible};
 
 /// Who reads the values.

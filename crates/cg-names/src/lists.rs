@@ -57,10 +57,8 @@ pub(crate) fn read(text: &'static str) -> Lists {
     lists
         .filter_map(|list| list.split_once("]\n"))
         .map(|(name, rows)| {
-            (
-                name,
-                List::of(rows.lines().filter(|row| is_row(row)).collect()),
-            )
+            let rows = rows.lines().filter(|row| is_row(row));
+            (name, List::of(rows.collect()))
         })
         .collect()
 }
@@ -91,3 +89,27 @@ macro_rules! lists {
 }
 
 pub(crate) use lists;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_says_of_any_text_what_its_rows_say() {
+        let lists = read("[A]\n# A comment.\nmalloc\nma\n\n_Zn\n[B]\nx\n");
+        let list = &lists["A"];
+        assert_eq!(list.len() + lists["B"].len(), 4);
+        for text in [
+            "", "m", "ma", "max", "malloc", "mallocx", "_Zn", "_Znwm", "_", "x_Zn", "é",
+        ] {
+            assert_eq!(list.contains(text), list.rows.contains(&text), "{text}");
+            let begins = list.iter().any(|row| text.starts_with(row));
+            assert_eq!(list.begins(text), begins, "{text}");
+            assert_eq!(
+                list.is_in(text),
+                list.iter().any(|row| text.contains(row)),
+                "{text}"
+            );
+        }
+    }
+}

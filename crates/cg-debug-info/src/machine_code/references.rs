@@ -41,7 +41,7 @@ impl References {
         Ok(References {
             // Of 32 bits, relocations look otherwise, and what they lead to is not compared.
             slots: match object.is_64_bit() {
-                true => slots(object, stable)?,
+                true => slots(object, |_| true, stable)?,
                 false => LoaderSlots::default(),
             },
             functions: HashMap::default(),
