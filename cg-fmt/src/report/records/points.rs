@@ -25,6 +25,29 @@ struct AllPoints<'a> {
     short_lived: Count,
 }
 
+impl<'a> AllPoints<'a> {
+    fn of(profile: &Profile, rows: &'a Rows) -> AllPoints<'a> {
+        let runs = profile.runs();
+        AllPoints {
+            rows,
+            total_bytes: profile.event("total_bytes"),
+            total_blocks: profile.event("total_blocks"),
+            allocations: profile.event("allocations"),
+            read_bytes: profile.event("read_bytes"),
+            write_bytes: profile.event("write_bytes"),
+            time: runs
+                .iter()
+                .filter_map(|run| run.dhat.end_time)
+                .map(Count::from)
+                .sum(),
+            short_lived: runs
+                .first()
+                .and_then(|run| run.dhat.short_lived)
+                .map_or(SHORT_LIVED, Count::from),
+        }
+    }
+}
+
 /// A program point, and what dh_view would say of it.
 #[derive(Clone, Copy)]
 struct PointMetrics<'a> {
@@ -117,24 +140,7 @@ pub(crate) fn push_columns<'a>(
     profile: &'a Profile,
     rows: &'a Rows,
 ) {
-    let runs = profile.runs();
-    let points = AllPoints {
-        rows,
-        total_bytes: profile.event("total_bytes"),
-        total_blocks: profile.event("total_blocks"),
-        allocations: profile.event("allocations"),
-        read_bytes: profile.event("read_bytes"),
-        write_bytes: profile.event("write_bytes"),
-        time: runs
-            .iter()
-            .filter_map(|run| run.dhat.end_time)
-            .map(Count::from)
-            .sum(),
-        short_lived: runs
-            .first()
-            .and_then(|run| run.dhat.short_lived)
-            .map_or(SHORT_LIVED, Count::from),
-    };
+    let points = AllPoints::of(profile, rows);
     let unit = mega_time_unit(profile).unwrap_or("million");
     let mut push = |name: &str, title: &str, audience, cell: fn(PointMetrics<'a>) -> Cell<'a>| {
         columns.push(
