@@ -122,7 +122,7 @@ pub(crate) fn is_other(a: &str, b: &str) -> bool {
 /// Of how many functions that both sides have, and that changed, the code was not compared, where that of any was.
 pub(crate) fn note(comparison: &Comparison) -> Option<String> {
     let (runs, joined) = (comparison.runs, comparison.joined);
-    let sides = [comparison.options.reference, runs.sides.len() - 1];
+    let sides = comparison.options.sides(runs);
     let has_prints = |side: usize| {
         runs.files_of(side).any(|profile| {
             let table = runs.profiles[profile].table(RecordType::Fn);

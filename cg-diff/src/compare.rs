@@ -30,6 +30,11 @@ pub(crate) struct CompareOptions<'a> {
 }
 
 impl CompareOptions<'_> {
+    /// The side that the others are compared with, and the last.
+    pub(crate) fn sides(&self, runs: &Runs) -> [usize; 2] {
+        [self.reference, runs.sides.len() - 1]
+    }
+
     /// The old and the new side of what a limit judges: the last side, or all of them.
     pub(crate) fn pairs(&self, runs: &Runs, is_on_any: bool) -> Vec<[usize; 2]> {
         let last = runs.sides.len() - 1;
@@ -159,14 +164,12 @@ impl Comparer<'_> {
         figures::of_row(self.runs, self.joined, row)
     }
 
-    /// The side that the others are compared with, and the last.
-    fn sides(&self) -> [usize; 2] {
-        [self.options.reference, self.runs.sides.len() - 1]
-    }
-
     /// True for a row of which the runs do not tell by how much it changed.
     fn is_untold(&self, row: usize) -> bool {
-        let is_told = |is_inclusive| self.joined.tells_change(row, self.sides(), is_inclusive);
+        let is_told = |is_inclusive| {
+            self.joined
+                .tells_change(row, self.options.sides(self.runs), is_inclusive)
+        };
         !is_told(false) || (self.options.inclusive && !is_told(true))
     }
 
@@ -213,7 +216,7 @@ impl Comparer<'_> {
 
     /// The status of a row of sampled runs. A row that one run lacks is added or removed only if that exceeds chance.
     fn sampled_status(&self, row: usize, sampled: &[Sampled]) -> Status {
-        let [reference, last] = self.sides();
+        let [reference, last] = self.options.sides(self.runs);
         let differs =
             (0..=last).any(|side| (sampled.iter()).any(|figure| figure.differs(reference, side)));
         match differs {
@@ -224,7 +227,7 @@ impl Comparer<'_> {
 
     /// The weight by which a row of sampled runs is ranked: its greatest change that exceeds chance.
     fn sampled_weight(&self, sampled: &[Sampled]) -> u128 {
-        let ([reference, last], judged) = (self.sides(), &sampled[0]);
+        let ([reference, last], judged) = (self.options.sides(self.runs), &sampled[0]);
         (0..=last)
             .filter(|side| judged.differs(reference, *side))
             .map(|side| judged.change(reference, side).unsigned_abs())
@@ -233,7 +236,7 @@ impl Comparer<'_> {
     }
 
     fn status(&self, row: usize, figures: &Figures) -> Status {
-        let ([reference, last], runs) = (self.sides(), self.runs);
+        let ([reference, last], runs) = (self.options.sides(self.runs), self.runs);
         let both = [&figures.cost[..], self.judged(row, figures)];
         let compared = || {
             both.iter()
@@ -259,7 +262,11 @@ impl Comparer<'_> {
         let JoinedRow {
             sides, certainty, ..
         } = self.joined.rows[row];
-        match self.sides().map(|side| sides & 1 << side != 0) {
+        match self
+            .options
+            .sides(self.runs)
+            .map(|side| sides & 1 << side != 0)
+        {
             [true, true] if certainty == Certainty::Renamed => Status::Renamed,
             [false, true] => Status::Added,
             [true, false] => Status::Removed,
@@ -280,7 +287,7 @@ impl Comparer<'_> {
         ) {
             return false;
         }
-        let [reference, last] = self.sides();
+        let [reference, last] = self.options.sides(self.runs);
         let is_below = |figure: &Figure, total: &Figure| {
             let total = total.entries.iter().flatten().copied().max().unwrap_or(0);
             (0..=last).all(|side| {
@@ -299,7 +306,7 @@ impl Comparer<'_> {
     }
 
     fn weight(&self, row: usize, figures: &Figures) -> u128 {
-        let [reference, last] = self.sides();
+        let [reference, last] = self.options.sides(self.runs);
         let judged = self.judged(row, figures).iter().enumerate();
         let mut common = judged.filter(|(event, _)| self.runs.is_common(*event));
         // The first event that the row counts at all.

@@ -48,7 +48,7 @@ pub(crate) fn explain(comparison: &Comparison, rows: &FunctionRows) -> Explanati
     if runs.events.is_empty() || !runs.is_common(0) {
         return explanations;
     }
-    let sides = (options.reference, runs.sides.len() - 1);
+    let sides = options.sides(runs).into();
     let changed: BTreeMap<usize, (&Change, Figures)> = comparison
         .changes
         .iter()

@@ -272,7 +272,7 @@ const NOISE_SOURCES: [(&str, &str); 4] = [
 /// The rows that changed too little to be listed, and their sum; `None` where there are none.
 pub(crate) fn left_out(comparison: &Comparison) -> Option<LeftOut> {
     let (runs, joined) = (comparison.runs, comparison.joined);
-    let (reference, last) = (comparison.options.reference, runs.sides.len() - 1);
+    let [reference, last] = comparison.options.sides(runs);
     let mut left_out = LeftOut::default();
     let is_left_out = |change: &&Change| change.is_minor || change.is_chance;
     for change in comparison.changes.iter().filter(is_left_out) {

@@ -312,7 +312,7 @@ impl ToldComparison<'_> {
 
     /// The sides that are compared: old and new.
     fn sides(&self) -> [usize; 2] {
-        [self.of.options.reference, self.of.runs.sides.len() - 1]
+        self.of.options.sides(self.of.runs)
     }
 
     /// Which of them does not tell all of a row.
@@ -367,7 +367,8 @@ impl ToldComparison<'_> {
         let sampling = self.of.options.sampling?;
         let (event, is_inclusive) = (sampling.event(), self.of.options.inclusive);
         let sampled = sampling.of_row(self.of.runs, self.of.joined, row, event, is_inclusive);
-        let z = sampled.z(self.of.options.reference, self.of.runs.sides.len() - 1);
+        let [reference, last] = self.sides();
+        let z = sampled.z(reference, last);
         serde_json::Number::from_f64((z * 100.0).round() / 100.0)
     }
 
@@ -409,7 +410,7 @@ impl ToldComparison<'_> {
 
     /// The greatest change of self cost that is noise, where a side has several files. Of samples `z` tells.
     fn noise(&self, of: RecordType, figures: &Figures) -> Option<Box<Counts<'_>>> {
-        let (reference, last) = (self.of.options.reference, self.of.runs.sides.len() - 1);
+        let [reference, last] = self.sides();
         let is_told = self.has_several_files() && self.of.options.sampling.is_none();
         is_told.then(|| {
             let noise = |figure: &Figure| {
@@ -433,13 +434,13 @@ impl ToldComparison<'_> {
         figures: &[Figure],
         mut beyond: impl FnMut(&str, Count),
     ) -> Counts<'_> {
-        let last = self.of.runs.sides.len() - 1;
+        let [reference, last] = self.sides();
         let mut deltas = Vec::new();
         for (event, figure) in self.written(of, figures) {
             if !self.of.runs.is_common(event) {
                 continue;
             }
-            let delta = figure.change(self.of.options.reference, last);
+            let delta = figure.change(reference, last);
             if i64::try_from(delta).is_ok() {
                 deltas.push((self.event(event), delta));
             } else {

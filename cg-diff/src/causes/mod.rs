@@ -92,7 +92,7 @@ type Refusal = String;
 /// Where the runs cannot tell: without call counts, where a side is a median, where records are missing.
 pub(crate) fn of(comparison: &Comparison, rows: &FunctionRows) -> Result<Causes, Refusal> {
     let runs = comparison.runs;
-    let sides = [comparison.options.reference, runs.sides.len() - 1];
+    let sides = comparison.options.sides(runs);
     if sides.iter().any(|side| runs.files_of(*side).len() > 1) {
         return Err(
             "--causes: medians do not add up; give one file a side, or --statistic sum".to_owned(),

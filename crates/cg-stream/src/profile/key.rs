@@ -141,7 +141,7 @@ impl Hash for Key {
             labels,
             stack,
         } = self;
-        // What no type of record has both of shares a word.
+        // Fields share a word where hardly any type of record has both, or both are small and stand apart in it.
         for word in [
             word(function.name, function.file),
             word(function.obj, *stack),

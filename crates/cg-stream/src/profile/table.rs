@@ -354,8 +354,7 @@ impl Rows {
         mut other: Detail,
         agree: impl Fn(&Detail, &mut Detail),
     ) {
-        let mut is_nothing = other.is_nothing();
-        if is_nothing && self.details.len() <= row {
+        if other.is_nothing() && self.details.len() <= row {
             return;
         }
         if !is_new {
@@ -364,9 +363,8 @@ impl Rows {
             agree(&known, &mut other);
             agree(&other, &mut known);
             other = other.max(known);
-            is_nothing = other.is_nothing();
         }
-        if is_nothing {
+        if other.is_nothing() {
             return;
         }
         if self.details.len() <= row {
