@@ -478,6 +478,10 @@ impl RowSink for TypedRows<'_> {
         self.profile.run(run)
     }
 
+    fn expect(&mut self, of: RecordType, rows: usize) {
+        self.profile.expect(of, rows);
+    }
+
     fn row(&mut self, row: &Row<'_>, tables: &dyn RowTables) -> Result<(), cg_stream::Error> {
         self.note(row.kind());
         self.records += 1;

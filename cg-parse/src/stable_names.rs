@@ -6,7 +6,7 @@
 
 use cg_names::identity::{normal_file, normal_function, normal_object};
 use cg_stream::Error;
-use cg_stream::record::{DiffRecord, Frame, Name, RunRecord};
+use cg_stream::record::{DiffRecord, Frame, Name, RecordType, RunRecord};
 use cg_stream::rows::{FrameId, NameId, Named, Row, RowSink, RowTables, TableNumber};
 
 /// A sink in front of another.
@@ -24,6 +24,10 @@ impl RowSink for StableNames<'_> {
     /// What a run says of itself is no part of what makes functions the same.
     fn run(&mut self, run: &RunRecord) -> Result<(), Error> {
         self.sink.run(run)
+    }
+
+    fn expect(&mut self, of: RecordType, rows: usize) {
+        self.sink.expect(of, rows);
     }
 
     fn row(&mut self, row: &Row<'_>, tables: &dyn RowTables) -> Result<(), Error> {

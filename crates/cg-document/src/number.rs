@@ -60,25 +60,24 @@ fn wide_float(count: Count) -> f64 {
 }
 
 /// Appends a number with two decimals, as `{:.2}` writes it, in a tenth of the instructions.
-pub fn push_hundredths(value: f64, text: &mut String) {
+pub fn push_hundredths(value: f64, text: &mut Vec<u8>) {
     let hundredths = value.abs() * 100.0;
     let floor = hundredths as i64;
-    let rest = hundredths - floor as f64;
-    // Next to a half the rounding of the product could decide, and of what is not finite nothing is known.
-    let is_certain = hundredths < 1e12 && (rest - 0.5).abs() > 1e-3;
+    // By how much there is more than a half: exact as far as its sign, whatever the product was rounded to.
+    let beyond_half = value.abs().mul_add(100.0, -(floor as f64 + 0.5));
+    let is_certain = hundredths < 1e12 && beyond_half != 0.0;
     if !is_certain {
-        text.push_str(&format!("{value:.2}"));
+        text.extend_from_slice(format!("{value:.2}").as_bytes());
         return;
     }
     if value.is_sign_negative() {
-        text.push('-');
+        text.push(b'-');
     }
-    let mut digits = itoa::Buffer::new();
-    let digits = digits.format(floor + i64::from(rest > 0.5));
-    let (whole, decimals) = digits.split_at(digits.len().saturating_sub(2));
-    text.push_str(if whole.is_empty() { "0" } else { whole });
-    text.push_str(if decimals.len() < 2 { ".0" } else { "." });
-    text.push_str(decimals);
+    let hundredths = floor.unsigned_abs() + u64::from(beyond_half > 0.0);
+    text.extend_from_slice(itoa::Buffer::new().format(hundredths / 100).as_bytes());
+    text.push(b'.');
+    text.push(b'0' + (hundredths / 10 % 10) as u8);
+    text.push(b'0' + (hundredths % 10) as u8);
 }
 
 /// A change in a sentence: `+3.25%`. What rounds to nothing has no sign.
@@ -196,9 +195,9 @@ mod tests {
             f64::NAN,
         ];
         for value in ratios.chain(halves).chain(ends) {
-            let mut text = String::new();
+            let mut text = Vec::new();
             push_hundredths(value, &mut text);
-            assert_eq!(text, format!("{value:.2}"));
+            assert_eq!(String::from_utf8(text).unwrap(), format!("{value:.2}"));
         }
     }
 

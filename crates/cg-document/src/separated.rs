@@ -77,9 +77,9 @@ fn write_separated(
     let Some(table) = document.first_table() else {
         return Ok(());
     };
-    let mut text = String::with_capacity(BUFFER + 4096);
+    let mut text = Vec::with_capacity(BUFFER + 4096);
     if fields.reader == ValueReader::Spreadsheet {
-        text.push('\u{feff}');
+        text.extend_from_slice("\u{feff}".as_bytes());
     }
     fields.push_line(&mut text, &table.columns, |text, column| {
         fields.push_text(text, &column.name);
@@ -89,38 +89,39 @@ fn write_separated(
             fields.push_cell(text, &column.cell(*row));
         });
         if text.len() >= BUFFER {
-            out.write_all(text.as_bytes())?;
+            out.write_all(&text)?;
             text.clear();
         }
     }
-    out.write_all(text.as_bytes())?;
+    out.write_all(&text)?;
     out.flush()
 }
 
 impl FieldWriter {
     /// A line with a field for each item.
-    fn push_line<T>(self, text: &mut String, items: &[T], push: impl Fn(&mut String, &T)) {
+    fn push_line<T>(self, text: &mut Vec<u8>, items: &[T], push: impl Fn(&mut Vec<u8>, &T)) {
         let start = text.len();
-        for (position, item) in items.iter().enumerate() {
-            if position > 0 {
-                text.push(if self.tabs { '\t' } else { ',' });
-            }
+        for item in items {
             push(text, item);
+            text.push(if self.tabs { b'\t' } else { b',' });
+        }
+        if text.len() > start {
+            text.pop();
         }
         // A line of nothing would be no row.
         if text.len() == start {
-            text.push_str("\"\"");
+            text.extend_from_slice(b"\"\"");
         }
-        text.push('\n');
+        text.push(b'\n');
     }
 
     /// A text, as it is shown and as no spreadsheet takes it for a formula.
-    fn push_text(self, text: &mut String, field: &str) {
+    fn push_text(self, text: &mut Vec<u8>, field: &str) {
         if self.reader == ValueReader::Program && !self.tabs {
             match find(field, [',', '"']) {
                 Found { control: true, .. } => self.push_quoted(text, &visible(field)),
                 Found { other: true, .. } => self.push_in_quotes(text, field),
-                _ => text.push_str(field),
+                _ => text.extend_from_slice(field.as_bytes()),
             }
             return;
         }
@@ -141,25 +142,28 @@ impl FieldWriter {
     }
 
     /// A field in quotes where it needs them.
-    fn push_quoted(self, text: &mut String, field: &str) {
+    fn push_quoted(self, text: &mut Vec<u8>, field: &str) {
         if self.tabs || memchr::memchr2(b',', b'"', field.as_bytes()).is_none() {
-            text.push_str(field);
+            text.extend_from_slice(field.as_bytes());
         } else {
             self.push_in_quotes(text, field);
         }
     }
 
-    fn push_in_quotes(self, text: &mut String, field: &str) {
-        text.push('"');
-        for (position, piece) in field.split('"').enumerate() {
-            text.push_str(if position > 0 { "\"\"" } else { "" });
-            text.push_str(piece);
+    fn push_in_quotes(self, text: &mut Vec<u8>, field: &str) {
+        let mut rest = field.as_bytes();
+        text.push(b'"');
+        while let Some(quote) = memchr::memchr(b'"', rest) {
+            text.extend_from_slice(&rest[..=quote]);
+            text.push(b'"');
+            rest = &rest[quote + 1..];
         }
-        text.push('"');
+        text.extend_from_slice(rest);
+        text.push(b'"');
     }
 
     /// A cell as programs read it: bare integers, percentages without a sign, nothing for nothing.
-    fn push_cell(self, text: &mut String, cell: &Cell) {
+    fn push_cell(self, text: &mut Vec<u8>, cell: &Cell) {
         match cell {
             Cell::Empty | Cell::Nameless => {}
             Cell::Name(name) | Cell::Called { name, .. } | Cell::Placed { name, .. } => {
@@ -176,7 +180,15 @@ impl FieldWriter {
         }
     }
 
-    fn push_integer(self, text: &mut String, number: Count) {
+    fn push_integer(self, text: &mut Vec<u8>, number: Count) {
+        // Of the counts of a cachegrind profile, four of five have one or two digits.
+        if let Ok(small @ 0..=99) = u8::try_from(number) {
+            if small > 9 {
+                text.push(b'0' + small / 10);
+            }
+            text.push(b'0' + small % 10);
+            return;
+        }
         let mut digits = itoa::Buffer::new();
         // Almost every count fits in 64 bits, whose division is several times faster than that of 128.
         let digits = match i64::try_from(number) {
@@ -187,7 +199,7 @@ impl FieldWriter {
             // Only in the form `="123"` do spreadsheets keep digits as text.
             self.push_quoted(text, &format!("=\"{digits}\""));
         } else {
-            text.push_str(digits);
+            text.extend_from_slice(digits.as_bytes());
         }
     }
 }
@@ -274,11 +286,11 @@ mod tests {
     #[test]
     fn spreadsheets_get_no_formulas_and_no_rounded_integers() {
         let plain = |cell: Cell| {
-            let mut text = String::new();
+            let mut text = Vec::new();
             // Without the quotes around the one form that has quotes in it.
             let reader = ValueReader::Spreadsheet;
             FieldWriter { reader, tabs: true }.push_cell(&mut text, &cell);
-            text
+            String::from_utf8(text).unwrap()
         };
         for formula in ["=1+1", "+1", "-x", "@SUM(A1)"] {
             assert_eq!(plain(Cell::Name(formula)), format!("'{formula}"));
@@ -300,14 +312,14 @@ mod tests {
     #[test]
     fn programs_get_bare_integers() {
         let plain = |cell: Cell| {
-            let mut text = String::new();
+            let mut text = Vec::new();
             let reader = ValueReader::Program;
             FieldWriter {
                 reader,
                 tabs: false,
             }
             .push_cell(&mut text, &cell);
-            text
+            String::from_utf8(text).unwrap()
         };
         assert_eq!(plain(Cell::Count(1_234_567)), "1234567");
         assert_eq!(plain(Cell::Count(u64::MAX.into())), "18446744073709551615");

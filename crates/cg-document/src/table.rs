@@ -73,6 +73,7 @@ pub enum Cell<'a> {
 
 impl<'a> Cell<'a> {
     /// A name, empty where there is none.
+    #[inline]
     pub fn name(text: Option<&'a str>) -> Cell<'a> {
         text.map_or_else(|| Cell::Empty, Cell::Name)
     }
@@ -91,6 +92,7 @@ impl<'a> Cell<'a> {
     }
 
     /// A count, empty where there is none.
+    #[inline]
     pub fn count(count: Option<Count>) -> Cell<'a> {
         count.map_or_else(|| Cell::Empty, Cell::Count)
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use cg_stream::Framing;
-use cg_stream::record::{DiffRecord, RunRecord};
+use cg_stream::record::{DiffRecord, RecordType, RunRecord};
 use cg_stream::rows::{Row, RowSink, RowTables};
 
 use crate::error::Error;
@@ -74,6 +74,11 @@ impl<'a> Out<'a> {
         }
         labels.extend(self.overriding_labels.clone());
         Ok(self.sink.run(&labelled)?)
+    }
+
+    /// Hands on the hint that so many rows of a type follow.
+    pub fn expect(&mut self, of: RecordType, rows: usize) {
+        self.sink.expect(of, rows);
     }
 
     /// Hands on a row, whose ids are those of these tables.

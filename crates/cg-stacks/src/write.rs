@@ -12,8 +12,8 @@ use cg_names::whose::Facts;
 use cg_reader::{Error, Out};
 use cg_stream::intern::Id;
 use cg_stream::record::{
-    Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame, Name, PerRun, RunRecord, Status,
-    Total,
+    Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame, Name, PerRun, RecordType,
+    RunRecord, Status, Total,
 };
 use cg_stream::rows::{Cells, NameRef, StackRef, StackRow};
 use cg_stream::sorting::Order as _;
@@ -43,6 +43,7 @@ pub fn write_open(mut run: RunRecord, table: &StackTable, out: &mut Out) -> Resu
     let totals = (0..run.events.len()).map(|event| total(table, event));
     run.total = Total::One(Counts::from_row_with_zeros(&run.events, totals).into_owned());
     out.run(&run)?;
+    out.expect(RecordType::Stack, table.row_count());
 
     let writing = RowWriting::new(table);
     let is_zero = |event: &usize| (0..table.row_count()).all(|row| table.cost(row, *event) == 0);

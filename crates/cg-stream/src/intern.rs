@@ -47,8 +47,27 @@ pub trait Id: Copy + Eq {
 macro_rules! ids {
     ($($(#[$meta:meta])* $visibility:vis struct $name:ident;)*) => {$(
         $(#[$meta])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
         $visibility struct $name(std::num::NonZeroU32);
+
+        impl std::hash::Hash for $name {
+            #[inline]
+            fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+                self.0.hash(state);
+            }
+
+            /// Two ids in a word: a stack is hashed in half the time.
+            #[inline]
+            fn hash_slice<H: std::hash::Hasher>(ids: &[$name], state: &mut H) {
+                let (pairs, rest) = ids.as_chunks();
+                for [a, b] in pairs {
+                    state.write_u64(u64::from(a.0.get()) << 32 | u64::from(b.0.get()));
+                }
+                for id in rest {
+                    id.hash(state);
+                }
+            }
+        }
 
         impl $name {
             /// The id that a table gives first.
@@ -139,13 +158,61 @@ impl<T: Copy + Hash + Eq> Pieces for Vec<T> {
     }
 }
 
+/// Finds positions by hashes. A slot keeps half of the hash: a table that grows does not hash its values again, and only
+/// values whose halves are equal are compared.
+#[derive(Clone, Default)]
+struct Index(HashTable<Slot>);
+
+#[derive(Clone, Copy)]
+struct Slot {
+    hash: u32,
+    position: u32,
+}
+
+impl Slot {
+    /// The hash that the table sees: it takes the slot from the lower bits, and a tag from the upper ones.
+    #[inline]
+    fn spread(hash: u32) -> u64 {
+        u64::from(hash) << 32 | u64::from(hash)
+    }
+}
+
+/// The half of a hash that slots keep.
+#[inline]
+fn half(hash: u64) -> u32 {
+    (hash >> 32) as u32
+}
+
+impl Index {
+    #[inline]
+    fn find(&self, hash: u64, is_same: impl Fn(usize) -> bool) -> Option<usize> {
+        let hash = half(hash);
+        let slot = self.0.find(Slot::spread(hash), |slot| {
+            slot.hash == hash && is_same(slot.position as usize)
+        });
+        slot.map(|slot| slot.position as usize)
+    }
+
+    fn reserve(&mut self, slots: usize) {
+        (self.0).reserve(slots, |slot| Slot::spread(slot.hash));
+    }
+
+    fn insert(&mut self, hash: u64, position: usize) -> Result<(), TooMany> {
+        let (hash, position) = (half(hash), u32::try_from(position).map_err(|_| TooMany)?);
+        let slot = Slot { hash, position };
+        let spread = Slot::spread(hash);
+        (self.0).insert_unique(spread, slot, |slot| Slot::spread(slot.hash));
+        Ok(())
+    }
+}
+
 /// Values of any length under ids, in one allocation: [`Texts`], [`Bytes`], [`Slices`].
 #[derive(Clone)]
 pub struct Interner<I, P> {
     pieces: P,
     /// Where each value ends; it begins where the one before it ends.
     ends: Vec<usize>,
-    index: HashTable<u32>,
+    index: Index,
     hasher: FixedState,
     id: PhantomData<I>,
 }
@@ -155,7 +222,7 @@ impl<I, P: Default> Default for Interner<I, P> {
         Interner {
             pieces: P::default(),
             ends: Vec::new(),
-            index: HashTable::new(),
+            index: Index::default(),
             hasher: FixedState::default(),
             id: PhantomData,
         }
@@ -163,6 +230,12 @@ impl<I, P: Default> Default for Interner<I, P> {
 }
 
 impl<I: Id, P: Pieces> Interner<I, P> {
+    /// Makes room for so many values, whatever their size.
+    pub fn reserve(&mut self, values: usize) {
+        self.ends.reserve(values);
+        self.index.reserve(values);
+    }
+
     /// The id of a value, new or known.
     ///
     /// # Errors
@@ -178,19 +251,9 @@ impl<I: Id, P: Pieces> Interner<I, P> {
 
     fn insert(&mut self, hash: u64, piece: &P::Piece) -> Result<I, TooMany> {
         let id = I::at(self.ends.len())?;
-        let Interner {
-            pieces,
-            ends,
-            index,
-            hasher,
-            ..
-        } = self;
-        let position = u32::try_from(ends.len()).map_err(|_| TooMany)?;
-        pieces.append(piece);
-        ends.push(pieces.end());
-        index.insert_unique(hash, position, |position| {
-            hasher.hash_one(pieces.piece(place(ends, *position as usize)))
-        });
+        self.index.insert(hash, self.ends.len())?;
+        self.pieces.append(piece);
+        self.ends.push(self.pieces.end());
         Ok(id)
     }
 
@@ -202,11 +265,9 @@ impl<I: Id, P: Pieces> Interner<I, P> {
 
     #[inline]
     fn position(&self, hash: u64, piece: &P::Piece) -> Option<usize> {
-        let is_same =
-            |position: &u32| self.pieces.piece(place(&self.ends, *position as usize)) == piece;
-        self.index
-            .find(hash, is_same)
-            .map(|position| *position as usize)
+        self.index.find(hash, |position| {
+            self.pieces.piece(place(&self.ends, position)) == piece
+        })
     }
 
     /// The value of an id of this table.
@@ -222,6 +283,7 @@ impl<I: Id, P: Pieces> Interner<I, P> {
 
     /// The range of a value's elements among the elements of all values: the index for data that is kept about each
     /// element.
+    #[inline]
     pub fn place(&self, id: I) -> Range<usize> {
         place(&self.ends, id.index())
     }
@@ -240,7 +302,7 @@ impl<I: Id, P: Pieces> Interner<I, P> {
     pub fn clear(&mut self) {
         self.pieces.clear();
         self.ends.clear();
-        self.index.clear();
+        self.index.0.clear();
     }
 }
 
@@ -265,7 +327,7 @@ fn place(ends: &[usize], position: usize) -> Range<usize> {
 #[derive(Clone)]
 pub struct Keys<I, K> {
     keys: Vec<K>,
-    index: HashTable<u32>,
+    index: Index,
     hasher: FixedState,
     id: PhantomData<I>,
 }
@@ -274,7 +336,7 @@ impl<I, K> Default for Keys<I, K> {
     fn default() -> Keys<I, K> {
         Keys {
             keys: Vec::new(),
-            index: HashTable::new(),
+            index: Index::default(),
             hasher: FixedState::default(),
             id: PhantomData,
         }
@@ -282,40 +344,41 @@ impl<I, K> Default for Keys<I, K> {
 }
 
 impl<I: Id, K: Copy + Eq + Hash> Keys<I, K> {
+    /// Makes room for so many keys.
+    pub fn reserve(&mut self, keys: usize) {
+        self.keys.reserve(keys);
+        self.index.reserve(keys);
+    }
+
     /// The id of a key, new or known.
     ///
     /// # Errors
     /// Where the key is new and there is no id left.
     #[inline]
     pub fn intern(&mut self, key: K) -> Result<I, TooMany> {
-        let Keys {
-            keys,
-            index,
-            hasher,
-            ..
-        } = self;
-        let hash = hasher.hash_one(key);
-        if let Some(position) = index.find(hash, |position| keys[*position as usize] == key) {
-            return I::at(*position as usize);
+        let hash = self.hasher.hash_one(key);
+        if let Some(position) = self.position(hash, &key) {
+            return I::at(position);
         }
-        if index.is_empty() && !keys.is_empty() {
+        if self.index.0.is_empty() && !self.keys.is_empty() {
             return Err(TooMany);
         }
-        let id = I::at(keys.len())?;
-        let position = u32::try_from(keys.len()).map_err(|_| TooMany)?;
-        keys.push(key);
-        index.insert_unique(hash, position, |position| {
-            hasher.hash_one(keys[*position as usize])
-        });
+        let id = I::at(self.keys.len())?;
+        self.index.insert(hash, self.keys.len())?;
+        self.keys.push(key);
         Ok(id)
     }
 
     /// The id of a key that was interned.
     pub fn find(&self, key: &K) -> Option<I> {
-        let position = self.index.find(self.hasher.hash_one(key), |position| {
-            self.keys[*position as usize] == *key
-        })?;
-        I::at(*position as usize).ok()
+        let position = self.position(self.hasher.hash_one(key), key)?;
+        I::at(position).ok()
+    }
+
+    #[inline]
+    fn position(&self, hash: u64, key: &K) -> Option<usize> {
+        self.index
+            .find(hash, |position| self.keys[position] == *key)
     }
 
     /// The key of an id of this table.
@@ -342,14 +405,14 @@ impl<I: Id, K: Copy + Eq + Hash> Keys<I, K> {
     /// Frees the hash index, which takes as much memory as small keys do. From then on keys can only be looked up by
     /// id.
     pub fn close(&mut self) {
-        self.index = HashTable::new();
+        self.index = Index::default();
         self.keys.shrink_to_fit();
     }
 
     /// Forgets all keys; ids begin anew.
     pub fn clear(&mut self) {
         self.keys.clear();
-        self.index.clear();
+        self.index.0.clear();
     }
 }
 

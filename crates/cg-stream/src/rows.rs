@@ -41,6 +41,9 @@ pub trait RowSink {
     /// Those of the output, and what is wrong with the record; so are those of the other methods.
     fn run(&mut self, run: &RunRecord) -> Result<(), Error>;
 
+    /// Takes the hint that so many rows of a type follow, of which most are new.
+    fn expect(&mut self, _of: RecordType, _rows: usize) {}
+
     /// Takes a row, whose ids are those of these tables.
     ///
     /// # Errors

@@ -3,6 +3,7 @@
 use cg_debug_info::ChainNodeId;
 use cg_reader::{Error, Out};
 use cg_stream::intern::Id as _;
+use cg_stream::record::RecordType;
 use cg_stream::rows::{AddressRef, CallRow, FnRow, FrameId, LineRow, StackRef};
 use cg_stream::sorting::Order as _;
 use foldhash::fast::FixedState;
@@ -53,6 +54,7 @@ impl<'t, 's> RecordWriting<'t, 's> {
             let names = || section.by_function(section.key_of(*a), section.key_of(*b));
             rank_a.cmp(rank_b).then_with(names)
         });
+        out.expect(RecordType::Fn, rows.len());
         let cycles = section.cycle_numbers();
         for (_, function) in rows {
             let names = self::function(section.key_of(function));

@@ -1,6 +1,7 @@
 //! The state for adding rows to a profile: its names, and a cache from a reader's ids to the profile's ids.
 
 use super::key::{FrameKeyId, StackId, Symbol};
+use super::sum::Beyond;
 use super::table::event_index;
 use super::{FrameKey, FunctionKey, Names};
 use crate::intern::TooMany;
@@ -79,38 +80,40 @@ impl<'p> Adding<'p> {
 
     /// The id of a stack.
     pub(super) fn stack(&mut self, stack: StackRef<'_>) -> Result<StackId, TooMany> {
-        let mut has_addresses = false;
-        self.known.frames.clear();
-        self.known.addresses.clear();
-        let mut push = |known: &mut LookedUp, (frame, address): AddressedFrame| {
-            known.frames.push(frame);
-            known.addresses.push(address);
-            has_addresses |= address.is_some();
-        };
         match stack {
             StackRef::Ids(ids) => {
-                for id in ids {
-                    let frame = match self.known.ids.frame(*id) {
-                        Some(frame) => *frame,
-                        None => {
-                            let frame = self.frame(&self.tables.frame(*id))?;
-                            self.known.ids.set_frame(*id, frame);
-                            frame
-                        }
-                    };
-                    push(self.known, frame);
-                }
+                self.intern(ids, |adding, id| match adding.known.ids.frame(*id) {
+                    Some(frame) => Ok(*frame),
+                    None => {
+                        let frame = adding.frame(&adding.tables.frame(*id))?;
+                        adding.known.ids.set_frame(*id, frame);
+                        Ok(frame)
+                    }
+                })
             }
-            StackRef::Frames(frames) => {
-                for frame in frames {
-                    let frame = self.frame(frame)?;
-                    push(self.known, frame);
-                }
-            }
+            StackRef::Frames(frames) => self.intern(frames, Adding::frame),
         }
+    }
+
+    /// The id of a stack of frames, each of which is made of an item.
+    #[inline]
+    fn intern<T>(
+        &mut self,
+        items: &[T],
+        frame: impl Fn(&mut Self, &T) -> Result<AddressedFrame, TooMany>,
+    ) -> Result<StackId, TooMany> {
+        let mut frames = std::mem::take(&mut self.known.frames);
+        let mut addresses = std::mem::take(&mut self.known.addresses);
+        frames.resize(items.len(), FrameKeyId::FIRST);
+        addresses.resize(items.len(), None);
+        for ((held, address), item) in frames.iter_mut().zip(&mut addresses).zip(items) {
+            (*held, *address) = frame(self, item)?;
+        }
+        let has_addresses = addresses.iter().any(Option::is_some);
         let Names { symbols, stacks } = &mut *self.names;
-        let addresses = has_addresses.then_some(self.known.addresses.as_slice());
-        stacks.intern(&self.known.frames, addresses, symbols)
+        let id = stacks.intern(&frames, has_addresses.then_some(&addresses), symbols);
+        (self.known.frames, self.known.addresses) = (frames, addresses);
+        id
     }
 
     /// Interns the names as a stack of frames that have only a name; `None` if there are no names.
@@ -167,13 +170,13 @@ impl<'p> Adding<'p> {
         }
     }
 
-    /// Visits each count with the position of its event in the profile.
+    /// Visits each count with the position of its event in the profile. An error comes with that position.
     #[inline]
-    pub(super) fn counts<E>(
+    pub(super) fn counts(
         &mut self,
         cells: Cells<'_>,
-        mut visit: impl FnMut(usize, Count, &str) -> Result<(), E>,
-    ) -> Result<(), E> {
+        mut visit: impl FnMut(usize, Count) -> Result<(), Beyond>,
+    ) -> Result<(), (usize, Beyond)> {
         match cells {
             Cells::Unsigned(cells) => {
                 self.by_position(0, cells.iter().map(|cell| (*cell).into()), visit)
@@ -187,7 +190,7 @@ impl<'p> Adding<'p> {
                 let mut next = 0;
                 for (event, count) in counts.iter() {
                     let index = event_index(self.events, event, next);
-                    visit(index, count, event)?;
+                    visit(index, count).map_err(|beyond| (index, beyond))?;
                     next = index + 1;
                 }
                 Ok(())
@@ -196,16 +199,16 @@ impl<'p> Adding<'p> {
     }
 
     #[inline]
-    fn by_position<E>(
+    fn by_position(
         &self,
         first: usize,
         counts: impl Iterator<Item = Count>,
-        mut visit: impl FnMut(usize, Count, &str) -> Result<(), E>,
-    ) -> Result<(), E> {
+        mut visit: impl FnMut(usize, Count) -> Result<(), Beyond>,
+    ) -> Result<(), (usize, Beyond)> {
         let events = self.known.events.get(first..).unwrap_or_default();
         for (position, (event, count)) in events.iter().zip(counts).enumerate() {
             if position == 0 || count != 0 {
-                visit(*event, count, &self.events[*event])?;
+                visit(*event, count).map_err(|beyond| (*event, beyond))?;
             }
         }
         Ok(())

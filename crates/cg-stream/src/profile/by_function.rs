@@ -6,11 +6,12 @@
 //! once, so recursion counts no cost twice and no inclusive cost exceeds the total. Two frames are of the same function
 //! if object, file and name are equal.
 
+use super::key::StackFrames;
 use super::rows::TABLES;
-use super::sum::{self, NotAdded};
-use super::{FunctionKey, Key, Profile, Rows};
+use super::sum::NotAdded;
+use super::{FrameKey, FunctionKey, Key, Profile, Rows};
 use crate::Error;
-use crate::intern::Made;
+use crate::intern::{Made, TooMany};
 use crate::record::{Count, RecordType};
 
 impl Profile {
@@ -29,22 +30,18 @@ impl Profile {
     /// # Errors
     /// Where a sum is beyond what a profile can hold.
     pub fn functions_of_stacks(&self) -> Result<Rows, Error> {
-        let mut functions = self.table(RecordType::Fn).clone();
-        let mut charged = ChargedFunctions::new(self.events.len());
+        let mut charging = Charging::new(self);
         for (of, stacks) in TABLES.iter().zip(&self.tables) {
             // `inline` rows only break down the cost that `fn` rows already have.
-            let is_told = *of == RecordType::Inline && !functions.is_empty();
+            let is_told = *of == RecordType::Inline && !charging.functions.is_empty();
             if !of.has_stack() || is_told {
                 continue;
             }
             for row in 0..stacks.len() {
-                self.charge(&mut functions, &mut charged, *of, stacks, row)?;
+                charging.charge(*of, stacks, row)?;
             }
         }
-        for (row, sums) in charged.sums() {
-            functions.add_incl(row, sums, &self.events)?;
-        }
-        Ok(functions)
+        Ok(charging.end()?)
     }
 
     /// The function that a stack's cost is self cost of: where the program was, the innermost; of memory the blamed one, as
@@ -62,58 +59,122 @@ impl Profile {
         let is_space = |event: &String| matches!(event.as_str(), "inuse_space" | "alloc_space");
         self.events.iter().any(is_space)
     }
+}
+
+/// A profile's `fn` rows, while the costs of its stacks are charged to them.
+struct Charging<'p> {
+    profile: &'p Profile,
+    functions: Rows,
+    /// Cache of rows by the ids of frames: stacks have few frames that none before them had, and a fifth of the work of
+    /// `cg-fmt -f csv` on a profile of the Firefox Profiler was to find rows by their keys.
+    rows: Made<usize>,
+    charged: ChargedRows,
+}
+
+impl<'p> Charging<'p> {
+    fn new(profile: &'p Profile) -> Charging<'p> {
+        Charging {
+            profile,
+            functions: profile.table(RecordType::Fn).clone(),
+            rows: Made::default(),
+            charged: ChargedRows {
+                events: profile.events.len(),
+                ..ChargedRows::default()
+            },
+        }
+    }
 
     /// Charges the functions of one stack with its cost.
-    fn charge(
-        &self,
-        functions: &mut Rows,
-        charged: &mut ChargedFunctions,
-        of: RecordType,
-        stacks: &Rows,
-        row: usize,
-    ) -> Result<(), NotAdded> {
-        let key = stacks.key(row);
-        let cost = stacks.cost(row);
-        let blamed = functions.row(function(self.own_function(of, key)))?;
-        functions.add_cost(blamed, cost, &self.events)?;
+    fn charge(&mut self, of: RecordType, stacks: &Rows, row: usize) -> Result<(), NotAdded> {
+        let profile = self.profile;
+        let (key, cost) = (stacks.key(row), stacks.cost(row));
+        let frames = profile.stacks().frames_of(key.stack);
+        let own = self.row(profile.own_function(of, key), frames)?;
+        (self.functions).add_cost(own, cost, &profile.events)?;
         // Of the other numbers, only these still mean something when they are summed by function.
         let numbers = stacks.numbers();
-        let sums = &mut functions.numbers;
+        let sums = &mut self.functions.numbers;
         sums.indirect_bytes
-            .sum(blamed, numbers.indirect_bytes.get(row))
+            .sum(own, numbers.indirect_bytes.get(row))
             .map_err(|sum| sum.of("indirect_bytes"))?;
         sums.lifetime
-            .sum(blamed, numbers.lifetime.get(row))
+            .sum(own, numbers.lifetime.get(row))
             .map_err(|sum| sum.of("lifetime"))?;
-        charged.begin();
-        let frames = self.stacks().frames_of(key.stack);
+        self.charged.stacks += 1;
+        self.charged.width = self.charged.width.max(cost.len());
         // The blamed function is in its stack; a record that lost its stack still names it.
-        let named = (None, key.function);
-        let in_stack = frames
-            .numbered()
-            .map(|(id, frame)| (Some(id), frame.function));
-        for (frame, key) in std::iter::once(named).chain(in_stack) {
-            let mut row = || functions.row(function(key));
-            let row = match frame {
-                Some(frame) => charged.rows.of(frame, row)?,
-                None => row()?,
-            };
-            charged.add(row, cost, &self.events)?;
+        let blamed = self.row(key.function, frames)?;
+        self.charged.add(blamed, cost);
+        let mut in_stack = frames.numbered();
+        while let Some((id, frame)) = self.charge_known(&mut in_stack, cost) {
+            let row = self.row_of_frame(id, frame)?;
+            self.charged.add(row, cost);
         }
         Ok(())
     }
-}
 
-fn function(function: FunctionKey) -> Key {
-    Key {
-        function,
-        ..Key::default()
+    /// Charges the functions of frames up to the first whose row is not known, which it returns.
+    fn charge_known<'f>(
+        &mut self,
+        frames: &mut impl Iterator<Item = (usize, &'f FrameKey)>,
+        cost: &[Count],
+    ) -> Option<(usize, &'f FrameKey)> {
+        for (id, frame) in frames {
+            let Some(row) = self.rows.get(id) else {
+                return Some((id, frame));
+            };
+            self.charged.add(*row, cost);
+        }
+        None
+    }
+
+    /// The row of a function, which is most often among these frames.
+    fn row(&mut self, function: FunctionKey, frames: StackFrames<'_>) -> Result<usize, TooMany> {
+        let mut named = frames.numbered();
+        match named.find(|(_, frame)| frame.function == function) {
+            Some((id, frame)) => self.row_of_frame(id, frame),
+            None => self.row_of_function(function),
+        }
+    }
+
+    /// The row of a frame's function.
+    #[inline]
+    fn row_of_frame(&mut self, id: usize, frame: &FrameKey) -> Result<usize, TooMany> {
+        if let Some(row) = self.rows.get(id) {
+            return Ok(*row);
+        }
+        let row = self.row_of_function(frame.function)?;
+        self.rows.set(id, row);
+        Ok(row)
+    }
+
+    fn row_of_function(&mut self, function: FunctionKey) -> Result<usize, TooMany> {
+        let row = self.functions.row(Key {
+            function,
+            ..Key::default()
+        })?;
+        let rows = self.functions.len();
+        self.charged.last.resize(rows, 0);
+        self.charged.sums.resize(rows * self.charged.events, 0);
+        Ok(row)
+    }
+
+    /// The rows, with their inclusive costs.
+    fn end(mut self) -> Result<Rows, NotAdded> {
+        let charged = &self.charged;
+        for (row, _) in (charged.last.iter().enumerate()).filter(|(_, stack)| **stack > 0) {
+            let sums = &charged.sums[row * charged.events..][..charged.width];
+            (self.functions).add_incl(row, sums, &self.profile.events)?;
+        }
+        Ok(self.functions)
     }
 }
 
 /// What each row is charged with: by each stack once.
-struct ChargedFunctions {
-    stack: usize,
+#[derive(Default)]
+struct ChargedRows {
+    /// How many stacks were charged.
+    stacks: usize,
     /// For each row, the number of the stack that it was charged with last; 0 for none.
     last: Vec<usize>,
     /// Inclusive costs, so many a row as there are events. They go into the rows at the end: that was a third of the work of
@@ -122,51 +183,18 @@ struct ChargedFunctions {
     events: usize,
     /// How many events any stack had a cost of.
     width: usize,
-    /// Cache of rows by the ids of frames: stacks have few frames that none before them had, and a fifth of the work of
-    /// `cg-fmt -f csv` on a profile of the Firefox Profiler was to find rows by their keys.
-    rows: Made<usize>,
 }
 
-impl ChargedFunctions {
-    fn new(events: usize) -> ChargedFunctions {
-        ChargedFunctions {
-            stack: 0,
-            last: Vec::new(),
-            sums: Vec::new(),
-            events,
-            width: 0,
-            rows: Made::default(),
-        }
-    }
-
-    /// Begins the next stack.
-    fn begin(&mut self) {
-        self.stack += 1;
-    }
-
-    /// Charges a row with the cost of the stack, unless it was.
+impl ChargedRows {
+    /// Charges a row with the cost of the stack, unless it was. What is beyond 64 bits is found at the end.
     #[inline]
-    fn add(&mut self, row: usize, cost: &[Count], events: &[String]) -> Result<(), NotAdded> {
-        if self.last.len() <= row {
-            self.last.resize(row + 1, 0);
-            self.sums.resize((row + 1) * self.events, 0);
+    fn add(&mut self, row: usize, cost: &[Count]) {
+        if std::mem::replace(&mut self.last[row], self.stacks) != self.stacks {
+            let sums = &mut self.sums[row * self.events..][..cost.len()];
+            for (sum, count) in sums.iter_mut().zip(cost) {
+                *sum += count;
+            }
         }
-        if std::mem::replace(&mut self.last[row], self.stack) == self.stack {
-            return Ok(());
-        }
-        self.width = self.width.max(cost.len());
-        let sums = self.sums[row * self.events..].iter_mut();
-        for (event, (sum, count)) in sums.zip(cost).enumerate() {
-            sum::add_inclusive(sum, *count).map_err(|sum| sum.of_event(events, event))?;
-        }
-        Ok(())
-    }
-
-    /// The rows that are charged with anything, each with a sum for each event.
-    fn sums(&self) -> impl Iterator<Item = (usize, &[Count])> {
-        let rows = self.last.iter().enumerate();
-        let rows = rows.filter(|(_, stack)| **stack > 0);
-        rows.map(|(row, _)| (row, &self.sums[row * self.events..][..self.width]))
     }
 }
 

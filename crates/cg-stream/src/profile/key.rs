@@ -250,6 +250,11 @@ impl Stacks {
         self.frames.intern(frame)
     }
 
+    /// Makes room for so many stacks.
+    pub(super) fn reserve(&mut self, stacks: usize) {
+        self.stacks.reserve(stacks);
+    }
+
     /// Interns a stack of these frames, innermost first, with their addresses if they have any.
     pub(super) fn intern(
         &mut self,
@@ -263,13 +268,17 @@ impl Stacks {
             return Ok(id);
         };
         let place = self.stacks.place(id);
+        if self.stacks.len() > known {
+            self.addresses.resize(place.start, None);
+            self.addresses.extend_from_slice(addresses);
+            return Ok(id);
+        }
         if self.addresses.len() < place.end {
             self.addresses.resize(place.end, None);
         }
         let held = &mut self.addresses[place];
         let text = |address: &Option<Symbol>| address.map(|address| symbols.text(address));
-        let is_new = self.stacks.len() > known;
-        if is_new || held.iter().map(text).lt(addresses.iter().map(text)) {
+        if held.iter().map(text).lt(addresses.iter().map(text)) {
             held.copy_from_slice(addresses);
         }
         Ok(id)

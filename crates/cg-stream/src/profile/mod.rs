@@ -23,7 +23,7 @@ pub use told_places::{PlaceFrame, ToldPlaces, UntoldPlaces};
 
 use crate::record::{
     CauseRecord, Count, Counts, DiffRecord, Frame, RecordType, RunRecord, SharedTexts,
-    SnapshotRecord,
+    SnapshotRecord, add_counts,
 };
 use crate::rows::{Row, RowSink, RowTables, hand_over};
 use crate::{Error, Line};
@@ -145,10 +145,10 @@ impl Profile {
         for table in &self.tables {
             let mut sums = vec![0; self.events.len()];
             for row in 0..table.len() {
-                for ((sum, count), event) in sums.iter_mut().zip(table.cost(row)).zip(&self.events)
-                {
-                    add_exact(sum, *count).map_err(|beyond| beyond.of(event))?;
-                }
+                add_counts(&mut sums, table.cost(row));
+            }
+            for (sum, event) in sums.into_iter().zip(&self.events) {
+                add_exact(&mut 0, sum).map_err(|beyond| beyond.of(event))?;
             }
         }
         Ok(())
@@ -226,6 +226,7 @@ impl Profile {
     }
 
     /// The text of a name, if there is one.
+    #[inline]
     pub fn text(&self, symbol: Option<Symbol>) -> Option<&str> {
         symbol.map(|symbol| self.names.symbols.text(symbol))
     }
@@ -271,6 +272,16 @@ impl RowSink for Profile {
             .collect();
         self.runs.push(run.clone());
         Ok(())
+    }
+
+    fn expect(&mut self, of: RecordType, rows: usize) {
+        if let Some(table) = table_index(of) {
+            self.tables[table].reserve(rows, self.events.len());
+        }
+        match of.has_stack() {
+            true => self.names.stacks.reserve(rows),
+            false => self.names.symbols.reserve(rows),
+        }
     }
 
     fn row(&mut self, row: &Row<'_>, tables: &dyn RowTables) -> Result<(), Error> {

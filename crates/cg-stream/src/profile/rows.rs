@@ -204,6 +204,8 @@ impl<'a> KeyField<'a> for NamesRef<'a> {
 trait DetailField<'a>: Sized {
     /// How the detail holds it.
     type Held;
+    /// Whether the record has the field.
+    fn is_given(&self) -> bool;
     fn to_detail(&self, adding: &mut Adding<'_>) -> Self::Held;
     /// The field of a summed row.
     fn of_detail(held: &'a Self::Held) -> Self;
@@ -211,6 +213,10 @@ trait DetailField<'a>: Sized {
 
 impl DetailField<'_> for Option<u64> {
     type Held = Option<u64>;
+
+    fn is_given(&self) -> bool {
+        self.is_some()
+    }
 
     fn to_detail(&self, _: &mut Adding<'_>) -> Option<u64> {
         *self
@@ -224,6 +230,10 @@ impl DetailField<'_> for Option<u64> {
 impl<'a> DetailField<'a> for Option<&'a HeapBlock> {
     type Held = Option<HeapBlock>;
 
+    fn is_given(&self) -> bool {
+        self.is_some()
+    }
+
     fn to_detail(&self, _: &mut Adding<'_>) -> Option<HeapBlock> {
         self.cloned()
     }
@@ -235,6 +245,10 @@ impl<'a> DetailField<'a> for Option<&'a HeapBlock> {
 
 impl<'a> DetailField<'a> for Option<&'a [Option<u64>]> {
     type Held = Option<Vec<Option<u64>>>;
+
+    fn is_given(&self) -> bool {
+        self.is_some()
+    }
 
     fn to_detail(&self, _: &mut Adding<'_>) -> Option<Vec<Option<u64>>> {
         self.map(<[_]>::to_vec)
@@ -248,6 +262,10 @@ impl<'a> DetailField<'a> for Option<&'a [Option<u64>]> {
 impl<'a> DetailField<'a> for Option<&'a str> {
     type Held = Option<Name<'static>>;
 
+    fn is_given(&self) -> bool {
+        self.is_some()
+    }
+
     fn to_detail(&self, _: &mut Adding<'_>) -> Option<Name<'static>> {
         self.map(|text| Name::from(text.to_owned()))
     }
@@ -260,6 +278,10 @@ impl<'a> DetailField<'a> for Option<&'a str> {
 impl<'a> DetailField<'a> for StackRef<'a> {
     type Held = Vec<Frame<'static>>;
 
+    fn is_given(&self) -> bool {
+        !self.is_empty()
+    }
+
     fn to_detail(&self, adding: &mut Adding<'_>) -> Vec<Frame<'static>> {
         adding.frames(*self)
     }
@@ -271,6 +293,10 @@ impl<'a> DetailField<'a> for StackRef<'a> {
 
 impl<'a> DetailField<'a> for NotesRef<'a> {
     type Held = Vec<Note<'static>>;
+
+    fn is_given(&self) -> bool {
+        self.iter().next().is_some()
+    }
 
     fn to_detail(&self, adding: &mut Adding<'_>) -> Vec<Note<'static>> {
         let note = |note: crate::rows::NoteRef<'_>| Note {
@@ -341,15 +367,15 @@ macro_rules! into_row {
     ($other:ident $field:ident of $added:ident, $table:ident, $row:ident, $adding:ident) => {};
 }
 
-/// Whether a role is one of the detail's.
-macro_rules! is_detail {
-    (agreed) => {
-        true
+/// Whether a row has a field that its detail holds.
+macro_rules! is_given {
+    (agreed $field:ident of $row:ident) => {
+        $row.$field.is_given()
     };
-    (detail) => {
-        true
+    (detail $field:ident of $row:ident) => {
+        $row.$field.is_given()
     };
-    ($other:ident) => {
+    ($other:ident $field:ident of $row:ident) => {
         false
     };
 }
@@ -439,13 +465,11 @@ macro_rules! rows {
                     let rows = table.len();
                     let row = table.row(key)?;
                     $(into_row!($role $field of added, table, row, adding);)*
-                    if false $(|| is_detail!($role))* {
+                    let is_given = false $(|| is_given!($role $field of added))*;
+                    if is_given || table.detail(row).is_some() {
                         #[allow(unused_mut, reason = "most types have no field for it")]
                         let mut detail = Detail::default();
                         $(into_detail!($role $field of added, detail, adding);)*
-                        if row == rows && detail.is_nothing() {
-                            return Ok(());
-                        }
                         table.add_detail(row, row == rows, detail, |_known, _other| {
                             $(agree!($role $field of _known, _other);)*
                         });

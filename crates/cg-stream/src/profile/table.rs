@@ -79,35 +79,6 @@ pub struct Detail {
     pub code_ran: Option<Name<'static>>,
 }
 
-impl Detail {
-    /// True if it says nothing. Of most rows it does not, and to compare a detail with an empty one takes four times as long.
-    #[inline]
-    pub(super) fn is_nothing(&self) -> bool {
-        // Names every field, so that the compiler reports a new one.
-        let Detail {
-            notes,
-            thread,
-            thread_name,
-            size,
-            address,
-            block,
-            suppression,
-            accesses,
-            inlined,
-            pid,
-            code,
-            code_ran,
-        } = self;
-        let names = [thread_name, address, suppression, code, code_ran];
-        notes.is_empty()
-            && inlined.is_empty()
-            && [thread, size, pid].iter().all(|number| number.is_none())
-            && names.iter().all(|name| name.is_none())
-            && block.is_none()
-            && accesses.is_none()
-    }
-}
-
 /// One number for each row; ends with the last row that has one.
 #[derive(Clone, Debug, Default)]
 pub struct Numbers<T>(Vec<Option<T>>);
@@ -192,6 +163,7 @@ impl Rows {
     }
 
     /// Self cost of a row; events beyond the slice are 0.
+    #[inline]
     pub fn cost(&self, row: usize) -> &[Count] {
         self.cost.row(row)
     }
@@ -207,6 +179,7 @@ impl Rows {
     }
 
     /// Inclusive cost of a row, where the profile has it; events beyond the slice are 0.
+    #[inline]
     pub fn incl(&self, row: usize) -> Option<&[Count]> {
         let has_incl = self.has_incl.get(row).is_some_and(|has| *has);
         has_incl.then(|| self.incl.row(row))
@@ -225,6 +198,15 @@ impl Rows {
     /// The row with this key.
     pub fn find(&self, key: &Key) -> Option<usize> {
         self.keys.find(key).map(Id::index)
+    }
+
+    /// Makes room for so many rows, with counts of so many events.
+    pub(super) fn reserve(&mut self, rows: usize, events: usize) {
+        self.keys.reserve(rows);
+        if events > self.cost.stride {
+            self.cost.widen(events);
+        }
+        self.cost.counts.reserve(rows * events);
     }
 
     /// The row with this key, new or known.
@@ -249,9 +231,11 @@ impl Rows {
         cells: Cells<'_>,
         adding: &mut Adding<'_>,
     ) -> Result<(), NotAdded> {
-        adding.counts(cells, |event, count, name| {
-            sum::add_exact(self.cost.cell(row, event), count).map_err(|sum| sum.of(name))
-        })
+        adding
+            .counts(cells, |event, count| {
+                sum::add_exact(self.cost.cell(row, event), count)
+            })
+            .map_err(|(event, sum)| sum.of_event(adding.events, event))
     }
 
     /// Adds inclusive cost, where any event is named.
@@ -262,11 +246,12 @@ impl Rows {
         cells: Cells<'_>,
         adding: &mut Adding<'_>,
     ) -> Result<(), NotAdded> {
-        adding.counts(cells, |event, count, name| {
-            self.set_has_incl(row);
-            sum::add_inclusive(self.incl.cell(row, event), count)
-                .map_err(|sum| sum.of(&format!("inclusive {name}")))
-        })
+        adding
+            .counts(cells, |event, count| {
+                self.set_has_incl(row);
+                sum::add_inclusive(self.incl.cell(row, event), count)
+            })
+            .map_err(|(event, sum)| sum.of(&format!("inclusive {}", adding.events[event])))
     }
 
     /// Adds the inclusive cost of a record; if it has none, its self cost stands for it. `cost` is the self cost of the
@@ -287,11 +272,13 @@ impl Rows {
         if self.incl(row).is_none() {
             // The inclusive cost of the earlier records, none of which gave any: their self cost.
             let mut before = self.cost(row).to_vec();
-            adding.counts(cost, |event, count, _| {
-                // The row's self cost already includes this record's.
-                before[event] -= count;
-                Ok::<(), NotAdded>(())
-            })?;
+            adding
+                .counts(cost, |event, count| {
+                    // The row's self cost already includes this record's.
+                    before[event] -= count;
+                    Ok(())
+                })
+                .map_err(|(event, sum)| sum.of_event(adding.events, event))?;
             for (event, count) in before.into_iter().enumerate() {
                 self.set_has_incl(row);
                 sum::add_inclusive(self.incl.cell(row, event), count)
@@ -354,9 +341,6 @@ impl Rows {
         mut other: Detail,
         agree: impl Fn(&Detail, &mut Detail),
     ) {
-        if other.is_nothing() && self.details.len() <= row {
-            return;
-        }
         if !is_new {
             let known = self.details.get_mut(row).and_then(Option::take);
             let mut known = known.map_or_else(Detail::default, |known| *known);
@@ -364,7 +348,7 @@ impl Rows {
             agree(&other, &mut known);
             other = other.max(known);
         }
-        if other.is_nothing() {
+        if other == Detail::default() {
             return;
         }
         if self.details.len() <= row {
@@ -418,6 +402,7 @@ struct CostColumns {
 }
 
 impl CostColumns {
+    #[inline]
     fn row(&self, row: usize) -> &[Count] {
         &self.counts[row * self.stride..(row + 1) * self.stride]
     }
