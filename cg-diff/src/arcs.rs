@@ -1,8 +1,9 @@
 //! The call arcs of all runs between the rows of a comparison.
 
+use cg_stream::maps::Map;
 use cg_stream::record::{Count, RecordType};
 
-use crate::join::{FunctionRows, Map};
+use crate::join::FunctionRows;
 use crate::runs::Runs;
 
 /// Arcs from the rows that were asked for.

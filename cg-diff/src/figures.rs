@@ -1,10 +1,8 @@
 //! The figures of a row: an entry a side for every event.
 
-use std::collections::HashSet;
-
+use cg_stream::maps::Set;
 use cg_stream::profile::{Key, Rows};
 use cg_stream::record::{Count, PerRun, RecordType};
-use foldhash::fast::FixedState;
 
 use crate::join::Joined;
 use crate::runs::Runs;
@@ -209,7 +207,7 @@ fn distinct(table: &Rows, records: &[u32]) -> Count {
     let keys = records
         .iter()
         .map(|record| key::exact(table.key(*record as usize)));
-    let distinct: HashSet<Key, FixedState> = keys.collect();
+    let distinct: Set<Key> = keys.collect();
     distinct.len() as Count
 }
 

@@ -1,6 +1,7 @@
 //! Who calls whom, as far as `--caller` and `--callee` need it: which functions have a matching neighbour.
 
 use cg_stream::Error;
+use cg_stream::maps::OrderedSet;
 
 use crate::predicate::NamePredicates;
 use crate::record::{Field, RecordFields};
@@ -11,7 +12,7 @@ pub(crate) type ArcFunctionId = u32;
 /// Functions by number. Each is known by name, file and object, and once more without its file, because the file of a
 /// `line` record is that of the line.
 #[derive(Default)]
-pub(crate) struct FunctionIds(indexmap::IndexSet<Box<[u8]>, foldhash::fast::FixedState>);
+pub(crate) struct FunctionIds(OrderedSet<Box<[u8]>>);
 
 impl FunctionIds {
     pub(crate) fn with_file(&mut self, name: &[u8], file: &[u8], obj: &[u8]) -> ArcFunctionId {

@@ -3,14 +3,11 @@
 //! Concatenation is addition, so records with the same key are added up before they are ranked; all lines of a chosen
 //! key are kept. Keys are ranked within their type, largest first, then by function, file and object as bytes.
 
-use std::collections::HashSet;
-
 use cg_stream::Error;
+use cg_stream::maps::{OrderedMap, OrderedSet, Set};
 use cg_stream::percent::Percent;
 use cg_stream::record::{Count, RecordType};
 use cg_stream::sorting::Order as _;
-use foldhash::fast::FixedState;
-use indexmap::{IndexMap, IndexSet};
 
 use crate::arcs::push_part;
 use crate::count::CountKey;
@@ -38,11 +35,11 @@ pub(crate) struct Ranking {
     asked: u64,
     found: u64,
     types: Vec<RankedType>,
-    groups: IndexMap<RankedKey, RankedGroup, FixedState>,
+    groups: OrderedMap<RankedKey, RankedGroup>,
     /// Which groups [`Ranking::choose`] chose.
     chosen: Vec<bool>,
     /// Interned files and objects, which many keys share.
-    texts: IndexSet<Box<[u8]>, FixedState>,
+    texts: OrderedSet<Box<[u8]>>,
 }
 
 struct RankedType {
@@ -168,7 +165,7 @@ impl Ranking {
         let follows_its_function =
             |kind: RecordType| has_functions && matches!(kind, RecordType::Line | RecordType::Call);
         let mut chosen = vec![false; self.groups.len()];
-        let mut chosen_functions: HashSet<(&[u8], TextId), FixedState> = HashSet::default();
+        let mut chosen_functions: Set<(&[u8], TextId)> = Set::default();
         for of_type in order.chunk_by(|left, right| keys[*left].of == keys[*right].of) {
             let kind = kind_of(&of_type[0]);
             if follows_its_function(kind) {
@@ -186,7 +183,8 @@ impl Ranking {
                 // A call belongs to both of its functions.
                 let callee = self.groups[*index].callee.as_ref();
                 chosen[*index] = chosen_functions.contains(&keys[*index].function())
-                    || callee.is_some_and(|(name, obj)| chosen_functions.contains(&(name, *obj)));
+                    || callee
+                        .is_some_and(|(name, obj)| chosen_functions.contains(&(&**name, *obj)));
             }
         }
         self.chosen = chosen;

@@ -1,12 +1,11 @@
 //! Whose code a function is: the condition `--whose`.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
 
 use cg_names::whose::{CodeOwner, Facts, owners_by};
 use cg_stream::Error;
+use cg_stream::maps::Map;
 use cg_stream::record::{Frame, Name, RecordType};
-use foldhash::fast::FixedState;
 
 use crate::arcs::push_part;
 use crate::record::{Field, NamedFrame, RecordFields};
@@ -16,7 +15,7 @@ use crate::record::{Field, NamedFrame, RecordFields};
 pub(crate) struct WantedOwners {
     owners: Vec<CodeOwner>,
     /// Cache: what functions without a stack are, by name, file and object.
-    known: RefCell<HashMap<Box<[u8]>, CodeOwner, FixedState>>,
+    known: RefCell<Map<Box<[u8]>, CodeOwner>>,
 }
 
 impl WantedOwners {

@@ -1,6 +1,6 @@
 //! Two inputs as the diff of their stacks: what `cg-diff --all --type stack` writes, in one step, joined by equal names.
 
-use std::collections::HashMap;
+use cg_stream::maps::{Map, OrderedMap};
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
@@ -13,7 +13,6 @@ use cg_stream::record::{
 };
 use cg_stream::rows::RowSink as _;
 use cg_stream::tool::Diagnostics;
-use indexmap::IndexMap;
 
 use crate::format::kind_of_stacks;
 use crate::options::Options;
@@ -64,7 +63,7 @@ pub(crate) fn read(
 fn compare(runs: [(&Path, &Profile); 2], kind: RecordType) -> anyhow::Result<Profile> {
     let profiles = runs.map(|(_, profile)| profile);
     let events = events_in_common(profiles, kind)?;
-    let mut stacks: IndexMap<Option<StackId>, OfRuns> = IndexMap::new();
+    let mut stacks: OrderedMap<Option<StackId>, OfRuns> = OrderedMap::default();
     for (position, profile) in profiles.into_iter().enumerate() {
         add(profile, kind, &events, position, &mut stacks)?;
     }
@@ -162,7 +161,7 @@ fn add(
     kind: RecordType,
     events: &[&str],
     position: usize,
-    stacks: &mut IndexMap<Option<StackId>, OfRuns>,
+    stacks: &mut OrderedMap<Option<StackId>, OfRuns>,
 ) -> anyhow::Result<()> {
     let at: Vec<Option<usize>> = events.iter().map(|event| profile.event(event)).collect();
     let table = profile.table(kind);
@@ -180,14 +179,14 @@ fn add(
 fn silent(
     profiles: [&Profile; 2],
     kind: RecordType,
-    stacks: &IndexMap<Option<StackId>, OfRuns>,
-) -> HashMap<usize, [bool; 2]> {
+    stacks: &OrderedMap<Option<StackId>, OfRuns>,
+) -> Map<usize, [bool; 2]> {
     let names = profiles[1].names();
     let path = |stack: Option<StackId>| {
         let frames = names.stacks.frames_of(stack);
         frames.iter().map(|frame| (frame.function, frame.line))
     };
-    let mut silent: HashMap<usize, [bool; 2]> = HashMap::new();
+    let mut silent: Map<usize, [bool; 2]> = Map::default();
     for (run, profile) in profiles.into_iter().enumerate() {
         let table = profile.table(kind);
         let mut tree = ToldPlaces::default();

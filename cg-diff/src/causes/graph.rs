@@ -1,12 +1,13 @@
 //! The graph of calls of one run, between the rows of a comparison.
 
 use cg_stream::components::components;
+use cg_stream::maps::Map;
 use cg_stream::profile::{FunctionKey, Key};
 use cg_stream::record::{Count, RecordType};
 use cg_stream::sorting::Order as _;
 
 use crate::compare::{self, Comparison};
-use crate::join::{FunctionRows, Map};
+use crate::join::FunctionRows;
 use crate::runs::Runs;
 
 /// What a node is: the row of a function, or one that has none since it costs nothing itself.

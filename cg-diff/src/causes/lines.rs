@@ -7,12 +7,13 @@
 use std::collections::BTreeMap;
 
 use cg_names::identity::normal_file;
+use cg_stream::maps::Map;
 use cg_stream::profile::{FunctionKey, Symbol};
 use cg_stream::record::{CauseKind, Count, RecordType};
 
 use super::graph::{NodeFunction, Nodes};
 use super::{CauseLine, CauseOfNode};
-use crate::join::{Joined, Map};
+use crate::join::Joined;
 use crate::runs::Runs;
 
 /// So many causes have their line looked for, the greatest.

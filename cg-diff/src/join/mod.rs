@@ -23,13 +23,12 @@ mod rows;
 mod untold;
 mod without_objects;
 
-use std::collections::HashMap;
 use std::hash::Hash;
 
 use cg_names::rules::{MatchedRules, Rules};
+use cg_stream::maps::Map;
 use cg_stream::profile::{FunctionKey, Symbol};
 use cg_stream::record::{Count, RecordType};
-use foldhash::fast::FixedState;
 use regex::Regex;
 
 pub(crate) use functions::Certainty;
@@ -58,9 +57,6 @@ pub(crate) struct JoinOptions {
     /// Whether functions that are left over are tried as renames and moves.
     pub(crate) renames: bool,
 }
-
-/// A hash map that is never iterated, so that its order makes no difference.
-pub(crate) type Map<K, V> = HashMap<K, V, FixedState>;
 
 /// All rows, and which records of which profile each is made of.
 pub(crate) struct Joined {

@@ -1,9 +1,7 @@
 //! Normalised names, each computed once.
 
-use std::collections::HashMap;
-
+use cg_stream::maps::Map;
 use cg_stream::profile::{FunctionKey, Symbol, Symbols};
-use foldhash::fast::FixedState;
 
 use cg_names::paths;
 use cg_names::rules::{MatchedRules, Part, Rules, Strength};
@@ -32,8 +30,8 @@ pub(crate) struct Normal {
 /// Normalises names and remembers them. Normalised names are symbols of the same table as those of the runs.
 pub(crate) struct Normaliser<'a> {
     rules: &'a Rules,
-    known: HashMap<(Symbol, NameKind), Normal, FixedState>,
-    base_names: HashMap<Symbol, Symbol, FixedState>,
+    known: Map<(Symbol, NameKind), Normal>,
+    base_names: Map<Symbol, Symbol>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -50,8 +48,8 @@ impl<'a> Normaliser<'a> {
     pub(crate) fn new(rules: &'a Rules) -> Normaliser<'a> {
         Normaliser {
             rules,
-            known: HashMap::default(),
-            base_names: HashMap::default(),
+            known: Map::default(),
+            base_names: Map::default(),
         }
     }
 

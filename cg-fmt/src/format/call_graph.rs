@@ -3,13 +3,12 @@
 
 use anyhow::{bail, ensure};
 use cg_stream::intern::{Id, TooMany};
+use cg_stream::maps::{OrderedMap, OrderedSet};
 use cg_stream::profile::{FunctionKey, Profile};
 use cg_stream::record::{
     Count, CountsPerRun, DiffRecord, Frame, FunctionName, RecordType, add_counts,
 };
 use cg_stream::tool::Diagnostics;
-use foldhash::fast::FixedState;
-use indexmap::{IndexMap, IndexSet};
 
 use super::events::{Holds, choose};
 use super::names::WrittenNames;
@@ -187,7 +186,7 @@ pub(crate) enum RecursionShape {
 pub(crate) struct DrawnGraph<'n> {
     /// The names of the columns: the events; a diff has each event with `.old` and with `.new`.
     pub(crate) columns: Vec<String>,
-    functions: IndexMap<FunctionNames<'n>, GraphFunction<'n>, FixedState>,
+    functions: OrderedMap<FunctionNames<'n>, GraphFunction<'n>>,
     /// Whether there are records of calls.
     pub(crate) has_calls: bool,
     /// How many lines had an address, which is left out.
@@ -218,7 +217,7 @@ impl<'n> DrawnGraph<'n> {
     fn new(columns: Vec<String>) -> DrawnGraph<'n> {
         DrawnGraph {
             columns,
-            functions: IndexMap::default(),
+            functions: OrderedMap::default(),
             has_calls: false,
             addresses: 0,
             is_of_stacks: false,
@@ -370,15 +369,14 @@ fn add_lines<'n>(
         return;
     }
     type Named<'n> = (Option<&'n str>, Option<&'n str>);
-    let mut named: IndexMap<Named<'n>, Vec<usize>, FixedState> = IndexMap::default();
+    let mut named: OrderedMap<Named<'n>, Vec<usize>> = OrderedMap::default();
     for (position, names) in graph.functions.keys().enumerate() {
         named
             .entry((names.name, names.obj))
             .or_default()
             .push(position);
     }
-    let mut sums: IndexMap<(usize, Option<&'n str>, u64), Vec<Count>, FixedState> =
-        IndexMap::default();
+    let mut sums: OrderedMap<(usize, Option<&'n str>, u64), Vec<Count>> = OrderedMap::default();
     for (row, key) in lines.keys().iter().enumerate() {
         graph.addresses += usize::from(key.addr.is_some());
         let of_line = source.written(FunctionNames {
@@ -462,7 +460,7 @@ fn of_diff<'n>(
         let both = |event: &usize| compared.map(|run| entry(event, run).unwrap_or(0));
         events.iter().flat_map(both).collect()
     };
-    let mut others: IndexSet<&str, FixedState> = IndexSet::default();
+    let mut others: OrderedSet<&str> = OrderedSet::default();
     for record in diffs.records.iter() {
         let function = source.written(names_of_diff(record));
         match RecordType::from_name(&record.of) {

@@ -6,7 +6,7 @@
 //! stack is one sample, which stands behind those before it: largest first as in the stream, times one after the other, counts
 //! a millisecond apart. That is said on standard error, and `meta.extra` of the profile has it too.
 
-use std::collections::HashMap;
+use cg_stream::maps::{Map, OrderedSet};
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 
@@ -15,8 +15,6 @@ use cg_names::whose::CodeOwner;
 use cg_stream::intern::Id;
 use cg_stream::record::{Frame, RunRecord};
 use cg_stream::tool::Diagnostics;
-use foldhash::fast::FixedState;
-use indexmap::IndexSet;
 use serde_json::{Value, json};
 
 use super::events::Holds;
@@ -157,7 +155,7 @@ impl FirefoxWriting<'_, '_> {
             "markerSchema": [],
             "extra": sections,
         });
-        let mut libs: IndexSet<&str, FixedState> = IndexSet::default();
+        let mut libs: OrderedSet<&str> = OrderedSet::default();
         libs.extend(self.rows.frames().filter_map(|frame| frame.obj.as_deref()));
         let lib = |path: &&str| {
             let name = base_name(path);
@@ -174,7 +172,7 @@ impl FirefoxWriting<'_, '_> {
         let places = self.rows.by_place();
         // A process has a main thread: the one of its number, else the first of it.
         let is_of_its_number = |place: &Whereabouts| place.tid.is_some() && place.tid == place.pid;
-        let mut main: HashMap<_, Whereabouts, FixedState> = HashMap::default();
+        let mut main: Map<_, Whereabouts> = Map::default();
         for (place, _) in &places {
             let known = main.entry((place.pid, place.process)).or_insert(*place);
             if is_of_its_number(place) && !is_of_its_number(known) {
@@ -200,7 +198,7 @@ impl FirefoxWriting<'_, '_> {
         (place, rows): (Whereabouts, &[StackRow<'_>]),
         column: usize,
         (number, is_main): (usize, bool),
-        libs: &IndexSet<&str, FixedState>,
+        libs: &OrderedSet<&str>,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let mut rows: Vec<&StackRow> = rows.iter().collect();
@@ -274,16 +272,16 @@ impl FirefoxWriting<'_, '_> {
 /// The tables of a thread, with what its stacks need and nothing else.
 #[derive(Default)]
 struct ThreadTables<'t> {
-    stacks: HashMap<StackNodeId, usize, FixedState>,
+    stacks: Map<StackNodeId, usize>,
     /// For each stack, its frame and the stack that called it.
     stack_rows: Vec<(usize, Option<usize>)>,
-    frames: IndexSet<WrittenFrameId, FixedState>,
+    frames: OrderedSet<WrittenFrameId>,
     frame_rows: Vec<FirefoxFrame>,
     /// Name, file and resource.
-    functions: IndexSet<(usize, Option<usize>, Option<usize>), FixedState>,
+    functions: OrderedSet<(usize, Option<usize>, Option<usize>)>,
     /// The index in `libs` and the index of the name.
-    resources: IndexSet<(usize, usize), FixedState>,
-    strings: IndexSet<&'t str, FixedState>,
+    resources: OrderedSet<(usize, usize)>,
+    strings: OrderedSet<&'t str>,
     /// Addresses that JavaScript cannot hold.
     lost_addresses: u64,
 }
@@ -301,7 +299,7 @@ impl<'t> ThreadTables<'t> {
     fn of(
         rows: &'t StackRows,
         wanted: impl Iterator<Item = StackNodeId>,
-        libs: &IndexSet<&str, FixedState>,
+        libs: &OrderedSet<&str>,
     ) -> ThreadTables<'t> {
         let mut is_needed = vec![false; rows.nodes.len()];
         for node in wanted {
@@ -325,12 +323,7 @@ impl<'t> ThreadTables<'t> {
         tables
     }
 
-    fn frame(
-        &mut self,
-        rows: &'t StackRows,
-        id: WrittenFrameId,
-        libs: &IndexSet<&str, FixedState>,
-    ) -> usize {
+    fn frame(&mut self, rows: &'t StackRows, id: WrittenFrameId, libs: &OrderedSet<&str>) -> usize {
         let (position, is_new) = self.frames.insert_full(id);
         if is_new {
             let frame = rows.frame(id);

@@ -4,15 +4,13 @@
 //! without hashes, disambiguators and counters of closures, objects without directory, version and hash, files without
 //! their directories, which differ from machine to machine.
 
-use std::collections::HashMap;
-
 use cg_names::identity::{normal_file, normal_function, normal_object};
+use cg_stream::maps::Map;
 use cg_stream::profile::Profile;
 use cg_stream::record::{DiffRecord, Frame, Name};
-use foldhash::fast::FixedState;
 
 /// The names of functions and objects whose stable form is another.
-type Changed = HashMap<String, String, FixedState>;
+type Changed = Map<String, String>;
 
 /// What names are written as.
 #[derive(Default)]

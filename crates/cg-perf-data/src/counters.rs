@@ -3,11 +3,9 @@
 //!
 //! perf makes a sample of each (`evlist__deliver_sample` in tools/perf/util/session.c).
 
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
-
 use crate::attributes::EventAttribute;
 use crate::fields::{RecordFields, RecordWords};
+use cg_stream::maps::Map;
 
 /// Bits of `read_format`.
 mod read_format {
@@ -64,7 +62,7 @@ impl<'a> CounterValues<'a> {
 /// What each counter had at the sample before. Threads that inherited an event have its id, and counts of their own.
 #[derive(Default)]
 pub(crate) struct CounterStates {
-    last: HashMap<(u64, Option<u32>), u64, FixedState>,
+    last: Map<(u64, Option<u32>), u64>,
 }
 
 impl CounterStates {

@@ -1,5 +1,6 @@
 //! What the locations of a recording are called, found once for each when all samples are read.
 
+use cg_stream::maps::Map;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -15,8 +16,6 @@ use cg_stacks::table::{FrameId, FrameParts, NameId, StackTable};
 use cg_stream::Diagnostics;
 use cg_stream::intern::{Id as _, TooMany};
 use cg_stream::record::{FrameMarks, Name};
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 use crate::kernel::{KernelSymbols, RecordedKernel};
 use crate::locations::{CodePlace, Location, Locations, MappedObject, MappedObjectId, ObjectKind};
@@ -84,7 +83,7 @@ impl FoundFile {
 /// The table that frames go into, and names of functions that were looked up: few of them are of one location alone.
 struct NamedFrames<'t> {
     table: &'t mut StackTable,
-    functions: HashMap<Vec<u8>, Option<NameId>, FixedState>,
+    functions: Map<Vec<u8>, Option<NameId>>,
     demangle: bool,
 }
 
@@ -138,7 +137,7 @@ impl NamedFrames<'_> {
 }
 
 /// The frames at places of objects.
-type FoundFrames = HashMap<(MappedObjectId, u64), Vec<FrameId>, FixedState>;
+type FoundFrames = Map<(MappedObjectId, u64), Vec<FrameId>>;
 
 /// Why frames of an object have no name.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -181,7 +180,7 @@ impl NameSources<'_> {
     pub(crate) fn find(&self, table: &mut StackTable) -> Result<LocationNames, TooMany> {
         let mut to = NamedFrames {
             table,
-            functions: HashMap::default(),
+            functions: Map::default(),
             demangle: self.demangle,
         };
         let asked = |location: &Location| match location.place {

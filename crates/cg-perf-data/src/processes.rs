@@ -1,12 +1,11 @@
 //! What was mapped where, process by process, and what threads were called.
 
+use cg_stream::maps::{Map, Set};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use cg_reader::Error;
 use cg_stacks::table::NameId;
-use foldhash::fast::FixedState;
-use hashbrown::{HashMap, HashSet};
 
 use crate::locations::MappedObjectId;
 use crate::records::ThreadBirth;
@@ -85,8 +84,8 @@ impl AddressSpace {
 /// All processes while a recording is read.
 #[derive(Default)]
 pub(crate) struct Processes {
-    spaces: HashMap<u32, ProcessState, FixedState>,
-    names: HashMap<u32, NameId, FixedState>,
+    spaces: Map<u32, ProcessState>,
+    names: Map<u32, NameId>,
     pub(crate) kernel: AddressSpace,
     nothing: Rc<AddressSpace>,
     versions: u32,
@@ -98,7 +97,7 @@ pub(crate) struct Processes {
 struct ProcessState {
     space: Rc<AddressSpace>,
     /// Threads that are known to run.
-    threads: HashSet<u32, FixedState>,
+    threads: Set<u32>,
 }
 
 /// More mappings than systems have at a time: Linux allows a process 65,530, and this many take half a gigabyte.

@@ -1,13 +1,12 @@
 //! From records to stacks that are written.
 
+use cg_stream::maps::Map;
 use std::path::Path;
 use std::rc::Rc;
 
 use cg_reader::{Error, Options, Reading};
 use cg_stacks::table::{NameId, StackKey};
 use cg_stream::intern::TooMany;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 use crate::attributes::EventAttribute;
 use crate::container::{Container, RecordHeader};
@@ -54,7 +53,7 @@ pub(crate) struct ReadEvent {
 pub(crate) struct RecordingReader<'o> {
     pub(crate) options: &'o Options,
     pub(crate) events: Vec<ReadEvent>,
-    pub(crate) events_by_id: HashMap<u64, usize, FixedState>,
+    pub(crate) events_by_id: Map<u64, usize>,
     pub(crate) features: Features,
     pub(crate) builds: KnownBuilds,
     pub(crate) kernel: RecordedKernel,
@@ -63,7 +62,7 @@ pub(crate) struct RecordingReader<'o> {
     pub(crate) stacks: StackBuilder,
     pub(crate) follower: StackFollower,
     /// By process and thread: what it was called last.
-    pub(crate) threads: HashMap<(u32, u32), NameId, FixedState>,
+    pub(crate) threads: Map<(u32, u32), NameId>,
     pub(crate) times: Option<(u64, u64)>,
     pub(crate) ends: StackEnds,
     counters: CounterStates,
@@ -88,7 +87,7 @@ impl<'o> RecordingReader<'o> {
         let mut reader = RecordingReader {
             options,
             events: Vec::new(),
-            events_by_id: HashMap::default(),
+            events_by_id: Map::default(),
             features: Features::new(container.endian),
             builds: KnownBuilds::default(),
             kernel: RecordedKernel::default(),
@@ -96,7 +95,7 @@ impl<'o> RecordingReader<'o> {
             processes: Processes::default(),
             stacks: StackBuilder::new(),
             follower: StackFollower::default(),
-            threads: HashMap::default(),
+            threads: Map::default(),
             times: None,
             ends: StackEnds::default(),
             counters: CounterStates::default(),

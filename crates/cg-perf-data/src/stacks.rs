@@ -1,5 +1,6 @@
 //! The stack of a sample: addresses to locations, each looked up in what is mapped at the time.
 
+use cg_stream::maps::Map;
 use std::hash::BuildHasher as _;
 
 use cg_reader::Search;
@@ -7,7 +8,6 @@ use cg_stacks::perf::SAMPLES;
 use cg_stacks::table::{FrameId, FrameParts, NameId, StackKey, StackKeyId, StackTable};
 use cg_stream::intern::{Id as _, TooMany};
 use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 use crate::fields::RecordWords;
 use crate::jit::MadeCode;
@@ -27,9 +27,9 @@ pub(crate) struct StackBuilder {
     hasher: FixedState,
     /// By location: its frame.
     frame_of: Vec<FrameId>,
-    made: HashMap<u32, MadeCode, FixedState>,
+    made: Map<u32, MadeCode>,
     /// Files that a runtime wrote of its code, by process.
-    dumps: HashMap<u32, Vec<Vec<u8>>, FixedState>,
+    dumps: Map<u32, Vec<Vec<u8>>>,
     /// The stack that is being built, innermost first.
     frames: Vec<FrameId>,
     followed: Vec<(u64, bool)>,
@@ -94,8 +94,8 @@ impl StackBuilder {
             recent: vec![None; RECENT],
             hasher: FixedState::default(),
             frame_of: Vec::new(),
-            made: HashMap::default(),
-            dumps: HashMap::default(),
+            made: Map::default(),
+            dumps: Map::default(),
             frames: Vec::new(),
             followed: Vec::new(),
         }

@@ -3,17 +3,16 @@
 //! framehop does so: by `.eh_frame` or `.debug_frame`, and by frame pointers in code that has neither. A frame that it finds
 //! counts only where code was mapped; behind a frame in an object that is not there nothing is guessed.
 
+use cg_stream::maps::Map;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use cg_debug_info::UnwindSections;
 use cg_reader::Search;
 use cg_stream::intern::Id as _;
-use foldhash::fast::FixedState;
 use framehop::aarch64::{CacheAarch64, PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64};
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{Error, ExplicitModuleSectionInfo, FrameAddress, Module, Unwinder};
-use hashbrown::HashMap;
 
 use crate::locations::{Locations, MappedObjectId, ObjectKind};
 use crate::names::{FoundFile, KnownBuilds};
@@ -36,8 +35,8 @@ pub(crate) enum StackEnd {
 /// Follows stacks.
 #[derive(Default)]
 pub(crate) struct StackFollower {
-    spaces: HashMap<u32, SpaceUnwinder, FixedState>,
-    objects: HashMap<MappedObjectId, Option<ObjectFrames>, FixedState>,
+    spaces: Map<u32, SpaceUnwinder>,
+    objects: Map<MappedObjectId, Option<ObjectFrames>>,
 }
 
 /// What an object says of its frames, and where that was found.
@@ -249,7 +248,7 @@ impl ObjectFrames {
 impl SpaceUnwinder {
     fn of(
         space: &AddressSpace,
-        objects: &HashMap<MappedObjectId, Option<ObjectFrames>, FixedState>,
+        objects: &Map<MappedObjectId, Option<ObjectFrames>>,
         processor: Processor,
     ) -> SpaceUnwinder {
         let mut unwinder = match processor {

@@ -11,9 +11,8 @@
 use cg_reader::json::{JsonText, List, ListElements, Scanner, bytes_of};
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, Head, Reading};
+use cg_stream::maps::Map;
 use cg_stream::record::{Count, RunRecord};
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -58,7 +57,7 @@ struct StackprofFile<'a> {
 
 /// What ids stand for.
 #[derive(Default)]
-struct RubyFrames(HashMap<u64, FrameParts, FixedState>);
+struct RubyFrames(Map<u64, FrameParts>);
 
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]

@@ -12,13 +12,12 @@
 //! A value is written once, and by its number (`ref`) wherever it comes again in the document. Frames stand innermost first. A
 //! row is a sample; its weight is in nanoseconds, that of a CPU profile (`cycle-weight`) in cycles.
 
-use std::collections::HashMap;
 use std::io::BufReader;
 
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, Head, Lines, Reading};
+use cg_stream::maps::Map;
 use cg_stream::record::FrameMarks;
-use foldhash::fast::FixedState;
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
 
@@ -40,7 +39,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let mut export = Export {
         table: StackTable::new([SAMPLES]),
         demangle: reading.options.demangle,
-        values: HashMap::default(),
+        values: Map::default(),
         open: Vec::new(),
         row: None,
     };
@@ -101,7 +100,7 @@ struct XctraceSample {
 struct Export {
     table: StackTable,
     demangle: bool,
-    values: HashMap<u64, XmlValue, FixedState>,
+    values: Map<u64, XmlValue>,
     open: Vec<Element>,
     row: Option<XctraceSample>,
 }

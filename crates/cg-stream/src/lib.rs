@@ -8,6 +8,7 @@ pub mod rows;
 pub mod writer;
 
 pub mod intern;
+pub mod maps;
 pub mod profile;
 
 pub mod fields;

@@ -6,11 +6,9 @@
 //! function is what it costs. For that a function which some stacks begin with, and others call, is entered there by one that
 //! stands for whatever called the outermost frames.
 
-use std::collections::{HashMap, HashSet};
-
 use cg_stream::intern::{Id as _, TooMany};
+use cg_stream::maps::{Map, Set};
 use cg_stream::record::{Count, Frame, add_counts};
-use foldhash::fast::FixedState;
 
 use super::{DrawnGraph, FunctionNames, GraphArc, GraphFunctionId, LineCost, RecursionShape};
 use crate::format::stacks::{StackRows, WrittenFrameId};
@@ -31,12 +29,12 @@ struct GraphOfStacks<'n> {
     graph: DrawnGraph<'n>,
     recursion: RecursionShape,
     /// How often each function, without its level, is in the stack that is being added.
-    active: HashMap<FunctionNames<'n>, usize, FixedState>,
+    active: Map<FunctionNames<'n>, usize>,
     /// Where self cost and arcs are in the lists of a function.
-    lines: HashMap<(usize, PlaceInSource<'n>), usize, FixedState>,
-    arcs: HashMap<(usize, usize, PlaceInSource<'n>), usize, FixedState>,
+    lines: Map<(usize, PlaceInSource<'n>), usize>,
+    arcs: Map<(usize, usize, PlaceInSource<'n>), usize>,
     /// By function: what it costs in the stacks that begin with it.
-    begun: HashMap<usize, Vec<Count>, FixedState>,
+    begun: Map<usize, Vec<Count>>,
 }
 
 /// Makes a graph of stacks.
@@ -50,10 +48,10 @@ pub(super) fn of<'n>(
     let mut adding = GraphOfStacks {
         graph,
         recursion,
-        active: HashMap::default(),
-        lines: HashMap::default(),
-        arcs: HashMap::default(),
-        begun: HashMap::default(),
+        active: Map::default(),
+        lines: Map::default(),
+        arcs: Map::default(),
+        begun: Map::default(),
     };
     let mut frames: Vec<WrittenFrameId> = Vec::new();
     for row in rows.all() {
@@ -167,7 +165,7 @@ impl<'n> GraphOfStacks<'n> {
     /// Enters the functions that stacks begin with where others call them: what enters them is then all that they cost.
     fn enter_outermost(&mut self) -> Result<(), TooMany> {
         let functions = self.graph.functions.values();
-        let called: HashSet<usize, FixedState> = functions
+        let called: Set<usize> = functions
             .flat_map(|function| function.arcs.iter().map(|arc| arc.callee.index()))
             .collect();
         let mut begun: Vec<(usize, Vec<Count>)> = std::mem::take(&mut self.begun)

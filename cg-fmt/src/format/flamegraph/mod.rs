@@ -11,11 +11,10 @@ use anyhow::ensure;
 use cg_document::number::{grouped, percent, plural, signed, signed_percent};
 use cg_names::whose::{CodeOwner, Facts, owners_by};
 use cg_stream::intern::{Id, Made};
+use cg_stream::maps::OrderedSet;
 use cg_stream::record::Count;
 use cg_stream::tool::Diagnostics;
 use cg_stream::visible::visible;
-use foldhash::fast::FixedState;
-use indexmap::IndexSet;
 
 use super::color::{self, Color};
 use super::events::Holds;
@@ -177,7 +176,7 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
     fn picture(&self) -> String {
         let layouts = [&self.layout, &self.gone];
         // Names that are drawn, in the order in which they come.
-        let mut names: IndexSet<WrittenFrameId, FixedState> = IndexSet::default();
+        let mut names: OrderedSet<WrittenFrameId> = OrderedSet::default();
         for layout in layouts {
             names.extend(
                 layout

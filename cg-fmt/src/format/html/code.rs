@@ -1,12 +1,12 @@
 //! Calls and lines with their costs, and the text of the lines.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use cg_stream::maps::Map;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use cg_sources::Places;
 use cg_stream::profile::{FunctionKey, Profile, Symbol};
 use cg_stream::record::{Count, RecordType, add_counts_growing};
-use foldhash::fast::FixedState;
 
 use super::data::{PageData, PageText};
 use super::functions::{FunctionsOf, PageFunction, PageFunctions};
@@ -57,7 +57,7 @@ struct LinesOfFile {
 pub(super) struct Code {
     calls: BTreeMap<CallPlace, CallCost>,
     lines: BTreeMap<LinePlace, Vec<Count>>,
-    files: HashMap<PageText, LinesOfFile, FixedState>,
+    files: Map<PageText, LinesOfFile>,
 }
 
 impl Code {
@@ -177,8 +177,8 @@ impl Code {
 type NamedIn = (Option<Symbol>, Option<Symbol>);
 
 /// The files that each function is of.
-fn own_files(profile: &Profile) -> HashMap<NamedIn, Vec<Option<Symbol>>, FixedState> {
-    let mut own: HashMap<_, Vec<_>, _> = HashMap::default();
+fn own_files(profile: &Profile) -> Map<NamedIn, Vec<Option<Symbol>>> {
+    let mut own: Map<_, Vec<_>> = Map::default();
     for key in profile.table(RecordType::Fn).keys() {
         let FunctionKey { name, file, obj } = key.function;
         let files: &mut Vec<_> = own.entry((name, obj)).or_default();

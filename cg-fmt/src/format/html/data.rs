@@ -4,14 +4,13 @@
 //! all texts, with the header's `separator` between them, then the arrays, in LEB128. The header's `arrays` lists these: name,
 //! length, form, and `aliases` the names of those that are the same as others.
 
+use cg_stream::maps::OrderedSet;
 use std::io::{self, Write as _};
 use std::ops::Range;
 
 use cg_stream::record::Count;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;
-use foldhash::fast::FixedState;
-use indexmap::IndexSet;
 use serde_json::{Map, Value, json};
 
 /// A script counts exactly up to here without big integers.
@@ -53,7 +52,7 @@ struct WrittenArray {
 /// The data while they are collected.
 pub(super) struct PageData {
     pub(super) header: Map<String, Value>,
-    texts: IndexSet<Box<str>, FixedState>,
+    texts: OrderedSet<Box<str>>,
     arrays: Vec<WrittenArray>,
     bytes: Vec<u8>,
     /// Names of arrays that are the same as others, each with the name of that one.
@@ -64,7 +63,7 @@ pub(super) struct PageData {
 
 impl Default for PageData {
     fn default() -> PageData {
-        let mut texts = IndexSet::default();
+        let mut texts = OrderedSet::default();
         texts.insert("".into());
         PageData {
             header: Map::new(),

@@ -1,6 +1,6 @@
 //! The functions that anything of a page is of, each once.
 
-use std::collections::HashMap;
+use cg_stream::maps::Map;
 use std::ops::Range;
 
 use cg_names::identity::{normal_function, normal_object};
@@ -8,7 +8,6 @@ use cg_names::structure::shorten::{NameCut, forms};
 use cg_names::whose::{CodeOwner, Facts};
 use cg_stream::profile::{FunctionKey, Profile};
 use cg_stream::record::Frame;
-use foldhash::fast::FixedState;
 
 use super::data::{PageData, PageText};
 use crate::options::GroupBy;
@@ -28,10 +27,10 @@ impl From<PageFunction> for u64 {
 /// Name, file and object of each function, and whose it is.
 #[derive(Default)]
 pub(super) struct PageFunctions {
-    ids: HashMap<[PageText; 3], PageFunction, FixedState>,
+    ids: Map<[PageText; 3], PageFunction>,
     all: Vec<([PageText; 3], CodeOwner)>,
     /// Of a diff: functions by the names that all builds have in common.
-    joined: HashMap<[String; 2], PageFunction>,
+    joined: Map<[String; 2], PageFunction>,
     /// The files that functions were in before, where these are others.
     old_files: Vec<(PageFunction, PageText)>,
 }
@@ -129,7 +128,7 @@ pub(super) struct FunctionsOf<'p> {
     owners: FunctionOwners<'p>,
     /// It is a run of a diff: functions of both runs are one by the names that all builds have in common.
     is_joined: bool,
-    known: HashMap<FunctionKey, PageFunction, FixedState>,
+    known: Map<FunctionKey, PageFunction>,
 }
 
 impl<'p> FunctionsOf<'p> {
@@ -138,7 +137,7 @@ impl<'p> FunctionsOf<'p> {
             profile,
             is_joined,
             owners: FunctionOwners::of(profile),
-            known: HashMap::default(),
+            known: Map::default(),
         }
     }
 

@@ -2,9 +2,9 @@
 
 use cg_document::{Cell, Column, Layout, Table};
 use cg_names::whose::CodeOwner;
+use cg_stream::maps::OrderedSet;
 use cg_stream::profile::{Profile, Rows};
 use cg_stream::record::{Count, RecordType};
-use indexmap::IndexSet;
 use serde_json::{Value, json};
 
 use super::data::{PageData, PageText};
@@ -295,7 +295,7 @@ impl PageRows<'_> {
             return;
         }
         let heap = profile.table(RecordType::Heap);
-        let mut stacks = IndexSet::new();
+        let mut stacks = OrderedSet::default();
         let mut of_rows: Vec<Option<Count>> = Vec::with_capacity(self.len());
         for (kind, table) in self.kinds.iter().zip(&self.tables) {
             let mut stack = |row: &usize| stacks.insert_full(heap.key(*row).stack).0 as Count;

@@ -1,11 +1,8 @@
 //! Stacks as a tree: functions below those that called them, and what arose in each.
 
-use std::collections::HashMap;
-
+use cg_stream::maps::{Map, OrderedSet};
 use cg_stream::profile::{Key, Profile};
 use cg_stream::record::{Count, RecordType};
-use foldhash::fast::FixedState;
-use indexmap::IndexSet;
 
 use super::data::PageData;
 use super::functions::{FunctionsOf, PageFunction, PageFunctions};
@@ -46,13 +43,13 @@ struct TimedSample {
 pub(super) struct StackForest {
     /// Caller and function; callers come first. The first node stands for all.
     nodes: Vec<(u32, PageFunction)>,
-    ids: HashMap<(u32, PageFunction), u32, FixedState>,
+    ids: Map<(u32, PageFunction), u32>,
     costs: Vec<StackCost>,
     /// Where the cost of a node, a snapshot and a thread is.
-    places: HashMap<(u32, Option<u64>, u32), usize, FixedState>,
+    places: Map<(u32, Option<u64>, u32), usize>,
     columns: usize,
     /// Names of threads; the first is of those without.
-    threads: IndexSet<String, FixedState>,
+    threads: OrderedSet<String>,
     /// Where the profile tells when samples were taken.
     samples: Vec<TimedSample>,
 }
@@ -61,11 +58,11 @@ impl StackForest {
     pub(super) fn new(columns: usize) -> StackForest {
         StackForest {
             nodes: vec![(0, PageFunction(u32::MAX))],
-            ids: HashMap::default(),
+            ids: Map::default(),
             costs: Vec::new(),
-            places: HashMap::default(),
+            places: Map::default(),
             columns,
-            threads: IndexSet::from_iter([String::new()]),
+            threads: OrderedSet::from_iter([String::new()]),
             samples: Vec::new(),
         }
     }

@@ -1,13 +1,11 @@
 //! What samples refer to: locations, functions and mappings, whose numbers begin with 1.
 
+use cg_stream::maps::{Map, OrderedMap, OrderedSet};
 use std::cmp::Reverse;
-use std::collections::HashMap;
 use std::io::Write;
 
 use cg_names::paths::base_name;
 use cg_stream::record::{Frame, HexAddress, MappingFacts};
-use foldhash::fast::FixedState;
-use indexmap::{IndexMap, IndexSet};
 
 use super::super::stacks::{StackNodeId, StackRows, WrittenFrameId};
 use super::{PprofWriting, field};
@@ -15,7 +13,7 @@ use super::{PprofWriting, field};
 /// Locations: a frame, behind those that were inlined into it.
 #[derive(Default)]
 pub(super) struct PprofLocations {
-    all: IndexSet<Box<[WrittenFrameId]>, FixedState>,
+    all: OrderedSet<Box<[WrittenFrameId]>>,
     /// Buffers for the location and the stack that are made.
     frames: Vec<WrittenFrameId>,
     stack: Vec<u64>,
@@ -51,14 +49,13 @@ impl PprofLocations {
 struct PprofMappings<'t> {
     told: &'t [MappingFacts],
     /// By object: where its mappings begin in its file, or in memory where the profile does not name it, and their positions.
-    of_object: HashMap<Option<&'t str>, Vec<(u64, usize)>, FixedState>,
-    others: IndexMap<&'t str, u64, FixedState>,
+    of_object: Map<Option<&'t str>, Vec<(u64, usize)>>,
+    others: OrderedMap<&'t str, u64>,
 }
 
 impl<'t> PprofMappings<'t> {
     fn of(told: &'t [MappingFacts]) -> PprofMappings<'t> {
-        let mut of_object: HashMap<Option<&str>, Vec<(u64, usize)>, FixedState> =
-            HashMap::default();
+        let mut of_object: Map<Option<&str>, Vec<(u64, usize)>> = Map::default();
         for (position, mapping) in told.iter().enumerate() {
             let object = mapping.obj.as_deref();
             let begin = object.map_or(mapping.start.0, |_| mapping.offset.0);
@@ -71,7 +68,7 @@ impl<'t> PprofMappings<'t> {
         PprofMappings {
             told,
             of_object,
-            others: IndexMap::default(),
+            others: OrderedMap::default(),
         }
     }
 
@@ -133,7 +130,7 @@ impl<W: Write> PprofWriting<W> {
         {
             mappings.others.insert(program, 0);
         }
-        let mut functions: IndexSet<(&str, &str), FixedState> = IndexSet::default();
+        let mut functions: OrderedSet<(&str, &str)> = OrderedSet::default();
         let locations = std::mem::take(&mut self.locations.all);
         for (position, frames) in locations.iter().enumerate() {
             self.message.number(1, position as u64 + 1);

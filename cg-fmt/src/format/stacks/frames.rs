@@ -1,24 +1,21 @@
 //! The distinct frames of the stacks to write, so that a format converts each of them once.
 
-use std::collections::HashMap;
-
 use cg_stream::intern::{Id as _, Made};
+use cg_stream::maps::{Map, OrderedSet};
 use cg_stream::profile::{Key, Profile, Symbol};
 use cg_stream::record::Frame;
-use foldhash::fast::FixedState;
-use indexmap::IndexSet;
 
 /// Frames by number.
 #[derive(Default)]
 pub(super) struct FrameSet<'a> {
-    frames: IndexSet<Frame<'a>, FixedState>,
+    frames: OrderedSet<Frame<'a>>,
     /// Cache of frame numbers: `known` by index in the profile, and for frames with an address `known_at`, by both.
     known: Made<usize>,
-    known_at: HashMap<(usize, usize), usize, FixedState>,
+    known_at: Map<(usize, usize), usize>,
 }
 
 impl<'a> FrameSet<'a> {
-    pub(super) fn all(&self) -> &IndexSet<Frame<'a>, FixedState> {
+    pub(super) fn all(&self) -> &OrderedSet<Frame<'a>> {
         &self.frames
     }
 

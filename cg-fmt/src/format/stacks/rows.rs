@@ -2,10 +2,9 @@
 
 use cg_names::whose::{CodeOwner, Facts};
 use cg_stream::intern::{Id, Keys, Made, Texts, TooMany};
+use cg_stream::maps::OrderedSet;
 use cg_stream::record::{Count, Frame};
 use cg_stream::tool::Diagnostics;
-use foldhash::fast::FixedState;
-use indexmap::IndexSet;
 
 use super::{Losses, StackNodeId, StackNodes, WrittenFrameId, WrittenStacks};
 
@@ -55,7 +54,7 @@ pub(crate) struct StackRow<'r> {
 
 /// The stacks of a profile.
 pub(crate) struct StackRows {
-    frames: IndexSet<Frame<'static>, FixedState>,
+    frames: OrderedSet<Frame<'static>>,
     /// By frame: whose code it is.
     owners: Vec<CodeOwner>,
     pub(crate) nodes: StackNodes,
@@ -93,7 +92,7 @@ impl StackRows {
     ) -> Result<StackRows, TooMany> {
         let columns = stacks.columns();
         let mut rows = StackRows {
-            frames: IndexSet::default(),
+            frames: OrderedSet::default(),
             owners: Vec::new(),
             nodes: StackNodes::new(0),
             places: Texts::default(),
@@ -194,7 +193,7 @@ impl StackRows {
 
     /// The rows of each place in turn, the places in the order in which they were first met.
     pub(crate) fn by_place(&self) -> Vec<(Whereabouts, Vec<StackRow<'_>>)> {
-        let mut places: IndexSet<Whereabouts, FixedState> = IndexSet::default();
+        let mut places: OrderedSet<Whereabouts> = OrderedSet::default();
         let mut rows: Vec<Vec<StackRow>> = Vec::new();
         for row in self.all() {
             let (position, is_new) = places.insert_full(row.place);

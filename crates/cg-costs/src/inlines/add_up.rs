@@ -1,10 +1,9 @@
 //! Adds the cost lines up by chain of inlined functions.
 
+use cg_stream::maps::Map;
 use std::io;
 
 use cg_debug_info::{ChainNodeId, Chains};
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 use super::chain::{ChainId, ChainKey, ChainRows, Inlined};
 use super::inclusive::Recursion;
@@ -29,7 +28,7 @@ pub(super) struct CostLineSums {
 }
 
 /// By object and function in its debug information: the functions of the profile that have its code out of line.
-pub(super) type Roots = HashMap<(usize, usize), Vec<FunctionId>, FixedState>;
+pub(super) type Roots = Map<(usize, usize), Vec<FunctionId>>;
 
 /// Adds every line to the row of its chain, and its cost by the event `ranking` to what is known of its object.
 pub(super) fn add_up(
@@ -47,8 +46,8 @@ pub(super) fn add_up(
             several: Vec::new(),
             roots: Roots::default(),
         },
-        several_ids: HashMap::default(),
-        by_line: HashMap::default(),
+        several_ids: Map::default(),
+        by_line: Map::default(),
         signedness: section.signedness(),
         ranking,
         last: None,
@@ -71,9 +70,9 @@ struct LineSums {
     signedness: Signedness,
     /// The event by whose counts objects are compared with their symbols.
     ranking: usize,
-    several_ids: HashMap<Vec<cg_debug_info::ChainFunctionId>, usize, FixedState>,
+    several_ids: Map<Vec<cg_debug_info::ChainFunctionId>, usize>,
     /// Cache for lines without addresses: the code by function, file and line.
-    by_line: HashMap<(FunctionId, StringId, u64), LineCode, FixedState>,
+    by_line: Map<(FunctionId, StringId, u64), LineCode>,
     /// Cache of the last line: its function, the function that was merged into, and the index of its object.
     last: Option<(FunctionId, FunctionId, usize)>,
     /// Cache by object and chain node: the host the code was last in, and its row. A node is mostly in one host.

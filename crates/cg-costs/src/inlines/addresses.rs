@@ -1,14 +1,13 @@
 //! Sets of addresses of code.
 
+use cg_stream::maps::Map;
 use cg_stream::sorting::Order as _;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 /// A bitmap of addresses that are mostly close together: a page of 512 takes some 80 bytes, and repeats take none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AddressSet {
     /// By the address divided by 512.
-    pages: HashMap<u64, AddressPage, FixedState>,
+    pages: Map<u64, AddressPage>,
     /// The page of the last address and its bits that are not yet in `pages`: the next address is mostly in that page
     /// too.
     last: (u64, AddressPage),

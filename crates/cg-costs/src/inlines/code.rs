@@ -4,6 +4,7 @@
 //! names where they ran, instructions that begin where something ran, and that the file at the profile's own path was not
 //! written after the profile.
 
+use cg_stream::maps::Map;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -14,8 +15,6 @@ use cg_debug_info::{CodePrints, Error as ObjectError, MachineCode, NoPrint, Obje
 use cg_reader::Error;
 use cg_stream::record::Name;
 use cg_stream::sorting::Order as _;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 use super::addresses::AddressSet;
 use super::evidence::{is_called, is_symbol};
@@ -28,7 +27,7 @@ use crate::section::Section;
 const DISAGREES: (usize, usize) = (5, 100);
 
 /// Prints by function.
-pub(crate) type FunctionPrints = HashMap<FunctionId, CodePrints, FixedState>;
+pub(crate) type FunctionPrints = Map<FunctionId, CodePrints>;
 
 /// What ran of a function.
 struct RanFunction {
@@ -45,7 +44,7 @@ pub fn read_code(section: &mut Section, search: &Search) -> Result<Vec<String>, 
     let Some(mut trace) = section.trace.take() else {
         return Ok(Vec::new());
     };
-    let mut ran: HashMap<FunctionId, AddressSet, FixedState> = HashMap::default();
+    let mut ran: Map<FunctionId, AddressSet> = Map::default();
     let read = trace.read(&mut |line: &Traced| {
         if let (Some(address), CountsKind::Own) = (line.at.address, line.counted) {
             let function = section.merged_into(line.function);
@@ -64,7 +63,7 @@ pub fn read_code(section: &mut Section, search: &Search) -> Result<Vec<String>, 
                 .to_owned(),
         ]);
     }
-    let mut objects: HashMap<StringId, Vec<RanFunction>, FixedState> = HashMap::default();
+    let mut objects: Map<StringId, Vec<RanFunction>> = Map::default();
     for (function, addresses) in ran {
         let key = section.key_of(function);
         if is_symbol(section.strings.get(key.name)) {

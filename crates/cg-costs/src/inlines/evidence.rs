@@ -8,8 +8,7 @@ use cg_debug_info::{Chains, TableLine, without_version};
 use cg_names::demangle::demangle;
 use cg_names::identity::normal_function;
 use cg_names::structure::ParsedName;
-use foldhash::fast::FixedState;
-use hashbrown::{HashMap, HashSet};
+use cg_stream::maps::{Map, Set};
 
 use super::paths::base_name;
 use super::trace::At;
@@ -90,11 +89,11 @@ pub(super) struct BuildEvidence {
     groups: Vec<Vec<Vec<u8>>>,
     /// Cache by function and group: whether a symbol of the group has the function's name; `None` if Valgrind did not
     /// take that name from a symbol.
-    verdicts: HashMap<(FunctionId, u32), Option<bool>, FixedState>,
+    verdicts: Map<(FunctionId, u32), Option<bool>>,
     /// The last lookup in `verdicts`.
     last_verdict: Option<(FunctionId, u32, Option<bool>)>,
-    by_place: HashMap<FunctionId, Agreement, FixedState>,
-    by_name: HashMap<FunctionId, Agreement, FixedState>,
+    by_place: Map<FunctionId, Agreement>,
+    by_name: Map<FunctionId, Agreement>,
 }
 
 /// What follows from the evidence.
@@ -102,7 +101,7 @@ pub(super) struct Judgement {
     pub(super) agreement: Agreement,
     pub(super) is_the_one: bool,
     /// Functions whose code is not where it was.
-    pub(super) strangers: HashSet<FunctionId, FixedState>,
+    pub(super) strangers: Set<FunctionId>,
 }
 
 impl BuildEvidence {
@@ -148,7 +147,7 @@ impl BuildEvidence {
 
     /// Judges the object, and each of its functions: by places where there are any, else by name.
     pub(super) fn judge(self) -> Judgement {
-        let sum = |agreements: &HashMap<FunctionId, Agreement, FixedState>| {
+        let sum = |agreements: &Map<FunctionId, Agreement>| {
             let mut sum = Agreement::default();
             for of in agreements.values() {
                 sum.named = sum.named.saturating_add(of.named);

@@ -4,6 +4,7 @@
 //! it is known; where it is several, as on a line with a whole `struct` or a macro, the cost stays the function's and the
 //! names are said. Cost is never split in proportion.
 
+use cg_stream::maps::{Map, Set};
 use std::ops::Range;
 
 use cg_debug_info::{
@@ -11,8 +12,6 @@ use cg_debug_info::{
     SourcePlace,
 };
 use cg_stream::sorting::Order as _;
-use foldhash::fast::FixedState;
-use hashbrown::{HashMap, HashSet};
 
 use super::evidence::bare_name;
 use super::paths::is_same_file;
@@ -25,9 +24,9 @@ pub(super) struct LineChains {
     /// The paths that the line table has, in the order of its files.
     paths: Vec<Vec<u8>>,
     /// For a function and a line number, of whichever file.
-    lines: HashMap<(FunctionId, u32), Vec<LineChain>, FixedState>,
+    lines: Map<(FunctionId, u32), Vec<LineChain>>,
     /// The functions that a symbol names.
-    known: HashSet<FunctionId, FixedState>,
+    known: Set<FunctionId>,
 }
 
 /// The file of a line, by its position among the paths, and the innermost function there.
@@ -81,7 +80,7 @@ impl LineChains {
         let mut found = LineChains {
             chains: info.chains(&addresses),
             paths: table.files().map(<[u8]>::to_vec).collect(),
-            lines: HashMap::default(),
+            lines: Map::default(),
             known: owners.iter().map(|(_, function)| *function).collect(),
         };
         for row in &rows {
@@ -148,8 +147,8 @@ fn owners(
     functions: &[FunctionId],
     section: &Section,
 ) -> Vec<(Range<u64>, FunctionId)> {
-    let names: HashMap<&[u8], Vec<FunctionId>, FixedState> = {
-        let mut names: HashMap<&[u8], Vec<FunctionId>, FixedState> = HashMap::default();
+    let names: Map<&[u8], Vec<FunctionId>> = {
+        let mut names: Map<&[u8], Vec<FunctionId>> = Map::default();
         for function in functions {
             let name = section.strings.get(section.key_of(*function).name);
             names.entry(name).or_default().push(*function);
@@ -170,9 +169,8 @@ fn owners(
     }
     // Demanglers spell parameters in their own ways. What several symbols can be is each of them: lines are then of more
     // functions than they might be, and of none that they cannot be.
-    let found: HashSet<FunctionId, FixedState> =
-        owners.iter().map(|(_, function)| *function).collect();
-    let mut bare: HashMap<Vec<Vec<u8>>, Vec<FunctionId>, FixedState> = HashMap::default();
+    let found: Set<FunctionId> = owners.iter().map(|(_, function)| *function).collect();
+    let mut bare: Map<Vec<Vec<u8>>, Vec<FunctionId>> = Map::default();
     for function in functions
         .iter()
         .filter(|function| !found.contains(*function))

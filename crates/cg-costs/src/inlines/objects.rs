@@ -1,5 +1,6 @@
 //! The objects of a profile: finds their files, and has them tried by what the profile says of addresses.
 
+use cg_stream::maps::{Map, Set};
 use std::cell::Cell;
 use std::ffi::OsStr;
 use std::io;
@@ -10,8 +11,6 @@ use cg_debug_info::{
     ChainNodeId, Chains, CoveringSymbols, DebugInfo, ElfSymbol, Error, ObjectFile, Search,
     TableLineId,
 };
-use foldhash::fast::FixedState;
-use hashbrown::{HashMap, HashSet};
 
 use super::evidence::{Agreement, BuildEvidence, FUNCTION_AGREES, PlaceEvidence, place_evidence};
 use super::keep::ObjectFiles;
@@ -40,7 +39,7 @@ pub(crate) struct TracedObject {
     /// How much of its cost is where the file has it.
     pub(super) agreement: Agreement,
     /// Functions of it whose code is elsewhere in the file, so that they stay unresolved.
-    pub(super) strangers: HashSet<FunctionId, FixedState>,
+    pub(super) strangers: Set<FunctionId>,
     /// The file that is being tried; `chains` and `spans` are its own meanwhile.
     trial: Option<Trial>,
     /// Candidate files that were not tried yet.
@@ -89,7 +88,7 @@ struct Trial {
 #[derive(Default)]
 pub(crate) struct TracedObjects {
     pub(super) objects: Vec<TracedObject>,
-    positions: HashMap<StringId, usize, FixedState>,
+    positions: Map<StringId, usize>,
     /// By function.
     object_of: Vec<Option<u32>>,
 }

@@ -1,5 +1,6 @@
 //! Finds out which functions the cost of a section is of, as if nothing had been inlined.
 
+use cg_stream::maps::Map;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -8,8 +9,6 @@ use std::path::Path;
 use cg_debug_info::{ChainFunction, Chains, KeptObjects, Search};
 use cg_reader::Error;
 use cg_stream::intern::TooMany;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 use super::add_up::{CostLineSums, Roots, add_up};
 use super::chain::ChainRows;
@@ -143,7 +142,7 @@ fn named_functions(
     section: &mut Section,
 ) -> Result<Vec<InlinedFunction>, TooMany> {
     let key_of = |function: &ChainFunction| (function.name.clone(), function.declared.file);
-    let mut of_name = HashMap::<_, InlinedFunction, FixedState>::default();
+    let mut of_name = Map::<_, InlinedFunction>::default();
     let mut out = Vec::new();
     for (id, function) in chains.functions() {
         let hosts = roots.get(&(place, id.index()));

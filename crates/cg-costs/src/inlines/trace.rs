@@ -5,11 +5,10 @@
 //! grows with the number of different addresses and not of lines. Reading the lines back takes most of the time, so the
 //! addresses, which are needed first, are collected while lines are added.
 
+use cg_stream::maps::{Map, Set};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use cg_stream::intern::Id as _;
-use foldhash::fast::FixedState;
-use hashbrown::{HashMap, HashSet};
 use tempfile::SpooledTempFile;
 
 use super::addresses::AddressSet;
@@ -81,13 +80,13 @@ pub struct CostLines {
     /// The addresses of each object's lines; objects in order of first use, of which the first `ended_objects` are from
     /// parts that ended.
     objects: Vec<(StringId, AddressSet)>,
-    positions: HashMap<StringId, usize, FixedState>,
+    positions: Map<StringId, usize>,
     ended_objects: usize,
     /// The position of the object of the last line's node, where that had an address.
     last_object: Option<usize>,
     has_lines_without_address: bool,
     /// Arcs between the nodes of this part.
-    arcs: HashSet<(FileFunctionId, FileFunctionId), FixedState>,
+    arcs: Set<(FileFunctionId, FileFunctionId)>,
     parts: Vec<PartTrace>,
     /// Offset at which the part begins that has not ended yet.
     begin: u64,
@@ -164,11 +163,11 @@ impl Default for CostLines {
             written: 0,
             last: Last::default(),
             objects: Vec::new(),
-            positions: HashMap::default(),
+            positions: Map::default(),
             ended_objects: 0,
             last_object: None,
             has_lines_without_address: false,
-            arcs: HashSet::default(),
+            arcs: Set::default(),
             parts: Vec::new(),
             begin: 0,
             error: None,

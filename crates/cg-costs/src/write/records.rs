@@ -3,11 +3,10 @@
 use cg_debug_info::ChainNodeId;
 use cg_reader::{Error, Out};
 use cg_stream::intern::Id as _;
+use cg_stream::maps::Map;
 use cg_stream::record::RecordType;
 use cg_stream::rows::{AddressRef, CallRow, FnRow, FrameId, LineRow, StackRef};
 use cg_stream::sorting::Order as _;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 use super::PartOf;
 use super::tables::{SectionTables, function, name};
@@ -25,7 +24,7 @@ pub(super) struct RecordWriting<'t, 's> {
     /// The event that ranks.
     ranking: usize,
     /// Chains of inlined functions, by object and innermost function.
-    chains: HashMap<(StringId, ChainNodeId), Vec<FrameId>, FixedState>,
+    chains: Map<(StringId, ChainNodeId), Vec<FrameId>>,
 }
 
 impl<'t, 's> RecordWriting<'t, 's> {
@@ -40,7 +39,7 @@ impl<'t, 's> RecordWriting<'t, 's> {
             tables,
             inlines,
             of,
-            chains: HashMap::default(),
+            chains: Map::default(),
         }
     }
 

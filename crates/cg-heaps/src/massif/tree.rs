@@ -5,14 +5,12 @@
 //! leave over, which is mostly nothing. Its stack is the path from the root, innermost frame first; inlined frames are
 //! levels of their own. The records of a tree sum to the bytes of its root by construction.
 
-use std::collections::HashMap;
-
 use cg_names::frame_text::FrameText;
 use cg_reader::{Error, Out};
 use cg_stream::Diagnostics;
+use cg_stream::maps::Map;
 use cg_stream::record::Count;
 use cg_stream::rows::{Cells, FrameId, HeapRow, StackRef};
-use foldhash::fast::FixedState;
 
 use super::is_separator;
 use super::shape::TreeNode;
@@ -39,7 +37,7 @@ pub(super) fn write_records(
     let mut writing = TreeWriting {
         snapshot,
         frames: FrameTable::new(std::iter::empty()),
-        known: HashMap::default(),
+        known: Map::default(),
         stack: Vec::new(),
         path: Vec::new(),
         described,
@@ -66,7 +64,7 @@ struct TreeWriting<'t, 'o, 'w> {
     snapshot: &'o Snapshot,
     frames: FrameTable<'t>,
     /// The frames by their text: a tree has few different ones.
-    known: HashMap<&'t [u8], FrameId, FixedState>,
+    known: Map<&'t [u8], FrameId>,
     /// The frames of `path`, whose first is the root and has none.
     stack: Vec<FrameId>,
     path: Vec<OpenParent>,

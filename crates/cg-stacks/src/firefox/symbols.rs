@@ -6,14 +6,13 @@
 //! inlined at one of its addresses: the one that was looked up first. So these are used only where a symbol has a single
 //! address.
 
+use cg_stream::maps::Map;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use cg_debug_info::Search;
 use cg_reader::json::{self, JsonText};
 use cg_reader::{Error, one_of};
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 use serde::Deserialize;
 
 use super::super::symbols::{AddressSymbol, BuildId, CountedFrom, FoundObject, OutermostName};
@@ -22,7 +21,7 @@ use super::document::Library;
 /// The functions at addresses of objects, the innermost inlined one first.
 #[derive(Default)]
 pub(super) struct SidecarSymbols {
-    by_address: HashMap<(usize, u64), Vec<AddressSymbol>, FixedState>,
+    by_address: Map<(usize, u64), Vec<AddressSymbol>>,
 }
 
 impl SidecarSymbols {

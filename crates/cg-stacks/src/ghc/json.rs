@@ -2,9 +2,8 @@
 
 use cg_reader::json::{JsonText, Scanner};
 use cg_reader::{Error, Head, Reading};
+use cg_stream::maps::Map;
 use cg_stream::record::Count;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 use serde::Deserialize;
 
 use super::super::table::{FrameId, StackKey, StackLinkId, StackTable};
@@ -38,7 +37,7 @@ struct GhcDocument<'a> {
     alloc: Option<u64>,
     interval: Option<u64>,
     capabilities: Option<u64>,
-    centres: HashMap<i64, FrameId, FixedState>,
+    centres: Map<i64, FrameId>,
     added: [Count; 2],
 }
 

@@ -3,15 +3,14 @@
 //! A value of a type is read, or stepped over, by a program of steps that is made of the type once.
 
 use cg_reader::Error;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use cg_stream::maps::Map;
 
 use super::cursor::{JfrCursor, JfrText};
 
 /// The types of a chunk, by id.
 #[derive(Default)]
 pub(super) struct JfrTypes {
-    types: HashMap<u64, JfrType, FixedState>,
+    types: Map<u64, JfrType>,
 }
 
 #[derive(Default)]

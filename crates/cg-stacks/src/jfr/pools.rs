@@ -1,13 +1,12 @@
 //! The pools of a chunk: what its events refer to by number, in checkpoint events.
 
 use cg_reader::Error;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use cg_stream::maps::Map;
 
 use super::cursor::{JfrCursor, JfrText};
 use super::metadata::{JfrTypes, Step, Taken, run};
 
-type ByKey<T> = HashMap<u64, T, FixedState>;
+type ByKey<T> = Map<u64, T>;
 
 /// A name: a text, or a symbol by its number.
 #[derive(Clone, Debug)]

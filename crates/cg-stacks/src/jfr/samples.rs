@@ -1,9 +1,8 @@
 //! The samples of a recording, added up by stack and thread.
 
 use cg_reader::Error;
+use cg_stream::maps::Map;
 use cg_stream::record::{Count, FrameMarks, RunRecord};
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 use super::ChunkHeader;
 use super::cursor::JfrCursor;
@@ -137,9 +136,9 @@ impl MallocEvent {
 /// What numbers of a chunk stand for.
 #[derive(Default)]
 struct ChunkCaches {
-    threads: HashMap<u64, Option<NameId>, FixedState>,
-    traces: HashMap<u64, (Option<StackLinkId>, bool), FixedState>,
-    frames: HashMap<JfrFrameKey, FrameId, FixedState>,
+    threads: Map<u64, Option<NameId>>,
+    traces: Map<u64, (Option<StackLinkId>, bool)>,
+    frames: Map<JfrFrameKey, FrameId>,
 }
 
 /// A chunk that is being read.
@@ -175,7 +174,7 @@ impl JfrSamples {
         };
         let types = JfrTypes::read(metadata)?;
         let mut pools = JfrPools::default();
-        let mut steps = HashMap::default();
+        let mut steps = Map::default();
         for checkpoint in checkpoints {
             pools.read(checkpoint, &types, &mut steps)?;
         }
@@ -196,8 +195,8 @@ impl JfrSamples {
     }
 
     fn events(&mut self, chunk: &Chunk, types: &JfrTypes) -> Result<(), Error> {
-        let mut layouts: HashMap<u64, (JfrCounts, Vec<Step>), FixedState> = HashMap::default();
-        let mut told: HashMap<u64, (&'static [u8], Vec<Step>), FixedState> = HashMap::default();
+        let mut layouts: Map<u64, (JfrCounts, Vec<Step>)> = Map::default();
+        let mut told: Map<u64, (&'static [u8], Vec<Step>)> = Map::default();
         for (id, name) in types.all() {
             if let Some((_, counts)) = KINDS.iter().find(|(known, _)| *known == name) {
                 let steps = types.steps(id, &counts.wanted())?;
@@ -379,7 +378,7 @@ impl JfrSamples {
             return;
         }
         self.mallocs.sort_by_key(|event| event.time);
-        let mut live: HashMap<u64, (StackKeyId, u64), FixedState> = HashMap::default();
+        let mut live: Map<u64, (StackKeyId, u64)> = Map::default();
         for event in self.mallocs.drain(..) {
             match event.block {
                 Some(block) => drop(live.insert(event.address, block)),

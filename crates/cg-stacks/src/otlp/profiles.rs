@@ -1,11 +1,10 @@
 //! Profiles and their samples.
 
+use cg_stream::maps::Map;
 use std::collections::BTreeMap;
 
 use cg_reader::Error;
 use cg_stream::record::Count;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 use super::super::pprof::samples::PprofSamples;
 use super::super::pprof::tables::{ValueType, value_type};
@@ -216,7 +215,7 @@ pub(super) struct OtlpSamples<'d, 'a, 't> {
     /// By position of a stack: what it is in the table, once it was met.
     known: Vec<Option<Option<StackLinkId>>>,
     /// By the number of a profile and the attributes of a sample: where it was taken.
-    origins: HashMap<Vec<u64>, StackKey, FixedState>,
+    origins: Map<Vec<u64>, StackKey>,
     /// By position of an attribute: how many samples had it and lost it.
     left_out: Vec<u64>,
     /// Buffers for the sample that is being read.
@@ -243,7 +242,7 @@ impl<'d, 'a, 't> OtlpSamples<'d, 'a, 't> {
             dictionary,
             frames,
             known: vec![None; dictionary.stacks.len()],
-            origins: HashMap::default(),
+            origins: Map::default(),
             left_out: vec![0; dictionary.attribute_count()],
             locations: Vec::new(),
             stack: Vec::new(),

@@ -2,9 +2,8 @@
 //! packets; a later dump of the same process stands in the place of the one before.
 
 use cg_reader::Error;
+use cg_stream::maps::Map;
 use cg_stream::record::Count;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 use super::super::table::{StackKeyId, StackTable};
 use super::super::wire::MessageBytes;
@@ -24,7 +23,7 @@ const EVENTS: [(&str, usize, Option<usize>); 5] = [
 
 #[derive(Default)]
 pub(super) struct Heaps {
-    rows: HashMap<StackKeyId, HeapRow, FixedState>,
+    rows: Map<StackKeyId, HeapRow>,
     dump: u64,
 }
 

@@ -1,8 +1,7 @@
 //! What is named anywhere in a trace: threads, processes and tracks, and the symbols of modules.
 
 use cg_reader::Error;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use cg_stream::maps::Map;
 
 use super::super::pprof::tables::ById;
 use super::super::wire::MessageBytes;
@@ -17,7 +16,7 @@ pub(super) struct TraceNames<'a> {
     pub(super) processes: ById<&'a [u8]>,
     pub(super) tracks: ById<TraceTrack<'a>>,
     /// By build id and address: functions, the innermost inlined one first.
-    pub(super) symbols: HashMap<(&'a [u8], u64), Vec<SymbolLine<'a>>, FixedState>,
+    pub(super) symbols: Map<(&'a [u8], u64), Vec<SymbolLine<'a>>>,
 }
 
 /// A track of slices.

@@ -2,9 +2,8 @@
 
 use cg_reader::Error;
 use cg_stream::intern::TooMany;
+use cg_stream::maps::Map;
 use cg_stream::record::{Count, Name, RunRecord};
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 use super::super::rate::samples_a_second;
 use super::super::table::{StackKey, StackLinkId, StackTable};
@@ -21,7 +20,7 @@ pub(super) struct PacketReader<'n, 'a> {
     names: &'n TraceNames<'a>,
     is_demangled: bool,
     table: StackTable,
-    sequences: HashMap<u64, Sequence<'a>, FixedState>,
+    sequences: Map<u64, Sequence<'a>>,
     heaps: Heaps,
     slices: TraceSlices,
     /// Samples whose stack the trace does not have, samples that the profiler did not take, heaps that are not whole.
@@ -75,7 +74,7 @@ impl<'n, 'a> PacketReader<'n, 'a> {
             names,
             is_demangled,
             table: StackTable::default(),
-            sequences: HashMap::default(),
+            sequences: Map::default(),
             heaps: Heaps::default(),
             slices: TraceSlices::default(),
             lost_stacks: 0,

@@ -2,13 +2,12 @@
 //!
 //! Packets of one track can come from several sequences, so its events are put in the order of their times before they are nested.
 
+use cg_stream::maps::Map;
 use std::cmp::Reverse;
 
 use cg_reader::Error;
 use cg_stream::intern::TooMany;
 use cg_stream::record::Count;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 use super::super::table::{FrameParts, NameId, StackKey, StackLinkId, StackTable};
 use super::super::wire::MessageBytes;
@@ -18,7 +17,7 @@ use super::names::{TraceNames, WantedFields};
 #[derive(Default)]
 pub(super) struct TraceSlices {
     /// By track, in the order of the file.
-    tracks: HashMap<u64, Vec<SliceEvent>, FixedState>,
+    tracks: Map<u64, Vec<SliceEvent>>,
     last: u64,
     /// Ends without a beginning, which an earlier part of the trace had that was overwritten.
     unbegun: u64,
@@ -258,7 +257,7 @@ impl OpenTrack {
 /// The clocks of a sequence: those with numbers from 64 on are its own, and can count from one packet to the next.
 #[derive(Default)]
 pub(super) struct SequenceClocks {
-    own: HashMap<u64, OwnClock, FixedState>,
+    own: Map<u64, OwnClock>,
     /// The clock of packets that name none; 0 is the trace's.
     default: u64,
 }

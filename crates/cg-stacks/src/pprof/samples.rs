@@ -1,13 +1,12 @@
 //! The samples of a profile, added up by stack.
 
+use cg_stream::maps::Map;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use cg_reader::{Error, Reading};
 use cg_stream::record::{Count, FrameMarks, LabelMeaning, LabelValue, Name, SampleLabels};
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 use super::super::address;
 use super::super::symbols::{AddressSymbol, BuildId, CountedFrom, FoundObject, OutermostName};
@@ -22,13 +21,13 @@ pub(crate) struct PprofSamples<'p, 'a, 't> {
     is_demangled: bool,
     pub(crate) table: &'t mut StackTable,
     /// By location id: the range of its frames in `frames`.
-    known: HashMap<u64, Range<u32>, FixedState>,
+    known: Map<u64, Range<u32>>,
     /// The frames of all locations that were met, innermost first.
     frames: Vec<FrameId>,
     /// Labels by what the samples have for them, as the table has them.
-    known_labels: HashMap<Vec<SampleLabel>, Option<NameId>, FixedState>,
+    known_labels: Map<Vec<SampleLabel>, Option<NameId>>,
     /// By mapping and address in its file: the functions of addresses that the profile has no name for.
-    symbols: HashMap<(u64, u64), Vec<AddressSymbol>, FixedState>,
+    symbols: Map<(u64, u64), Vec<AddressSymbol>>,
     /// Buffers for the sample that is being read.
     sample: PprofSample,
 }
@@ -76,10 +75,10 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
             tables,
             is_demangled,
             table,
-            known: HashMap::default(),
+            known: Map::default(),
             frames: Vec::new(),
-            known_labels: HashMap::default(),
-            symbols: HashMap::default(),
+            known_labels: Map::default(),
+            symbols: Map::default(),
             sample: PprofSample::default(),
         }
     }

@@ -1,14 +1,13 @@
 //! The tables of a pprof profile: everything but its samples, which stay where they are in the file.
 
 use cg_reader::Error;
+use cg_stream::maps::Map;
 use cg_stream::record::{HexAddress, MappingFacts, Name};
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 use super::wire::{MessageBytes, MessageFields, WireValue};
 
 /// Maps of ids. These are any numbers but 0.
-pub(crate) type ById<T> = HashMap<u64, T, FixedState>;
+pub(crate) type ById<T> = Map<u64, T>;
 
 /// What samples refer to.
 #[derive(Default)]

@@ -4,8 +4,7 @@ use cg_reader::Error;
 use cg_reader::json::{NotInList, bytes_of};
 use cg_reader::number::whole_u64;
 use cg_stream::intern::TooMany;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use cg_stream::maps::Map;
 
 use super::super::table::{FrameId, FrameParts, StackLinkId, StackTable};
 use super::super::tree;
@@ -14,7 +13,7 @@ use super::call_node::CallNode;
 /// The nodes of a profile, which can come in pieces.
 #[derive(Default)]
 pub(super) struct V8Nodes {
-    by_id: HashMap<u64, usize, FixedState>,
+    by_id: Map<u64, usize>,
     /// By node: the position of its caller.
     outer: Vec<Option<usize>>,
     /// A node and the id of its caller, if the node gives that.

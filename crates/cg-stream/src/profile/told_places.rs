@@ -4,11 +4,9 @@
 //! stream that is a `heap` record with `places`, whose stack is what they have in common. A stack that begins with it, and
 //! goes on by a frame that the tree does not show there, may be one of them.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 
-use foldhash::fast::FixedState;
-
+use crate::maps::Map;
 use crate::record::Count;
 
 /// A frame of a path: its function, and its line where lines tell places apart.
@@ -29,19 +27,19 @@ pub struct UntoldPlaces {
 #[derive(Clone, Debug)]
 pub struct ToldPlaces<F> {
     /// The nodes below each node, by function and line; the root is 0.
-    shown: HashMap<(u32, PlaceFrame<F>), u32, FixedState>,
+    shown: Map<(u32, PlaceFrame<F>), u32>,
     /// The same by function alone: lines move between builds, and what is hidden is hidden all the same.
-    functions: HashMap<(u32, F), u32, FixedState>,
+    functions: Map<(u32, F), u32>,
     /// By node of `functions`.
-    untold: HashMap<u32, Vec<UntoldPlaces>, FixedState>,
+    untold: Map<u32, Vec<UntoldPlaces>>,
 }
 
 impl<F> Default for ToldPlaces<F> {
     fn default() -> ToldPlaces<F> {
         ToldPlaces {
-            shown: HashMap::default(),
-            functions: HashMap::default(),
-            untold: HashMap::default(),
+            shown: Map::default(),
+            functions: Map::default(),
+            untold: Map::default(),
         }
     }
 }

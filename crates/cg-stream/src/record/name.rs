@@ -1,13 +1,11 @@
 //! Names in records: strings that borrow from the line they were read from, whenever JSON lets them.
 
+use crate::maps::Set;
 use std::borrow::Cow;
 use std::cmp::Ordering;
-use std::collections::HashSet;
 use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-
-use foldhash::fast::FixedState;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -68,7 +66,7 @@ impl<'a> Name<'a> {
 /// Interned texts of names.
 #[derive(Clone, Default)]
 pub(crate) struct SharedTexts {
-    texts: HashSet<Arc<str>, FixedState>,
+    texts: Set<Arc<str>>,
     /// Cache: the event names of the list that was shared last; those of the next record are mostly the same.
     events: Vec<Arc<str>>,
 }

@@ -3,13 +3,13 @@
 //! The names are those that Hive gave to partitions, which DuckDB, Spark, Trino and ClickHouse read as columns. Each
 //! stream goes to the file that the labels of its `run` record tell. All files are there when the tool is done, or none.
 
+use crate::maps::OrderedMap;
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use indexmap::IndexMap;
 
 use super::whole_file::{Replaceable, new_file_in};
 use crate::fields::Fields;
@@ -29,7 +29,7 @@ pub(super) struct Partitions {
     /// Buffer: the beginning of a line that is not complete yet.
     pending: Vec<u8>,
     /// The partitions so far, each in a temporary file.
-    written: IndexMap<PathBuf, tempfile::TempPath>,
+    written: OrderedMap<PathBuf, tempfile::TempPath>,
     /// The partition of the stream that is being written.
     open: Option<Partition>,
 }
@@ -52,7 +52,7 @@ impl Partitions {
             directory: directory.to_owned(),
             keys: keys.to_vec(),
             pending: Vec::new(),
-            written: IndexMap::new(),
+            written: OrderedMap::default(),
             open: None,
         })
     }

@@ -3,12 +3,11 @@
 //! The header is `0 3 0 PERIOD 0` with the period in microseconds, a sample is `COUNT DEPTH ADDRESS…`, the end is `0 1 0`,
 //! and what is mapped where follows as text. Which words they are is tried: of 32 or 64 bits, in either byte order.
 
+use cg_stream::maps::Map;
 use std::io::Read as _;
 
 use cg_reader::{Error, Lines};
 use cg_stream::record::Count;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 use super::super::super::rate::samples_a_second;
 use super::LegacyProfile;
@@ -130,7 +129,7 @@ fn drop_signal_frames(samples: &mut [(Count, Vec<u64>)]) -> u64 {
     let mut dropped = 0;
     let margin = samples.len() / SIMILAR;
     for _ in 0..2 {
-        let mut seconds: HashMap<u64, usize, FixedState> = HashMap::default();
+        let mut seconds: Map<u64, usize> = Map::default();
         for (_, addresses) in samples.iter() {
             if let Some(second) = addresses.get(1) {
                 *seconds.entry(*second).or_default() += 1;

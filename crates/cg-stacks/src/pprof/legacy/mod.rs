@@ -14,13 +14,12 @@
 //! they stand for, return addresses are moved back into the call. The symbols that Go writes beside its stacks, which
 //! pprof leaves alone, name the frames.
 
+use cg_stream::maps::Map;
 use std::collections::BTreeMap;
 
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, Lines, Options, Reading};
 use cg_stream::record::{Count, FrameMarks, SamplingFacts};
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
 
 use super::super::address;
 use super::super::table::{FrameId, FrameParts, StackKey, StackTable};
@@ -148,7 +147,7 @@ impl LegacyProfile {
 
     fn table(&self, options: &Options) -> Result<StackTable, Error> {
         let mut table = StackTable::new(self.events.clone());
-        let mut known: HashMap<u64, Vec<FrameId>, FixedState> = HashMap::default();
+        let mut known: Map<u64, Vec<FrameId>> = Map::default();
         let mut stack = Vec::new();
         let mut start = 0;
         for sample in &self.samples {
@@ -209,7 +208,7 @@ impl LegacyProfile {
 }
 
 /// By address: the functions there, the innermost inlined one first.
-type SymbolsByAddress = HashMap<u64, Vec<LegacySymbol>, FixedState>;
+type SymbolsByAddress = Map<u64, Vec<LegacySymbol>>;
 
 #[derive(Clone)]
 struct LegacySymbol {
