@@ -10,9 +10,9 @@ use cg_stream::record::{
 };
 use cg_stream::tool::Diagnostics;
 
-use super::events::{Holds, choose};
+use super::holds::{FormatHolds, choose};
 use super::names::WrittenNames;
-use super::stacks::{RowHolds, StackRows, WrittenStacks, frame_name};
+use super::stacks::{StackRows, WrittenStacks, frame_name};
 use crate::options::Options;
 use crate::report::diff::{self, Diffs};
 
@@ -71,6 +71,7 @@ pub(crate) struct GraphArc<'n> {
 /// The profile or diff that a graph is made of, with the names to write.
 pub(crate) struct GraphSource<'a> {
     profile: &'a Profile,
+    holds: &'static FormatHolds,
     /// The diff in the profile, where it is one.
     diffs: Option<Box<Diffs<'a>>>,
     names: WrittenNames,
@@ -86,8 +87,7 @@ impl<'a> GraphSource<'a> {
     pub(crate) fn of(
         profile: &'a Profile,
         options: &Options,
-        events: Holds,
-        holds: (&str, &[&str]),
+        holds: &'static FormatHolds,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<GraphSource<'a>> {
         ensure!(
@@ -97,17 +97,12 @@ impl<'a> GraphSource<'a> {
         let diffs =
             diff::is_wanted(profile, options).then(|| Box::new(Diffs::of(profile, options)));
         let stacks = match is_of_stacks(profile, diffs.as_deref(), options) {
-            true => Some(Box::new(stacks_of(
-                profile,
-                options,
-                events,
-                holds,
-                diagnostics,
-            )?)),
+            true => Some(Box::new(stacks_of(profile, options, holds, diagnostics)?)),
             false => None,
         };
         Ok(GraphSource {
             profile,
+            holds,
             diffs,
             stacks,
             names: match options.stable_names {
@@ -151,12 +146,11 @@ fn is_of_stacks(profile: &Profile, diffs: Option<&Diffs<'_>>, options: &Options)
 fn stacks_of(
     profile: &Profile,
     options: &Options,
-    events: Holds,
-    (format, holds): (&str, &[&str]),
+    holds: &'static FormatHolds,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<(StackRows, Vec<String>)> {
-    let stacks = WrittenStacks::of(profile, options, events, diagnostics)?;
-    let rows = StackRows::of(&stacks, RowHolds::default(), |frame| Frame {
+    let stacks = WrittenStacks::of(profile, options, holds, diagnostics)?;
+    let rows = StackRows::of_frames(&stacks, |frame| Frame {
         name: Some(frame_name(frame).into_owned().into()),
         file: frame.file.clone(),
         line: frame.line,
@@ -164,7 +158,7 @@ fn stacks_of(
         obj: frame.obj.clone(),
         ..Frame::default()
     })?;
-    rows.losses.say(format, holds, diagnostics);
+    rows.losses.say(holds, diagnostics);
     let column = |column: usize| match &stacks.runs {
         None => stacks.event_of(column).to_owned(),
         Some(_) => format!("{}.{}", stacks.event_of(column), ["old", "new"][column % 2]),
@@ -203,14 +197,13 @@ impl<'n> DrawnGraph<'n> {
     pub(crate) fn of(
         source: &'n GraphSource<'_>,
         options: &Options,
-        holds: Holds,
         recursion: RecursionShape,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<DrawnGraph<'n>> {
         match (&source.stacks, &source.diffs) {
             (Some(stacks), _) => Ok(stack_graph::of(&stacks.0, &stacks.1, recursion)?),
-            (None, None) => of_profile(source, options, holds),
-            (None, Some(diffs)) => of_diff(source, diffs, options, holds, diagnostics),
+            (None, None) => of_profile(source, options),
+            (None, Some(diffs)) => of_diff(source, diffs, options, diagnostics),
         }
     }
 
@@ -297,7 +290,6 @@ impl<'n> DrawnGraph<'n> {
 fn of_profile<'n>(
     source: &'n GraphSource<'_>,
     options: &Options,
-    holds: Holds,
 ) -> anyhow::Result<DrawnGraph<'n>> {
     let profile = source.profile;
     let functions = profile.table(RecordType::Fn);
@@ -307,7 +299,7 @@ fn of_profile<'n>(
     }
     let names: Vec<&str> = profile.events().iter().map(String::as_str).collect();
     let is_counted = |event: &usize| functions.counts(*event);
-    let events = choose(&names, options, holds, is_counted)?;
+    let events = choose(&names, options, source.holds, is_counted)?;
     let pick = |counts: &[Count]| -> Vec<Count> {
         events
             .iter()
@@ -435,7 +427,6 @@ fn of_diff<'n>(
     source: &'n GraphSource<'_>,
     diffs: &'n Diffs<'_>,
     options: &Options,
-    holds: Holds,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<DrawnGraph<'n>> {
     let names = diffs.event_names();
@@ -448,7 +439,7 @@ fn of_diff<'n>(
             entries.is_some_and(|entries| entries.0.iter().flatten().any(|count| *count != 0))
         })
     };
-    let events = choose(&names, options, holds, is_counted)?;
+    let events = choose(&names, options, source.holds, is_counted)?;
     let compared = diffs.compared();
     let columns = events
         .iter()

@@ -21,7 +21,7 @@ use cg_stream::visible::visible;
 
 use super::call_graph::{DrawnGraph, FunctionNames, GraphFunction, GraphSource, RecursionShape};
 use super::color::{self, Color};
-use super::events::Holds;
+use super::holds::{FormatHolds, Held};
 use crate::output::Export;
 
 /// Functions below this percentage of the total are left out, and calls below a fifth of it.
@@ -32,21 +32,20 @@ const MOST_FUNCTIONS: usize = 500;
 /// `dot` reads no more of a string than 16 KiB.
 const LONGEST_NAME: usize = 4096;
 
+const HOLDS: FormatHolds = FormatHolds {
+    format: "graphs of calls",
+    one_event: true,
+    held: &[Held::Objects],
+};
+
 /// Writes the graph of one event.
 ///
 /// # Errors
 /// Where nothing costs anything, and those of the output.
 pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
-    let holds = Holds::OneEvent("graphs of calls");
-    let source = GraphSource::of(
-        profile,
-        options,
-        holds,
-        ("graphs of calls", &["objects"]),
-        diagnostics,
-    )?;
-    let graph = DrawnGraph::of(&source, options, holds, RecursionShape::Folded, diagnostics)?;
+    let source = GraphSource::of(profile, options, &HOLDS, diagnostics)?;
+    let graph = DrawnGraph::of(&source, options, RecursionShape::Folded, diagnostics)?;
     // In a diff, the later run's column stands behind the earlier run's.
     let shown = graph.columns.len() - 1;
     let total = graph.totals()[shown];

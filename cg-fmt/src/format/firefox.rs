@@ -17,12 +17,9 @@ use cg_stream::record::{Frame, RunRecord};
 use cg_stream::tool::Diagnostics;
 use serde_json::{Value, json};
 
-use super::events::Holds;
+use super::holds::{FormatHolds, Held};
 use super::scale::UnitScale;
-use super::stacks::{
-    RowHolds, StackNodeId, StackRow, StackRows, Whereabouts, WrittenFrameId, WrittenStacks,
-    in_file_of_line,
-};
+use super::stacks::{StackNodeId, StackRow, StackRows, Whereabouts, WrittenFrameId, WrittenStacks};
 use crate::output::Export;
 
 /// The version of the format.
@@ -56,20 +53,28 @@ fn category(owner: CodeOwner, frame: &Frame) -> usize {
 /// Addresses from here on lose digits where JavaScript reads them.
 const BEYOND_JAVASCRIPT: u64 = 1 << 53;
 
+const HOLDS: FormatHolds = FormatHolds {
+    format: "profiles of the Firefox Profiler",
+    one_event: true,
+    held: &[
+        Held::Files,
+        Held::Lines,
+        Held::Objects,
+        Held::Addresses,
+        Held::Threads,
+        Held::Processes,
+        Held::Numbers,
+        Held::Times,
+        Held::Inlined,
+        Held::Jit,
+    ],
+};
+
 /// Writes the stacks of a profile with one of their events.
 pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
-    let holds = Holds::OneEvent("profiles of the Firefox Profiler");
-    let stacks = WrittenStacks::of(profile, options, holds, diagnostics)?;
-    let holds = RowHolds {
-        numbers: true,
-        labels: false,
-        times: true,
-    };
-    let rows = StackRows::of(&stacks, holds, |frame| Frame {
-        waker: false,
-        ..in_file_of_line(frame)
-    })?;
+    let stacks = WrittenStacks::of(profile, options, &HOLDS, diagnostics)?;
+    let rows = StackRows::of(&stacks)?;
     let mut writing = FirefoxWriting {
         stacks: &stacks,
         rows: &rows,
@@ -80,18 +85,7 @@ pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     writing.file(export.out)?;
     export.out.flush()?;
     writing.say(diagnostics);
-    let holds = [
-        "files",
-        "lines",
-        "objects",
-        "addresses",
-        "threads",
-        "processes",
-        "times of samples",
-        "marks",
-    ];
-    let format = "profiles of the Firefox Profiler";
-    rows.say((format, &holds), &stacks, diagnostics);
+    rows.say(&stacks, diagnostics);
     Ok(())
 }
 

@@ -12,17 +12,22 @@ use cg_stream::record::{Count, FrameMarks};
 use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
 
-use super::events::Holds;
+use super::holds::{FormatHolds, Held};
 use super::stacks::{
     FrameTexts, InnerNeighbours, Losses, StackNodeId, StackNodes, WrittenStacks, frame_name,
 };
 use crate::output::Export;
 
+const HOLDS: FormatHolds = FormatHolds {
+    format: "folded stacks",
+    one_event: true,
+    held: &[Held::Inlined, Held::Jit, Held::Wakers],
+};
+
 /// Writes the stacks of a profile with one of their events.
 pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
-    let holds = Holds::OneEvent("folded stacks");
-    let stacks = WrittenStacks::of(profile, options, holds, diagnostics)?;
+    let stacks = WrittenStacks::of(profile, options, &HOLDS, diagnostics)?;
     let mut texts = FrameTexts::default();
     let mut nodes = StackNodes::new(stacks.columns());
     let mut losses = Losses::default();
@@ -54,7 +59,7 @@ pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     nodes.close();
     FoldedLines::of(&nodes, &texts).write(export.out)?;
     export.out.flush()?;
-    losses.say("folded stacks", &["marks"], diagnostics);
+    losses.say(&HOLDS, diagnostics);
     left_out.say(&stacks, diagnostics);
     say_changed(&texts, diagnostics);
     Ok(())

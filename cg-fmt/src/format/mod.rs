@@ -17,7 +17,7 @@ pub(crate) mod trace;
 
 mod call_graph;
 mod color;
-mod events;
+mod holds;
 mod names;
 mod scale;
 mod stacks;

@@ -6,28 +6,26 @@
 use std::io::{self, Write};
 
 use cg_stream::intern::Id;
-use cg_stream::record::{Count, Frame};
+use cg_stream::record::Count;
 use serde_json::json;
 
-use super::events::Holds;
-use super::stacks::{RowHolds, StackRow, StackRows, Whereabouts, WrittenStacks, in_file_of_line};
+use super::holds::{FormatHolds, Held};
+use super::stacks::{StackRow, StackRows, Whereabouts, WrittenStacks};
 use crate::output::Export;
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 
+const HOLDS: FormatHolds = FormatHolds {
+    format: "profiles of speedscope",
+    one_event: false,
+    held: &[Held::Files, Held::Lines, Held::Threads, Held::Processes],
+};
+
 /// Writes the stacks of a profile with all their events, or those that were asked for.
 pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
-    let stacks = WrittenStacks::of(profile, options, Holds::AllEvents, diagnostics)?;
-    let rows = StackRows::of(&stacks, RowHolds::default(), |frame| {
-        let frame = in_file_of_line(frame);
-        Frame {
-            name: frame.name,
-            file: frame.file,
-            line: frame.line,
-            ..Frame::default()
-        }
-    })?;
+    let stacks = WrittenStacks::of(profile, options, &HOLDS, diagnostics)?;
+    let rows = StackRows::of(&stacks)?;
     let mut writing = SpeedscopeWriting {
         stacks: &stacks,
         rows: &rows,
@@ -36,8 +34,7 @@ pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     };
     writing.file(export.out)?;
     export.out.flush()?;
-    let holds = ["files", "lines", "threads", "processes"];
-    rows.say(("profiles of speedscope", &holds), &stacks, diagnostics);
+    rows.say(&stacks, diagnostics);
     if writing.negative > 0 {
         diagnostics.warn(format!(
             "{} negative counts left out: speedscope refuses a profile that has any",

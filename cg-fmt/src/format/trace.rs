@@ -9,36 +9,21 @@ use std::io::{self, Write};
 
 use cg_stream::intern::Id as _;
 use cg_stream::profile::Profile;
-use cg_stream::record::{Count, Frame};
+use cg_stream::record::Count;
 use cg_stream::tool::Diagnostics;
 use serde_json::json;
 
-use super::events::Holds;
+use super::holds::{FormatHolds, Held};
 use super::scale::UnitScale;
-use super::stacks::{
-    RowHolds, StackRow, StackRows, Whereabouts, WrittenFrameId, WrittenStacks, in_file_of_line,
-};
+use super::stacks::{StackRow, StackRows, Whereabouts, WrittenFrameId, WrittenStacks};
 use crate::options::{Events, Options};
 use crate::output::Export;
 
 /// Writes the stacks of a profile with one of their events: one that is a time, if there is any.
 pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
-    let stacks = WrittenStacks::of(profile, &in_time(profile, options), HOLDS, diagnostics)?;
-    let holds = RowHolds {
-        numbers: true,
-        labels: false,
-        times: true,
-    };
-    let rows = StackRows::of(&stacks, holds, |frame| {
-        let frame = in_file_of_line(frame);
-        Frame {
-            name: frame.name,
-            file: frame.file,
-            line: frame.line,
-            ..Frame::default()
-        }
-    })?;
+    let stacks = WrittenStacks::of(profile, &in_time(profile, options), &HOLDS, diagnostics)?;
+    let rows = StackRows::of(&stacks)?;
     let mut writing = TraceWriting {
         stacks: &stacks,
         rows: &rows,
@@ -51,12 +36,22 @@ pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     writing.file(pid)?;
     writing.out.flush()?;
     writing.say(diagnostics);
-    let holds = ["files", "lines", "threads", "processes", "times of samples"];
-    rows.say(("traces", &holds), &stacks, diagnostics);
+    rows.say(&stacks, diagnostics);
     Ok(())
 }
 
-const HOLDS: Holds = Holds::OneEvent("traces");
+const HOLDS: FormatHolds = FormatHolds {
+    format: "traces",
+    one_event: true,
+    held: &[
+        Held::Files,
+        Held::Lines,
+        Held::Threads,
+        Held::Processes,
+        Held::Numbers,
+        Held::Times,
+    ],
+};
 
 /// The options, with the event that is a time where none is asked for.
 fn in_time(profile: &Profile, options: &Options) -> Options {

@@ -21,7 +21,7 @@ use cg_stream::visible::visible;
 use super::call_graph::{
     DrawnGraph, FunctionNames, GraphArc, GraphFunctionId, GraphSource, RecursionShape,
 };
-use super::events::Holds;
+use super::holds::{FormatHolds, Held};
 use crate::output::Export;
 
 mod levels;
@@ -31,18 +31,17 @@ use levels::{RecursionLevel, levels};
 /// Stands for an unknown name.
 const UNKNOWN: &str = "???";
 
+const HOLDS: FormatHolds = FormatHolds {
+    format: "files of Callgrind",
+    one_event: false,
+    held: &[Held::Files, Held::Lines, Held::Objects],
+};
+
 /// Writes functions, lines and calls with all their events, or those that were asked for.
 pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
-    let source = GraphSource::of(
-        profile,
-        options,
-        Holds::AllEvents,
-        ("files of Callgrind", &["files", "lines", "objects"]),
-        diagnostics,
-    )?;
-    let recursion = RecursionShape::ByLevel;
-    let graph = DrawnGraph::of(&source, options, Holds::AllEvents, recursion, diagnostics)?;
+    let source = GraphSource::of(profile, options, &HOLDS, diagnostics)?;
+    let graph = DrawnGraph::of(&source, options, RecursionShape::ByLevel, diagnostics)?;
     // Where levels are told apart already, arcs are written as they are.
     let recursive = match graph.has_levels() {
         true => vec![false; graph.all().len()],

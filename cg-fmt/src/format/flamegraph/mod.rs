@@ -17,8 +17,8 @@ use cg_stream::tool::Diagnostics;
 use cg_stream::visible::visible;
 
 use super::color::{self, Color};
-use super::events::Holds;
 use super::folded::say_changed;
+use super::holds::FormatHolds;
 use super::stacks::{
     CountedStack, FrameTexts, StackNodeId, StackNodes, WrittenFrameId, WrittenStacks, frame_name,
 };
@@ -31,18 +31,19 @@ mod svg;
 use layout::{FrameLayout, PictureLimits};
 use svg::{FrameLook, Section};
 
+const HOLDS: FormatHolds = FormatHolds {
+    format: "flame graphs",
+    one_event: true,
+    held: &[],
+};
+
 /// Writes the picture of one event.
 ///
 /// # Errors
 /// Where there is nothing to draw, and those of the output.
 pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
-    let stacks = WrittenStacks::of(
-        profile,
-        options,
-        Holds::OneEvent("flame graphs"),
-        diagnostics,
-    )?;
+    let stacks = WrittenStacks::of(profile, options, &HOLDS, diagnostics)?;
     let limits = PictureLimits::from_percent(options.threshold);
     let drawing = FlameDrawing::of(&stacks, limits, diagnostics)?;
     export.out.write_all(drawing.picture().as_bytes())?;

@@ -12,13 +12,13 @@ use std::io::{self, Write};
 use anyhow::Context;
 use cg_stream::intern::{Id, Texts};
 use cg_stream::profile::Profile;
-use cg_stream::record::{Count, Frame, LabelMeaning, LabelValue, RunRecord, SampleLabels, Tool};
+use cg_stream::record::{Count, LabelMeaning, LabelValue, RunRecord, SampleLabels, Tool};
 use cg_stream::tool::PPROF_COMMENT;
 use flate2::Compression;
 use flate2::GzBuilder;
 
-use super::events::Holds;
-use super::stacks::{RowHolds, StackRow, StackRows, WrittenStacks, in_file_of_line};
+use super::holds::{FormatHolds, Held};
+use super::stacks::{StackRow, StackRows, WrittenStacks};
 use crate::output::Export;
 
 mod message;
@@ -27,27 +27,27 @@ mod tables;
 use message::MessageBuilder;
 use tables::PprofLocations;
 
+const HOLDS: FormatHolds = FormatHolds {
+    format: "profiles of pprof",
+    one_event: false,
+    held: &[
+        Held::Files,
+        Held::Lines,
+        Held::Objects,
+        Held::Addresses,
+        Held::Threads,
+        Held::Processes,
+        Held::Numbers,
+        Held::Labels,
+        Held::Inlined,
+    ],
+};
+
 /// Writes the stacks of a profile with all their events, or those that were asked for.
 pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
-    let stacks = WrittenStacks::of(profile, options, Holds::AllEvents, diagnostics)?;
-    let holds = RowHolds {
-        numbers: true,
-        labels: true,
-        times: false,
-    };
-    let rows = StackRows::of(&stacks, holds, |frame| {
-        let frame = in_file_of_line(frame);
-        Frame {
-            name: frame.name,
-            file: frame.file,
-            line: frame.line,
-            obj: frame.obj,
-            addr: frame.addr,
-            inlined: frame.inlined,
-            ..Frame::default()
-        }
-    })?;
+    let stacks = WrittenStacks::of(profile, options, &HOLDS, diagnostics)?;
+    let rows = StackRows::of(&stacks)?;
     let run = profile.run_record().unwrap_or_default();
     let mut writing = PprofWriting {
         // The comment tells the tools that they may replace the file.
@@ -64,17 +64,7 @@ pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     };
     writing.file(&stacks, &rows, profile)?;
     writing.out.finish()?.flush()?;
-    let holds = [
-        "files",
-        "lines",
-        "objects",
-        "addresses",
-        "threads",
-        "processes",
-        "labels",
-        "inlined",
-    ];
-    rows.say(("profiles of pprof", &holds), &stacks, diagnostics);
+    rows.say(&stacks, diagnostics);
     Ok(())
 }
 

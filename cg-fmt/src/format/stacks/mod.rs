@@ -10,7 +10,7 @@ use cg_stream::record::{Count, Frame, RecordType};
 use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
 
-use crate::format::events::{Holds, choose};
+use crate::format::holds::{FormatHolds, Held, choose};
 use crate::format::names::WrittenNames;
 use crate::options::{Events, Options, View};
 use crate::report::diff::{self, Diffs};
@@ -28,7 +28,7 @@ mod text;
 use frames::FrameSet;
 pub(crate) use losses::Losses;
 pub(crate) use nodes::{InnerNeighbours, StackNodeId, StackNodes, WrittenFrameId};
-pub(crate) use rows::{RowHolds, StackRow, StackRows, Whereabouts};
+pub(crate) use rows::{StackRow, StackRows, Whereabouts};
 pub(crate) use text::{FrameTexts, frame_name};
 
 /// Record types with stacks, in the order in which they are preferred. Types that are not here come last.
@@ -44,6 +44,8 @@ const PREFERRED: [RecordType; 6] = [
 /// The stacks to write.
 pub(crate) struct WrittenStacks<'a> {
     profile: &'a Profile,
+    /// What the format can hold of them.
+    pub(crate) holds: &'static FormatHolds,
     source: StackSource<'a>,
     /// The events, in the order of the profile.
     pub(crate) events: Vec<String>,
@@ -92,13 +94,21 @@ impl<'s, 'a> CountedStack<'s, 'a> {
     }
 }
 
-/// A frame for a format that has one file for a function and its line: the file that the line is a line of.
-pub(crate) fn in_file_of_line<'f>(frame: &Frame<'f>) -> Frame<'f> {
-    Frame {
-        name: Some(frame_name(frame).into_owned().into()),
-        file: frame.site.as_ref().or(frame.file.as_ref()).cloned(),
-        site: None,
-        ..frame.clone()
+impl FormatHolds {
+    /// What a format that has one file for a function and its line holds of a frame: the file that the line is a line of.
+    pub(crate) fn frame<'f>(&self, frame: &Frame<'f>) -> Frame<'f> {
+        let file = frame.site.as_ref().or(frame.file.as_ref()).cloned();
+        Frame {
+            name: Some(frame_name(frame).into_owned().into()),
+            file: file.filter(|_| self.has(Held::Files)),
+            line: frame.line.filter(|_| self.has(Held::Lines)),
+            obj: frame.obj.clone().filter(|_| self.has(Held::Objects)),
+            addr: frame.addr.clone().filter(|_| self.has(Held::Addresses)),
+            inlined: frame.inlined && self.has(Held::Inlined),
+            jit: frame.jit && self.has(Held::Jit),
+            kernel: frame.kernel && self.has(Held::Jit),
+            ..Frame::default()
+        }
     }
 }
 
@@ -110,7 +120,7 @@ impl<'a> WrittenStacks<'a> {
     pub(crate) fn of(
         profile: &'a Profile,
         options: &Options,
-        holds: Holds,
+        holds: &'static FormatHolds,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<WrittenStacks<'a>> {
         ensure!(
@@ -143,6 +153,7 @@ impl<'a> WrittenStacks<'a> {
         let positions = chosen.iter().map(|position| positions[*position]).collect();
         Ok(WrittenStacks {
             profile,
+            holds,
             events: chosen
                 .iter()
                 .map(|position| names[*position].to_owned())
@@ -157,7 +168,7 @@ impl<'a> WrittenStacks<'a> {
     fn of_diff(
         profile: &'a Profile,
         options: &Options,
-        holds: Holds,
+        holds: &'static FormatHolds,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<WrittenStacks<'a>> {
         let diffs = Diffs::of(profile, options);
@@ -188,6 +199,7 @@ impl<'a> WrittenStacks<'a> {
             .map(|row| RecordType::from_name(&diffs.records[*row].of));
         Ok(WrittenStacks {
             profile,
+            holds,
             events,
             runs: Some(diffs.compared().map(|run| diffs.run_name(run))),
             nouns: of.map_or(["record", "records"], |kind| [noun(kind, 1), noun(kind, 2)]),

@@ -6,21 +6,12 @@ use cg_stream::maps::OrderedSet;
 use cg_stream::record::{Count, Frame};
 use cg_stream::tool::Diagnostics;
 
-use super::{Losses, StackNodeId, StackNodes, WrittenFrameId, WrittenStacks};
+use super::{Held, Losses, StackNodeId, StackNodes, WrittenFrameId, WrittenStacks};
 
 cg_stream::ids! {
     /// The name of a thread or process, or labels.
     pub(crate) struct PlaceId;
     struct StackRowId;
-}
-
-/// What a format keeps of a row besides its stack and the names of thread and process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RowHolds {
-    /// The numbers of thread and process.
-    pub(crate) numbers: bool,
-    pub(crate) labels: bool,
-    pub(crate) times: bool,
 }
 
 /// Where a stack was met.
@@ -70,27 +61,26 @@ pub(crate) struct StackRows {
 }
 
 impl StackRows {
-    /// Says what a format, which holds some things, lost of these stacks, and how much of them is estimated.
-    pub(crate) fn say(
-        &self,
-        (format, holds): (&str, &[&str]),
-        stacks: &WrittenStacks,
-        diagnostics: &mut Diagnostics,
-    ) {
-        self.losses.say(format, holds, diagnostics);
+    /// Says what the format lost of these stacks, and how much of them is estimated.
+    pub(crate) fn say(&self, stacks: &WrittenStacks, diagnostics: &mut Diagnostics) {
+        self.losses.say(stacks.holds, diagnostics);
         stacks.say_estimated(&self.estimated, &self.totals, diagnostics);
     }
 
-    /// Adds up the stacks. `hold` reduces a frame to what the format can hold.
+    /// Adds up the stacks, as the format can hold them.
     ///
     /// # Errors
     /// Where there are more frames or stacks than ids.
-    pub(crate) fn of(
+    pub(crate) fn of(stacks: &WrittenStacks) -> Result<StackRows, TooMany> {
+        StackRows::of_frames(stacks, |frame| stacks.holds.frame(frame))
+    }
+
+    /// The same; `hold` reduces a frame to what the format can hold.
+    pub(crate) fn of_frames(
         stacks: &WrittenStacks,
-        holds: RowHolds,
         hold: impl for<'f> Fn(&Frame<'f>) -> Frame<'f>,
     ) -> Result<StackRows, TooMany> {
-        let columns = stacks.columns();
+        let (columns, holds) = (stacks.columns(), stacks.holds);
         let mut rows = StackRows {
             frames: OrderedSet::default(),
             owners: Vec::new(),
@@ -122,7 +112,7 @@ impl StackRows {
             let mut place =
                 |name: Option<&str>| name.map(|name| rows.places.intern(name)).transpose();
             let (process, thread) = (place(stack.process)?, place(stack.thread)?);
-            let labels = place(stack.labels.filter(|_| holds.labels))?;
+            let labels = place(stack.labels.filter(|_| holds.has(Held::Labels)))?;
             let Some(node) = rows.nodes.stack(&frames)? else {
                 return Ok(());
             };
@@ -131,11 +121,11 @@ impl StackRows {
                 place: Whereabouts {
                     process,
                     thread,
-                    pid: stack.pid.filter(|_| holds.numbers),
-                    tid: stack.tid.filter(|_| holds.numbers),
+                    pid: stack.pid.filter(|_| holds.has(Held::Numbers)),
+                    tid: stack.tid.filter(|_| holds.has(Held::Numbers)),
                 },
                 labels,
-                time: stack.time.filter(|_| holds.times),
+                time: stack.time.filter(|_| holds.has(Held::Times)),
             };
             let row = rows.rows.intern(key)?.index();
             rows.counts.resize(rows.rows.len() * columns, 0);
