@@ -11,12 +11,13 @@
 //! Of two stacks the first is the kernel's. A word is taken for the thread's name, a number for that of the process;
 //! several words are one name, so that entries that differ in them stay apart.
 
-use cg_reader::{Error, Head, Lines, Reading, excerpt};
+use cg_reader::{Error, Head, Lines, Reading};
 use cg_stream::intern::TooMany;
 use cg_stream::record::Count;
 use cg_stream::sorting::Order as _;
 
 use super::table::{FrameId, FrameParts, NameId, StackKey, StackTable};
+use super::unread::UnreadLines;
 use super::write;
 
 /// What the map without a name counts.
@@ -48,12 +49,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
         ..BpftraceMaps::default()
     };
     let read = maps.read(reading.lines);
-    if let (count, Some((line, found))) = &maps.left_out {
-        reading.warn_at(
-            *line,
-            format!("no entry of a map: {found}; such lines left out: {count}"),
-        );
-    }
+    maps.left_out.warn("no entry of a map", reading);
     // Maps in the order of their names, so that the order of the entries makes no difference.
     let mut order: Vec<usize> = (0..maps.table.events().len()).collect();
     order.order_by_key(|event| {
@@ -98,8 +94,8 @@ struct BpftraceMaps {
     table: StackTable,
     demangle: bool,
     entry: Option<MapEntry>,
-    /// How many lines were not understood, and the first of them.
-    left_out: (u64, Option<(u64, String)>),
+    /// Lines that were not understood.
+    left_out: UnreadLines,
 }
 
 /// An entry while its keys are read.
@@ -247,10 +243,7 @@ impl BpftraceMaps {
     fn leave_out(&mut self, line: &[u8], number: u64) {
         let is_talk = line.is_empty() || line.starts_with(b"Attach") || line == b"^C";
         if !is_talk {
-            self.left_out.0 += 1;
-            self.left_out
-                .1
-                .get_or_insert_with(|| (number, excerpt(line)));
+            self.left_out.add(line, number);
         }
     }
 }

@@ -10,10 +10,11 @@
 //! that of the process; it is told from a count by the frames that follow.
 
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, Head, Lines, Reading, excerpt};
+use cg_reader::{Error, Head, Lines, Reading};
 use cg_stream::intern::TooMany;
 
 use super::table::{FrameId, FrameParts, NameId, StackKey, StackTable};
+use super::unread::UnreadLines;
 use super::write;
 
 /// Counts how often DTrace aggregated a stack.
@@ -44,12 +45,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
         ..DtraceScript::default()
     };
     let read = script.read(reading.lines);
-    if let (count, Some((line, found))) = &script.left_out {
-        reading.warn_at(
-            *line,
-            format!("neither a frame nor a count: {found}; such lines left out: {count}"),
-        );
-    }
+    (script.left_out).warn("neither a frame nor a count", reading);
     let run = reading.run("dtrace");
     write::write(run, &script.table, read, reading.out)
 }
@@ -109,8 +105,8 @@ struct DtraceScript {
     /// A number whose next line tells whether it is a count, and its line.
     number: Option<(u64, u64)>,
     is_in_header: bool,
-    /// How many lines were not understood, and the first of them.
-    left_out: (u64, Option<(u64, String)>),
+    /// Lines that were not understood.
+    left_out: UnreadLines,
 }
 
 impl DtraceScript {
@@ -170,9 +166,7 @@ impl DtraceScript {
                 if is_before_frames && line.starts_with(b" ") {
                     self.key(line.trim_ascii())?;
                 } else if !self.is_in_header {
-                    self.left_out.0 += 1;
-                    let found = || (line_number, excerpt(line));
-                    self.left_out.1.get_or_insert_with(found);
+                    self.left_out.add(line, line_number);
                 }
             }
         }

@@ -11,6 +11,7 @@ mod rate;
 pub mod symbols;
 pub mod table;
 mod tree;
+mod unread;
 mod wire;
 pub mod write;
 

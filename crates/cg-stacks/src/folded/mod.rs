@@ -16,11 +16,12 @@
 
 pub(crate) mod frame;
 
-use cg_reader::{Error, Head, Lines, Options, Reach, Reading, excerpt};
+use cg_reader::{Error, Head, Lines, Options, Reach, Reading};
 
 use self::frame::{FoldedFrames, thread_name};
 use super::count::{CountUnit, Decimal};
 use super::table::{NameId, StackKey, StackLinkId, StackTable};
+use super::unread::UnreadLines;
 use super::write;
 
 /// What was counted: the format does not say it.
@@ -142,8 +143,8 @@ struct FoldedReader {
     ends: Vec<(usize, StackLinkId)>,
     /// Where the first line that ends in two numbers is, and how many do.
     two_numbers: Option<(u64, u64)>,
-    /// The first line that is no stack, and how many are not.
-    bad: Option<(u64, String, u64)>,
+    /// Lines that are no stacks.
+    bad: UnreadLines,
 }
 
 impl FoldedReader {
@@ -172,22 +173,10 @@ impl FoldedReader {
                 self.line(line.trim_ascii_end(), number)?;
             }
         }
-        match self.bad.take() {
-            None => Ok(()),
-            Some((line, found, count)) => {
-                let counts = if self.has_two_counts {
-                    "two counts"
-                } else {
-                    "a count"
-                };
-                Err(Error::at(
-                    line,
-                    format!(
-                        "expected a stack and {counts} behind it, found {found}; lines left out: {count}"
-                    ),
-                ))
-            }
-        }
+        std::mem::take(&mut self.bad).refuse(match self.has_two_counts {
+            true => "a stack and two counts behind it",
+            false => "a stack and a count behind it",
+        })
     }
 
     #[inline]
@@ -276,13 +265,10 @@ impl FoldedReader {
         }
     }
 
-    #[cold]
     fn no_stack(&mut self, line: &[u8], number: u64) {
-        if line.is_empty() || line.starts_with(b"#") {
-            return;
+        if !line.is_empty() && !line.starts_with(b"#") {
+            self.bad.add(line, number);
         }
-        let bad = self.bad.get_or_insert_with(|| (number, excerpt(line), 0));
-        bad.2 += 1;
     }
 }
 

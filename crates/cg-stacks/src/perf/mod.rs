@@ -27,7 +27,7 @@ mod threads;
 mod times;
 
 use cg_reader::number::leading_u64;
-use cg_reader::{Error, Lines, Options, Reading, excerpt};
+use cg_reader::{Error, Lines, Options, Reading};
 use cg_stream::record::RunRecord;
 
 use self::chain::PerfChain;
@@ -42,6 +42,7 @@ use self::sample_line::{Anchor, SampleLine, Task};
 use self::threads::{PerfThread, Threads};
 use self::times::SampleTimes;
 use super::table::{StackKey, StackTable};
+use super::unread::UnreadLines;
 
 /// Reads what `perf script` prints: a [`cg_reader::ReadRecords`].
 pub fn parse(reading: &mut Reading) -> Result<(), Error> {
@@ -112,21 +113,6 @@ struct OpenSample {
     needs_frames: bool,
 }
 
-/// Lines that were not understood.
-#[derive(Default)]
-struct UnreadLines {
-    lines: u64,
-    first: Option<(u64, String)>,
-}
-
-impl UnreadLines {
-    #[cold]
-    fn add(&mut self, line: &[u8], number: u64) {
-        self.lines += 1;
-        self.first.get_or_insert_with(|| (number, excerpt(line)));
-    }
-}
-
 impl PerfScript {
     fn new(run: RunRecord, options: &Options) -> PerfScript {
         PerfScript {
@@ -177,17 +163,13 @@ impl PerfScript {
             Some(open) => self.finish(open)?,
             None => {}
         }
-        let UnreadLines { lines, first } = std::mem::take(&mut self.bad);
-        match first {
-            None if self.is_cut => Err(Error::at(
+        std::mem::take(&mut self.bad).refuse("a sample of perf script")?;
+        match self.is_cut {
+            true => Err(Error::at(
                 self.line_number,
                 "the input is cut short in the middle of a sample, which is left out",
             )),
-            None => Ok(()),
-            Some((line, found)) => Err(Error::at(
-                line,
-                format!("expected a sample of perf script, found {found}; lines left out: {lines}"),
-            )),
+            false => Ok(()),
         }
     }
 
@@ -425,13 +407,7 @@ impl PerfScript {
 
     /// Says what a reader of the figures should know.
     fn tell(&self, reading: &mut Reading) {
-        if let Some((line, found)) = &self.odd.first {
-            let count = self.odd.lines;
-            reading.warn_at(
-                *line,
-                format!("inside a sample, but no frame: {found}; such lines left out: {count}"),
-            );
-        }
+        (self.odd).warn("inside a sample, but no frame", reading);
         reading.warn_of(
             self.misnamed,
             "innermost frames of inlined code have the name of the function they were inlined into, since perf had binutils' addr2line name them; perf record and perf script built with libdw name them all, perf script --no-inline none",
