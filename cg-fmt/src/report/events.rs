@@ -245,18 +245,22 @@ pub(crate) fn has_event(kind: RecordType, event: &str) -> bool {
 
 /// What 100 % of each event is.
 fn wholes(profile: &Profile, kind: RecordType, percent_of: PercentOf) -> Vec<Count> {
-    let rows = profile.table(kind);
-    let mut sums = vec![0; profile.events().len()];
-    for row in 0..rows.len() {
-        add_counts(&mut sums, rows.cost(row));
-    }
-    if percent_of == PercentOf::Shown {
-        return sums;
-    }
+    let mut wholes = match percent_of {
+        PercentOf::Shown => Vec::new(),
+        PercentOf::Total => profile.total().to_vec(),
+    };
+    wholes.resize(profile.events().len(), 0);
     // A total of 0 means that none was given: fragments have none, nor have findings in every stream.
-    let totals = profile.total().iter().copied().chain(std::iter::repeat(0));
-    totals
-        .zip(sums)
-        .map(|(total, sum)| if total == 0 { sum } else { total })
-        .collect()
+    if wholes.contains(&0) {
+        let (rows, mut sums) = (profile.table(kind), vec![0; wholes.len()]);
+        (0..rows.len()).for_each(|row| add_counts(&mut sums, rows.cost(row)));
+        for (whole, sum) in wholes
+            .iter_mut()
+            .zip(sums)
+            .filter(|(whole, _)| **whole == 0)
+        {
+            *whole = sum;
+        }
+    }
+    wholes
 }

@@ -1,7 +1,8 @@
 //! Numbers as profiles write them: decimal or `0x` hexadecimal, straight from bytes.
 
 /// A number at the beginning of `bytes` and what follows it. `None` where there is no digit or it exceeds `u64`.
-#[inline]
+// Not inlined, it took a twelfth of the reading of callgrind's files.
+#[inline(always)]
 pub fn leading_u64(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0u64;
     let mut length = 0;

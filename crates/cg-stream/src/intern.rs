@@ -12,6 +12,7 @@ use std::ops::Range;
 
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
 
 /// More different values than 32 bits can number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -193,16 +194,33 @@ impl Index {
         slot.map(|slot| slot.position as usize)
     }
 
-    fn reserve(&mut self, slots: usize) {
-        (self.0).reserve(slots, |slot| Slot::spread(slot.hash));
+    /// The id of a value, and whether it is new: then its position is `new`.
+    #[inline]
+    fn intern<I: Id>(
+        &mut self,
+        hash: u64,
+        new: usize,
+        is_same: impl Fn(usize) -> bool,
+    ) -> Result<(I, bool), TooMany> {
+        let hash = half(hash);
+        let entry = self.0.entry(
+            Slot::spread(hash),
+            |slot| slot.hash == hash && is_same(slot.position as usize),
+            |slot| Slot::spread(slot.hash),
+        );
+        match entry {
+            Entry::Occupied(known) => Ok((I::at(known.get().position as usize)?, false)),
+            Entry::Vacant(vacant) => {
+                let id = I::at(new)?;
+                let position = u32::try_from(new).map_err(|_| TooMany)?;
+                vacant.insert(Slot { hash, position });
+                Ok((id, true))
+            }
+        }
     }
 
-    fn insert(&mut self, hash: u64, position: usize) -> Result<(), TooMany> {
-        let (hash, position) = (half(hash), u32::try_from(position).map_err(|_| TooMany)?);
-        let slot = Slot { hash, position };
-        let spread = Slot::spread(hash);
-        (self.0).insert_unique(spread, slot, |slot| Slot::spread(slot.hash));
-        Ok(())
+    fn reserve(&mut self, slots: usize) {
+        (self.0).reserve(slots, |slot| Slot::spread(slot.hash));
     }
 }
 
@@ -242,32 +260,30 @@ impl<I: Id, P: Pieces> Interner<I, P> {
     /// Where the value is new and there is no id left.
     #[inline]
     pub fn intern(&mut self, piece: &P::Piece) -> Result<I, TooMany> {
-        let hash = self.hasher.hash_one(piece);
-        match self.position(hash, piece) {
-            Some(position) => I::at(position),
-            None => self.insert(hash, piece),
+        let Interner {
+            pieces,
+            ends,
+            index,
+            hasher,
+            ..
+        } = self;
+        let hash = hasher.hash_one(piece);
+        let is_same = |position| pieces.piece(place(ends, position)) == piece;
+        // Most values are known, of which `find` takes less than `intern`.
+        if let Some(position) = index.find(hash, is_same) {
+            return I::at(position);
         }
-    }
-
-    fn insert(&mut self, hash: u64, piece: &P::Piece) -> Result<I, TooMany> {
-        let id = I::at(self.ends.len())?;
-        self.index.insert(hash, self.ends.len())?;
-        self.pieces.append(piece);
-        self.ends.push(self.pieces.end());
+        let (id, _) = index.intern(hash, ends.len(), |_| false)?;
+        pieces.append(piece);
+        ends.push(pieces.end());
         Ok(id)
     }
 
     /// The id of a value that was interned.
     pub fn find(&self, piece: &P::Piece) -> Option<I> {
-        let position = self.position(self.hasher.hash_one(piece), piece)?;
+        let is_same = |position| self.pieces.piece(place(&self.ends, position)) == piece;
+        let position = self.index.find(self.hasher.hash_one(piece), is_same)?;
         I::at(position).ok()
-    }
-
-    #[inline]
-    fn position(&self, hash: u64, piece: &P::Piece) -> Option<usize> {
-        self.index.find(hash, |position| {
-            self.pieces.piece(place(&self.ends, position)) == piece
-        })
     }
 
     /// The value of an id of this table.
@@ -356,29 +372,28 @@ impl<I: Id, K: Copy + Eq + Hash> Keys<I, K> {
     /// Where the key is new and there is no id left.
     #[inline]
     pub fn intern(&mut self, key: K) -> Result<I, TooMany> {
-        let hash = self.hasher.hash_one(key);
-        if let Some(position) = self.position(hash, &key) {
-            return I::at(position);
-        }
-        if self.index.0.is_empty() && !self.keys.is_empty() {
+        let Keys {
+            keys,
+            index,
+            hasher,
+            ..
+        } = self;
+        if index.0.is_empty() && !keys.is_empty() {
             return Err(TooMany);
         }
-        let id = I::at(self.keys.len())?;
-        self.index.insert(hash, self.keys.len())?;
-        self.keys.push(key);
+        let is_same = |position: usize| keys[position] == key;
+        let (id, is_new) = index.intern(hasher.hash_one(key), keys.len(), is_same)?;
+        if is_new {
+            keys.push(key);
+        }
         Ok(id)
     }
 
     /// The id of a key that was interned.
     pub fn find(&self, key: &K) -> Option<I> {
-        let position = self.position(self.hasher.hash_one(key), key)?;
+        let is_same = |position: usize| self.keys[position] == *key;
+        let position = self.index.find(self.hasher.hash_one(key), is_same)?;
         I::at(position).ok()
-    }
-
-    #[inline]
-    fn position(&self, hash: u64, key: &K) -> Option<usize> {
-        self.index
-            .find(hash, |position| self.keys[position] == *key)
     }
 
     /// The key of an id of this table.

@@ -103,6 +103,7 @@ impl<R: Read> LineReader<R> {
     ///
     /// # Errors
     /// As [`LineReader::next_line`].
+    #[inline]
     pub fn advance(&mut self) -> io::Result<bool> {
         loop {
             if let Some(length) = memchr::memchr(b'\n', &self.buffer[self.searched..self.end]) {
@@ -112,20 +113,23 @@ impl<R: Read> LineReader<R> {
                 self.line_number += 1;
                 return Ok(true);
             }
-            self.searched = self.end;
             if self.at_end {
-                if self.start == self.end {
-                    self.last = self.start..self.start;
-                    return Ok(false);
-                }
-                self.last = self.start..self.end;
-                self.start = self.end;
-                self.line_number += 1;
-                self.ended_with_newline = false;
-                return Ok(true);
+                return Ok(self.advance_to_end());
             }
+            self.searched = self.end;
             self.fill()?;
         }
+    }
+
+    /// The last line, which lacks its newline, if there is one.
+    #[cold]
+    fn advance_to_end(&mut self) -> bool {
+        let has_line = self.start < self.end;
+        self.last = self.start..self.end;
+        (self.start, self.searched) = (self.end, self.end);
+        self.line_number += u64::from(has_line);
+        self.ended_with_newline &= !has_line;
+        has_line
     }
 
     /// Lines that are whole in the buffer, at least one, each with its `\n`; only the input's last line may lack it.

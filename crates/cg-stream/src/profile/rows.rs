@@ -543,11 +543,6 @@ pub(super) fn table_index(of: RecordType) -> Option<usize> {
 }
 
 impl RecordType {
-    /// Whether records of the type are added up by key, in a table of the profile.
-    pub fn is_added_up(self) -> bool {
-        table_index(self).is_some()
-    }
-
     /// True for the record types that carry a `stack` of frames.
     pub fn has_stack(self) -> bool {
         self.fields().contains(&"stack")
