@@ -1,7 +1,5 @@
 //! Tables of event counts: rows of 64-bit cells, added up exactly.
 
-use std::fmt;
-
 use cg_stream::intern::TooMany;
 use cg_stream::record::Count;
 
@@ -30,27 +28,14 @@ impl Signedness {
 pub type Added = Result<(), NoRoom>;
 
 /// Why a section cannot take a count, a name or a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoRoom {
     /// A sum that 64 bits cannot hold.
+    #[error("a sum of counts is beyond 64 bits")]
     Sum,
     /// More different names or rows than there are ids.
-    Ids(TooMany),
-}
-
-impl From<TooMany> for NoRoom {
-    fn from(too_many: TooMany) -> NoRoom {
-        NoRoom::Ids(too_many)
-    }
-}
-
-impl fmt::Display for NoRoom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NoRoom::Sum => f.write_str("a sum of counts is beyond 64 bits"),
-            NoRoom::Ids(too_many) => too_many.fmt(f),
-        }
-    }
+    #[error(transparent)]
+    Ids(#[from] TooMany),
 }
 
 /// Rows of counts, one cell an event.

@@ -6,8 +6,6 @@
 //! the name of another function, the bytes of a constant. Data that can be written, and data whose address alone is taken,
 //! are not looked at.
 
-use std::fmt;
-
 use iced_x86::{Decoder, DecoderOptions};
 
 use crate::object_file::ObjectFile;
@@ -49,24 +47,17 @@ pub struct CodePrints {
 }
 
 /// Why the code of a function has no print.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum NoPrint {
     /// No symbol of its name is where it ran.
+    #[error("no symbol of its name is where it ran")]
     OtherSymbols,
     /// It ran where no instruction begins.
+    #[error("it ran where no instruction begins")]
     OtherInstructions,
     /// It is longer, or there is more, than is decoded.
+    #[error("it is longer than what is decoded")]
     TooLarge,
-}
-
-impl fmt::Display for NoPrint {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.write_str(match self {
-            NoPrint::OtherSymbols => "no symbol of its name is where it ran",
-            NoPrint::OtherInstructions => "it ran where no instruction begins",
-            NoPrint::TooLarge => "it is longer than what is decoded",
-        })
-    }
 }
 
 impl MachineCode {

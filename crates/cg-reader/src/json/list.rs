@@ -135,7 +135,8 @@ fn read_plain<T: TryFrom<i64>>(inside: &[u8], numbers: &mut Vec<T>) -> bool {
 }
 
 /// An element that is not what its list is of.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("element {position}: expected {expected}, found {found}")]
 pub struct NotInList {
     position: usize,
     expected: &'static str,
@@ -154,18 +155,6 @@ impl NotInList {
 
     fn expected(self, expected: &'static str) -> NotInList {
         NotInList { expected, ..self }
-    }
-}
-
-/// `element 3: expected an index or null, found "x"`.
-impl fmt::Display for NotInList {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let NotInList {
-            position,
-            expected,
-            found,
-        } = self;
-        write!(f, "element {position}: expected {expected}, found {found}")
     }
 }
 

@@ -1,33 +1,18 @@
 //! Sums of counts, checked to fit in 64 bits: in a `u64`, or if negative in an `i64`.
 
-use std::fmt;
-
 use crate::Error;
 use crate::intern::TooMany;
 use crate::record::Count;
 
 /// Why a record cannot be added to those before it.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum NotAdded {
     /// There is no number left for a name, a stack or a row.
-    TooMany,
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
     /// A sum that 64 bits cannot hold: of this event or field.
+    #[error("the sum of {0} is beyond 64 bits")]
     Beyond(String),
-}
-
-impl From<TooMany> for NotAdded {
-    fn from(_: TooMany) -> NotAdded {
-        NotAdded::TooMany
-    }
-}
-
-impl fmt::Display for NotAdded {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            NotAdded::TooMany => TooMany.fmt(f),
-            NotAdded::Beyond(what) => write!(f, "the sum of {what} is beyond 64 bits"),
-        }
-    }
 }
 
 impl From<NotAdded> for Error {
