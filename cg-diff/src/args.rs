@@ -8,6 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use cg_names::rules::Rules;
 use cg_parse::Snapshots;
 use cg_parse::record_args::RecordArgs;
 use cg_stream::percent::Percent;
@@ -23,7 +24,6 @@ use crate::limits::{self, Limit};
 use crate::pairs::{self, Benchmarks};
 use crate::runs::{Side, Statistic};
 use crate::sampling::Shares;
-use cg_names::rules::Rules;
 
 /// Compare two or more profiles record by record.
 ///

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use cg_names::rules::Rules;
 use cg_stream::percent::Percent;
 use cg_stream::profile::{FunctionKey, Key, Rows};
 use cg_stream::record::{Count, DiffSummary, RecordType, Status};
@@ -12,7 +13,6 @@ use crate::figures::{self, Figure, Figures};
 use crate::join::{Certainty, Joined, JoinedRow};
 use crate::runs::Runs;
 use crate::sampling::{Sampled, Sampling};
-use cg_names::rules::Rules;
 
 /// How runs are compared.
 #[derive(Clone, Copy, Debug, Default)]

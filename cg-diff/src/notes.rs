@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use cg_document::number;
+use cg_names::paths::base_name;
+use cg_names::rules::{Part, Rules, Strength};
 use cg_stream::percent::Percent;
 use cg_stream::profile::Profile;
 use cg_stream::record::{Description, LeftOut, RecordType, RunRecord, Status, Tool};
@@ -15,8 +17,6 @@ use crate::figures::{self, Figure};
 use crate::gate;
 use crate::runs::{Runs, Statistic};
 use crate::sampling::Z;
-use cg_names::paths::base_name;
-use cg_names::rules::{Part, Rules, Strength};
 
 /// Where the sides differ in what they measured and how; a sentence each.
 pub(crate) fn differences(runs: &Runs, rules: &Rules) -> Vec<String> {

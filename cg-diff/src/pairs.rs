@@ -6,9 +6,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use cg_parse::Snapshots;
 
 use crate::runs::Side;
-use cg_parse::Snapshots;
 
 /// The benchmarks in a directory and those below it.
 #[derive(Debug, Default)]

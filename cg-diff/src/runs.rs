@@ -5,10 +5,6 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-
-use crate::gate::compared;
-use crate::known_chains::{InputChains, undo_inlining};
-use crate::leak_kinds::ShownLeakKinds;
 use cg_parse::{Options, Snapshots};
 use cg_stream::derived::Formula;
 use cg_stream::profile::{FunctionKey, Key, Names, Profile, Rows};
@@ -17,6 +13,10 @@ use cg_stream::rows::{Row, RowSink, RowTables};
 use cg_stream::sorting::Order as _;
 use cg_stream::tool::Diagnostics;
 use cg_stream::{Completeness, Framing};
+
+use crate::gate::compared;
+use crate::known_chains::{InputChains, undo_inlining};
+use crate::leak_kinds::ShownLeakKinds;
 
 /// A side of the comparison, which is one entry of every array: a run, or several.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use cg_names::rules::{Part, Rules, Strength};
 use cg_stream::profile::{FunctionKey, Key, Symbol};
 use cg_stream::record::{
     Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame, FunctionName, Host, Name, PerRun,
@@ -20,7 +21,6 @@ use crate::figures::{self, Figure, Figures};
 use crate::inlining::{self, HostCosts, Inlining};
 use crate::join::Certainty;
 use crate::snapshots;
-use cg_names::rules::{Part, Rules, Strength};
 
 /// Everything that is written.
 pub(crate) struct ToldComparison<'a> {

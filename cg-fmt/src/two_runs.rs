@@ -1,11 +1,11 @@
 //! Two inputs as the diff of their stacks: what `cg-diff --all --type stack` writes, in one step, joined by equal names.
 
-use cg_stream::maps::{Map, OrderedMap};
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
 use cg_parse::stream;
 use cg_stream::Framing;
+use cg_stream::maps::{Map, OrderedMap};
 use cg_stream::profile::{Profile, StackId, ToldPlaces};
 use cg_stream::record::{
     Count, Counts, CountsPerRun, DiffRecord, Frame, Name, PerRun, RecordType, RunRecord, SilentRun,

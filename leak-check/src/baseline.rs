@@ -11,6 +11,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use cg_stream::record::Count;
+use cg_stream::tool::whole_file::Replaceable;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Evidence, Finding, ProcessId};
@@ -18,7 +19,6 @@ use crate::fingerprint::{Fingerprint, NormalNames};
 use crate::growth::LostSize;
 use crate::ruling::Ruling;
 use crate::stack::Stack;
-use cg_stream::tool::whole_file::Replaceable;
 
 /// Known findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -1,7 +1,8 @@
 //! What to call a process: by the test it ran, its command, pid and input.
 
-use crate::finding::JudgedProcess;
 use cg_names::identity::normal_object;
+
+use crate::finding::JudgedProcess;
 
 /// A test that a process ran alone, as nextest and other runners of libtest start them.
 #[derive(Clone, Debug, PartialEq, Eq)]

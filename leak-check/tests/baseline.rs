@@ -1,7 +1,8 @@
 //! The baseline: what is known passes, what is new fails, and neither rebuilds nor edits change which is which.
 
-use crate::support::{Bench, Run};
 use needs::needs;
+
+use crate::support::{Bench, Run};
 
 const LEAK: &str = "#include <stdlib.h>
 static char *make(int size) { return malloc(size); }

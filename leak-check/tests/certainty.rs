@@ -1,7 +1,8 @@
 //! Nothing uncertain is clean, and nothing certain is red: what a log does not show, what only looks like an error.
 
-use crate::support::{Bench, Run, leak_check};
 use needs::needs;
+
+use crate::support::{Bench, Run, leak_check};
 
 /// A block with a pointer into its middle alone.
 const POSSIBLE: &str = "#include <stdlib.h>\nchar *k; int main(void) { char *p = malloc(77); k = p + 5; p = 0; return 0; }\n";

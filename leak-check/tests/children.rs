@@ -2,8 +2,9 @@
 //! excuse.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
-use crate::support::{Bench, Run};
 use needs::needs;
+
+use crate::support::{Bench, Run};
 
 const STARTS_OTHERS: &str = "#include <stdio.h>\n#include <stdlib.h>\nint main(void) { system(\"true\"); FILE *f = popen(\"echo hi\", \"r\"); pclose(f); return 0; }\n";
 const COMMAND: &str = "fn main() { let s = std::process::Command::new(\"true\").status().unwrap(); println!(\"{s}\"); }\n";

@@ -1,7 +1,8 @@
 //! A condition that judged nothing is no reason for a yes.
 
-use crate::support::{Bench, Run, leak_check};
 use needs::needs;
+
+use crate::support::{Bench, Run, leak_check};
 
 /// `leak.c` leaks 64 bytes in `make` of `main`; `clean.c` nothing. In both, text and XML.
 fn benches() -> [Bench; 2] {

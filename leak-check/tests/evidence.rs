@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::support::{Bench, leak_check, leak_check_in};
 use needs::needs;
+
+use crate::support::{Bench, leak_check, leak_check_in};
 
 /// A log of a clean process; its parent is process 1.
 fn clean(pid: u64) -> String {

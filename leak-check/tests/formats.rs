@@ -3,9 +3,10 @@
 
 use std::collections::HashSet;
 
-use crate::support::{Bench, leak_check, leak_check_in};
 use needs::needs;
 use serde_json::Value;
+
+use crate::support::{Bench, leak_check, leak_check_in};
 
 /// A bench with an XML file of one of each finding, and beside it a clean one.
 fn bench() -> Bench {

@@ -2,9 +2,10 @@
 
 use std::process::{Command, Stdio};
 
-use crate::support::{Bench, leak_check};
 use needs::needs;
 use serde_json::Value;
+
+use crate::support::{Bench, leak_check};
 
 #[test]
 fn the_verdict_is_valgrinds_own_in_text_and_xml() {

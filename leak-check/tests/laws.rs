@@ -1,7 +1,8 @@
 //! Laws of the verdict, over programs that the real Valgrind runs: what must hold whatever is found.
 
-use crate::support::Bench;
 use needs::needs;
+
+use crate::support::Bench;
 
 const POSSIBLE: &str = "#include <stdlib.h>\nchar *k; int main(void) { char *p = malloc(77); k = p + 5; p = 0; return 0; }\n";
 const REACHABLE: &str =

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::leak_check_in;
 use needs::needs;
+
+use crate::support::leak_check_in;
 
 /// The commands of a README's console blocks, each with the lines that continue it.
 fn commands(readme: &str) -> Vec<String> {

@@ -1,8 +1,9 @@
 //! What Rust's standard library leaves allocated is not held against a program, and what the program leaks through the
 //! same functions is. The real Valgrind obeys the same file alike.
 
-use needs::needs;
 use std::path::Path;
+
+use needs::needs;
 
 use crate::support::{Bench, leak_check_in};
 

@@ -1,8 +1,9 @@
 //! Suppression files, held against the real Valgrind both ways: what it suppresses is suppressed here, and what is
 //! written here it reads and obeys.
 
-use crate::support::Bench;
 use needs::needs;
+
+use crate::support::Bench;
 
 /// What Valgrind says it suppressed, and what is left.
 fn error_summary(log: &str) -> &str {

@@ -1,8 +1,9 @@
 //! A suppression that is written without Valgrind's help hides the finding that it is for, and no neighbour of it: the
 //! real Valgrind is asked, one finding at a time.
 
-use crate::support::Bench;
 use needs::needs;
+
+use crate::support::Bench;
 
 const CPP: &str = r#"
 #include <cstdlib>

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use cg_stream::profile::Symbol;
 use cg_stream::profile::{FrameKey, FunctionKey};
 use cg_stream::record::{Count, RecordType};
 
@@ -11,7 +12,6 @@ use super::names::JoinNames;
 use crate::code;
 use crate::key::normal::Level;
 use crate::runs::Runs;
-use cg_stream::profile::Symbol;
 
 /// What is known of a function of one side. Counts are the sums over the side's files.
 #[derive(Clone, Debug, Default)]

@@ -1,8 +1,9 @@
+use cg_stream::record::Status;
+
 use super::*;
 use crate::compare::{self, CompareOptions};
 use crate::join::{join, tests::options};
 use crate::runs::tests::sides;
-use cg_stream::record::Status;
 
 /// A run of functions with these samples, as stacks by function have them, and with these fields of its `run` record.
 fn run(functions: &[(&str, u64)], fields: &str) -> String {

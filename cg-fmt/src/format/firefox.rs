@@ -6,13 +6,13 @@
 //! stack is one sample, which stands behind those before it: largest first as in the stream, times one after the other, counts
 //! a millisecond apart. That is said on standard error, and `meta.extra` of the profile has it too.
 
-use cg_stream::maps::{Map, OrderedSet};
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 
 use cg_names::paths::base_name;
 use cg_names::whose::CodeOwner;
 use cg_stream::intern::Id;
+use cg_stream::maps::{Map, OrderedSet};
 use cg_stream::record::{Frame, RunRecord};
 use cg_stream::tool::Diagnostics;
 use serde_json::{Value, json};

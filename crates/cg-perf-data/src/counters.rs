@@ -3,9 +3,10 @@
 //!
 //! perf makes a sample of each (`evlist__deliver_sample` in tools/perf/util/session.c).
 
+use cg_stream::maps::Map;
+
 use crate::attributes::EventAttribute;
 use crate::fields::{RecordFields, RecordWords};
-use cg_stream::maps::Map;
 
 /// Bits of `read_format`.
 mod read_format {

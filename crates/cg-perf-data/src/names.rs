@@ -1,6 +1,5 @@
 //! What the locations of a recording are called, found once for each when all samples are read.
 
-use cg_stream::maps::Map;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -15,6 +14,7 @@ use cg_stacks::symbols::{BuildId, CountedFrom, FoundObject, FunctionAt, Outermos
 use cg_stacks::table::{FrameId, FrameParts, NameId, StackTable};
 use cg_stream::Diagnostics;
 use cg_stream::intern::{Id as _, TooMany};
+use cg_stream::maps::Map;
 use cg_stream::record::{FrameMarks, Name};
 
 use crate::kernel::{KernelSymbols, RecordedKernel};

@@ -1,11 +1,11 @@
 //! What was mapped where, process by process, and what threads were called.
 
-use cg_stream::maps::{Map, Set};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use cg_reader::Error;
 use cg_stacks::table::NameId;
+use cg_stream::maps::{Map, Set};
 
 use crate::locations::MappedObjectId;
 use crate::records::ThreadBirth;

@@ -1,12 +1,12 @@
 //! From records to stacks that are written.
 
-use cg_stream::maps::Map;
 use std::path::Path;
 use std::rc::Rc;
 
 use cg_reader::{Error, Options, Reading};
 use cg_stacks::table::{NameId, StackKey};
 use cg_stream::intern::TooMany;
+use cg_stream::maps::Map;
 
 use crate::attributes::EventAttribute;
 use crate::container::{Container, RecordHeader};

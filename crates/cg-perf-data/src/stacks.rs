@@ -1,12 +1,12 @@
 //! The stack of a sample: addresses to locations, each looked up in what is mapped at the time.
 
-use cg_stream::maps::Map;
 use std::hash::BuildHasher as _;
 
 use cg_reader::Search;
 use cg_stacks::perf::SAMPLES;
 use cg_stacks::table::{FrameId, FrameParts, NameId, StackKey, StackKeyId, StackTable};
 use cg_stream::intern::{Id as _, TooMany};
+use cg_stream::maps::Map;
 use foldhash::fast::FixedState;
 
 use crate::fields::RecordWords;

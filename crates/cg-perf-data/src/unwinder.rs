@@ -3,13 +3,13 @@
 //! framehop does so: by `.eh_frame` or `.debug_frame`, and by frame pointers in code that has neither. A frame that it finds
 //! counts only where code was mapped; behind a frame in an object that is not there nothing is guessed.
 
-use cg_stream::maps::Map;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use cg_debug_info::UnwindSections;
 use cg_reader::Search;
 use cg_stream::intern::Id as _;
+use cg_stream::maps::Map;
 use framehop::aarch64::{CacheAarch64, PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64};
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{Error, ExplicitModuleSectionInfo, FrameAddress, Module, Unwinder};

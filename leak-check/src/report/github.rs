@@ -5,11 +5,12 @@
 
 use std::io::{self, Write};
 
-use super::{GateReport, kinds};
 use cg_document::number::plural;
 use cg_document::visible;
 use cg_stream::record::Count;
 use cg_stream::sorting::Order as _;
+
+use super::{GateReport, kinds};
 
 /// Annotations of one level that a step shows.
 const SHOWN: usize = 10;

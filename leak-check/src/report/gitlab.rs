@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
+use cg_stream::record::LeakKind;
 use serde_json::{Value, json};
 
 use super::{GateReport, kinds, ordinal};
-use cg_stream::record::LeakKind;
 
 pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
     let mut ordinals = ordinal::Ordinals::default();

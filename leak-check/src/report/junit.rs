@@ -4,14 +4,14 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use cg_document::number::plural;
+use cg_document::visible;
+use cg_stream::record::Count;
 use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use super::{GateReport, with_subject};
 use crate::finding::{Finding, JudgedProcess};
 use crate::ruling::Ruling;
-use cg_document::number::plural;
-use cg_document::visible;
-use cg_stream::record::Count;
 
 pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
     let mut suites: BTreeMap<String, TestSuite> = BTreeMap::new();

@@ -1,7 +1,8 @@
 //! What each kind of finding means, for the formats that explain their rules.
 
-use super::ReportEntry;
 use cg_stream::record::LeakKind;
+
+use super::ReportEntry;
 
 /// A name for the kind that says on its own what it is about.
 pub(super) fn rule(entry: &ReportEntry<'_>) -> String {

@@ -1,7 +1,8 @@
 //! Where a finding is shown in the formats of code hosts: a path in the repository and a line.
 
-use super::{GateReport, ReportEntry};
 use cg_stream::record::Frame;
+
+use super::{GateReport, ReportEntry};
 
 /// A source line, or a file as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use cg_document::push_encoded;
+use cg_stream::record::Frame;
 use serde_json::{Map, Value, json};
 
 use super::{GateReport, ReportEntry, kinds, ordinal};
-use cg_stream::record::Frame;
 
 pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
     let entries = report.entries();

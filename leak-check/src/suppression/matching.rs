@@ -6,13 +6,13 @@
 
 use cg_names::identity::function_of_build;
 use cg_names::paths::base_name;
+use cg_stream::record::{ErrorKind, LeakKind, Tool};
 
 use super::operators;
 use super::parse::{FramePattern, FunctionPattern, Suppression};
 use super::wildcard::{self, is_like};
 use crate::finding::{Details, ErrorDetails, Finding};
 use crate::stack::Stack;
-use cg_stream::record::{ErrorKind, LeakKind, Tool};
 
 /// A finding as suppressions see it.
 pub(super) struct SuppressionTarget<'a> {

@@ -12,11 +12,11 @@ pub(crate) use matching::system_call;
 pub(crate) use parse::Suppression;
 pub(crate) use write::suppressions_for;
 
-use cg_stream::record::Tool;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use cg_stream::record::Tool;
 
 use crate::finding::Finding;
 

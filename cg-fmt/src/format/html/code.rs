@@ -1,10 +1,10 @@
 //! Calls and lines with their costs, and the text of the lines.
 
-use cg_stream::maps::Map;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
 use cg_sources::Places;
+use cg_stream::maps::Map;
 use cg_stream::profile::{FunctionKey, Profile, Symbol};
 use cg_stream::record::{Count, RecordType, add_counts_growing};
 

@@ -4,10 +4,10 @@
 //! all texts, with the header's `separator` between them, then the arrays, in LEB128. The header's `arrays` lists these: name,
 //! length, form, and `aliases` the names of those that are the same as others.
 
-use cg_stream::maps::OrderedSet;
 use std::io::{self, Write as _};
 use std::ops::Range;
 
+use cg_stream::maps::OrderedSet;
 use cg_stream::record::Count;
 use flate2::Compression;
 use flate2::write::ZlibEncoder;

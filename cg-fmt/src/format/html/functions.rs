@@ -1,11 +1,11 @@
 //! The functions that anything of a page is of, each once.
 
-use cg_stream::maps::Map;
 use std::ops::Range;
 
 use cg_names::identity::{normal_function, normal_object};
 use cg_names::structure::shorten::{NameCut, forms};
 use cg_names::whose::{CodeOwner, Facts};
+use cg_stream::maps::Map;
 use cg_stream::profile::{FunctionKey, Profile};
 use cg_stream::record::Frame;
 

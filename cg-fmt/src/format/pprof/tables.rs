@@ -1,10 +1,10 @@
 //! What samples refer to: locations, functions and mappings, whose numbers begin with 1.
 
-use cg_stream::maps::{Map, OrderedMap, OrderedSet};
 use std::cmp::Reverse;
 use std::io::Write;
 
 use cg_names::paths::base_name;
+use cg_stream::maps::{Map, OrderedMap, OrderedSet};
 use cg_stream::record::{Frame, HexAddress, MappingFacts};
 
 use super::super::stacks::{StackNodeId, StackRows, WrittenFrameId};

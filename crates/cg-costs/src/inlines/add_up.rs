@@ -1,9 +1,9 @@
 //! Adds the cost lines up by chain of inlined functions.
 
-use cg_stream::maps::Map;
 use std::io;
 
 use cg_debug_info::{ChainNodeId, Chains};
+use cg_stream::maps::Map;
 
 use super::chain::{ChainId, ChainKey, ChainRows, Inlined};
 use super::inclusive::Recursion;

@@ -4,7 +4,6 @@
 //! names where they ran, instructions that begin where something ran, and that the file at the profile's own path was not
 //! written after the profile.
 
-use cg_stream::maps::Map;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -13,6 +12,7 @@ use std::time::SystemTime;
 
 use cg_debug_info::{CodePrints, Error as ObjectError, MachineCode, NoPrint, ObjectFile, Search};
 use cg_reader::Error;
+use cg_stream::maps::Map;
 use cg_stream::record::Name;
 use cg_stream::sorting::Order as _;
 

@@ -4,13 +4,13 @@
 //! it is known; where it is several, as on a line with a whole `struct` or a macro, the cost stays the function's and the
 //! names are said. Cost is never split in proportion.
 
-use cg_stream::maps::{Map, Set};
 use std::ops::Range;
 
 use cg_debug_info::{
     ChainNodeId, Chains, CoveringSymbols, DebugInfo, ElfSymbol, Error, LineTableRow, ObjectFile,
     SourcePlace,
 };
+use cg_stream::maps::{Map, Set};
 use cg_stream::sorting::Order as _;
 
 use super::evidence::bare_name;

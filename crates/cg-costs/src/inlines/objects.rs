@@ -1,6 +1,5 @@
 //! The objects of a profile: finds their files, and has them tried by what the profile says of addresses.
 
-use cg_stream::maps::{Map, Set};
 use std::cell::Cell;
 use std::ffi::OsStr;
 use std::io;
@@ -11,6 +10,7 @@ use cg_debug_info::{
     ChainNodeId, Chains, CoveringSymbols, DebugInfo, ElfSymbol, Error, ObjectFile, Search,
     TableLineId,
 };
+use cg_stream::maps::{Map, Set};
 
 use super::evidence::{Agreement, BuildEvidence, FUNCTION_AGREES, PlaceEvidence, place_evidence};
 use super::keep::ObjectFiles;

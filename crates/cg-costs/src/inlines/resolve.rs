@@ -1,6 +1,5 @@
 //! Finds out which functions the cost of a section is of, as if nothing had been inlined.
 
-use cg_stream::maps::Map;
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
@@ -9,6 +8,7 @@ use std::path::Path;
 use cg_debug_info::{ChainFunction, Chains, KeptObjects, Search};
 use cg_reader::Error;
 use cg_stream::intern::TooMany;
+use cg_stream::maps::Map;
 
 use super::add_up::{CostLineSums, Roots, add_up};
 use super::chain::ChainRows;

@@ -5,10 +5,10 @@
 //! grows with the number of different addresses and not of lines. Reading the lines back takes most of the time, so the
 //! addresses, which are needed first, are collected while lines are added.
 
-use cg_stream::maps::{Map, Set};
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
 use cg_stream::intern::Id as _;
+use cg_stream::maps::{Map, Set};
 use tempfile::SpooledTempFile;
 
 use super::addresses::AddressSet;

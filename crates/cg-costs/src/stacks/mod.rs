@@ -14,13 +14,13 @@ use cg_reader::{Error, Out};
 use cg_stacks::table::{FrameId, FrameParts, StackKey, StackLinkId, StackTable};
 use cg_stream::intern::{Id as _, TooMany};
 use cg_stream::record::RunRecord;
-use expand::{Estimate, PathFrame, estimate};
-use graph::{Callers, Context, StackGraph};
-use units::{ContextArc, ContextGraph};
 
 use crate::ids::FunctionId;
 use crate::section::Section;
 use crate::tables::{Added, NoRoom, Signedness};
+use expand::{Estimate, PathFrame, estimate};
+use graph::{Callers, Context, StackGraph};
+use units::{ContextArc, ContextGraph};
 
 /// What stands for the calls that an estimate does not follow.
 const PRUNED: &[u8] = b"[pruned]";

@@ -2,13 +2,13 @@
 
 use cg_reader::{Error, Options, Out};
 use cg_stream::record::{CostFacts, Counts, Name, RunRecord, Total};
-use records::RecordWriting;
-use tables::SectionTables;
 
 use super::inlines::Inlines;
 use super::section::Section;
 use super::stacks;
 use super::stacks::graph::StackGraph;
+use records::RecordWriting;
+use tables::SectionTables;
 
 mod records;
 pub(crate) mod tables;

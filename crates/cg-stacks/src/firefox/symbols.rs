@@ -6,13 +6,13 @@
 //! inlined at one of its addresses: the one that was looked up first. So these are used only where a symbol has a single
 //! address.
 
-use cg_stream::maps::Map;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use cg_debug_info::Search;
 use cg_reader::json::{self, JsonText};
 use cg_reader::{Error, one_of};
+use cg_stream::maps::Map;
 use serde::Deserialize;
 
 use super::super::symbols::{AddressSymbol, BuildId, CountedFrom, FoundObject, OutermostName};

@@ -1,9 +1,9 @@
 //! Profiles and their samples.
 
-use cg_stream::maps::Map;
 use std::collections::BTreeMap;
 
 use cg_reader::Error;
+use cg_stream::maps::Map;
 use cg_stream::record::Count;
 
 use super::super::pprof::samples::PprofSamples;

@@ -2,11 +2,11 @@
 //!
 //! Packets of one track can come from several sequences, so its events are put in the order of their times before they are nested.
 
-use cg_stream::maps::Map;
 use std::cmp::Reverse;
 
 use cg_reader::Error;
 use cg_stream::intern::TooMany;
+use cg_stream::maps::Map;
 use cg_stream::record::Count;
 
 use super::super::table::{FrameParts, NameId, StackKey, StackLinkId, StackTable};

@@ -1,11 +1,11 @@
 //! The samples of a profile, added up by stack.
 
-use cg_stream::maps::Map;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use cg_reader::{Error, Reading};
+use cg_stream::maps::Map;
 use cg_stream::record::{Count, FrameMarks, LabelMeaning, LabelValue, Name, SampleLabels};
 
 use super::super::address;

@@ -1,6 +1,5 @@
 //! Names in records: strings that borrow from the line they were read from, whenever JSON lets them.
 
-use crate::maps::Set;
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::fmt;
@@ -8,6 +7,8 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::maps::Set;
 
 /// A function, file, object or event name.
 ///

@@ -3,7 +3,6 @@
 //! The names are those that Hive gave to partitions, which DuckDB, Spark, Trino and ClickHouse read as columns. Each
 //! stream goes to the file that the labels of its `run` record tell. All files are there when the tool is done, or none.
 
-use crate::maps::OrderedMap;
 use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -13,6 +12,7 @@ use flate2::write::GzEncoder;
 
 use super::whole_file::{Replaceable, new_file_in};
 use crate::fields::Fields;
+use crate::maps::OrderedMap;
 
 /// What the file of a partition is called.
 const FILE_NAME: &str = "profile.jsonl.gz";

@@ -3,10 +3,10 @@
 //! The header is `0 3 0 PERIOD 0` with the period in microseconds, a sample is `COUNT DEPTH ADDRESS…`, the end is `0 1 0`,
 //! and what is mapped where follows as text. Which words they are is tried: of 32 or 64 bits, in either byte order.
 
-use cg_stream::maps::Map;
 use std::io::Read as _;
 
 use cg_reader::{Error, Lines};
+use cg_stream::maps::Map;
 use cg_stream::record::Count;
 
 use super::super::super::rate::samples_a_second;

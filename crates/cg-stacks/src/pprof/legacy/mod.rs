@@ -14,11 +14,11 @@
 //! they stand for, return addresses are moved back into the call. The symbols that Go writes beside its stacks, which
 //! pprof leaves alone, name the frames.
 
-use cg_stream::maps::Map;
 use std::collections::BTreeMap;
 
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, Lines, Options, Reading};
+use cg_stream::maps::Map;
 use cg_stream::record::{Count, FrameMarks, SamplingFacts};
 
 use super::super::address;
