@@ -210,6 +210,7 @@ impl<'a> CallgrindReader<'a> {
     }
 
     /// Reads all of it. After an error the section has what was read until then.
+    #[inline]
     pub(super) fn read(mut self, lines: &mut Lines) -> Result<(), Error> {
         let result = self.read_lines(lines).and_then(|()| {
             let ended_with_newline = lines.ended_with_newline();
@@ -224,6 +225,7 @@ impl<'a> CallgrindReader<'a> {
         Ok(())
     }
 
+    #[inline]
     fn read_lines(&mut self, lines: &mut Lines) -> Result<(), Error> {
         while let Some(mut rest) = lines.next_lines().map_err(Error::Input)? {
             while let Some(first) = rest.first() {
