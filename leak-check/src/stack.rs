@@ -8,8 +8,8 @@ use std::rc::Rc;
 
 use cg_names::blame::frame_to_blame_by;
 use cg_names::whose::{Facts, Whose, whose_at};
+use cg_stream::maps::Set;
 use cg_stream::record::Frame;
-use foldhash::HashSet;
 
 /// Frames, innermost first. Stacks of one [`KnownStacks`] are equal where their frames are.
 #[derive(Clone, Debug)]
@@ -160,8 +160,8 @@ impl FromIterator<Frame<'static>> for Stack {
 /// Holds every frame and every stack once: processes of one test run share most of theirs.
 #[derive(Default)]
 pub(crate) struct KnownStacks {
-    frames: HashSet<KnownFrame>,
-    stacks: HashSet<Stack>,
+    frames: Set<KnownFrame>,
+    stacks: Set<Stack>,
 }
 
 impl KnownStacks {

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use cg_stream::maps::Map;
 
 /// A place that code can be in: a function, inlined into another or not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -193,10 +192,10 @@ impl Chains {
 #[derive(Default)]
 pub(crate) struct Builder {
     chains: Chains,
-    node_ids: HashMap<ChainNode, ChainNodeId, FixedState>,
-    function_ids: HashMap<ChainFunction, ChainFunctionId, FixedState>,
-    file_ids: HashMap<Vec<u8>, FileId, FixedState>,
-    table_line_ids: HashMap<TableLine, TableLineId, FixedState>,
+    node_ids: Map<ChainNode, ChainNodeId>,
+    function_ids: Map<ChainFunction, ChainFunctionId>,
+    file_ids: Map<Vec<u8>, FileId>,
+    table_line_ids: Map<TableLine, TableLineId>,
 }
 
 impl Builder {

@@ -5,9 +5,8 @@ use std::ops::Range;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use foldhash::fast::FixedState;
+use cg_stream::maps::Set;
 use gimli::{Dwarf, DwarfPackageSections, DwarfSections, EndianSlice, RunTimeEndian, Section};
-use hashbrown::HashSet;
 
 use crate::chains::{Builder, ChainNode, ChainNodeId, Chains, SourcePlace, Troubles};
 use crate::dwarf::{
@@ -133,7 +132,7 @@ impl DebugInfo {
                 edges,
                 raw: vec![NOTHING; addresses.len()],
                 builder: &mut builder,
-                tables: HashSet::default(),
+                tables: Set::default(),
                 steps: Steps::new(&self.search.limits),
             };
             resolve.all(dwarf);
@@ -147,7 +146,7 @@ impl DebugInfo {
         let mut kept = Vec::new();
         self.with_dwarf(|dwarf| {
             let mut steps = Steps::new(&self.search.limits);
-            let mut seen = HashSet::with_hasher(FixedState::default());
+            let mut seen = Set::default();
             let Ok(units) = DwarfUnits::new(dwarf, &self.search.limits) else {
                 return;
             };
@@ -213,7 +212,7 @@ struct Resolve<'r> {
     raw: Vec<u32>,
     builder: &'r mut Builder,
     /// The line tables that were read.
-    tables: HashSet<usize, FixedState>,
+    tables: Set<usize>,
     steps: Steps,
 }
 

@@ -4,13 +4,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use foldhash::fast::FixedState;
+use cg_stream::maps::Map;
 use gimli::{
     Abbreviations, AttributeValue, DebugAbbrev, DebugAbbrevOffset, DebugInfoOffset,
     DebugLineOffset, DebuggingInformationEntry, Dwarf, DwarfSections, EndianSlice, Reader,
     RunTimeEndian, Section, SectionId, Unit, UnitHeader, UnitType, constants,
 };
-use hashbrown::HashMap;
 
 use crate::Error;
 use crate::limits::{Limits, Steps};
@@ -136,7 +135,7 @@ pub(crate) struct DwarfUnits<'a> {
     /// The offsets of the units' abbreviation tables, ascending. A table ends where the next begins at the latest, so
     /// all of them together are read once, whatever they claim.
     abbreviations: Vec<usize>,
-    opened: RefCell<HashMap<usize, Rc<OpenUnit<'a>>, FixedState>>,
+    opened: RefCell<Map<usize, Rc<OpenUnit<'a>>>>,
     /// The abbreviation of the last first entry that was read, as it is written: that of most units is the same.
     root: RefCell<Option<(&'a [u8], Arc<Abbreviations>)>>,
     pub(crate) limits: &'a Limits,

@@ -2,9 +2,8 @@
 
 use std::rc::Rc;
 
-use foldhash::fast::FixedState;
+use cg_stream::maps::Map;
 use gimli::{Dwarf, Reader, Section};
-use hashbrown::HashMap;
 
 use crate::chains::{Builder, FileId};
 use crate::dwarf::{DwarfUnits, OpenUnit, Slice};
@@ -13,8 +12,8 @@ use crate::limits::Steps;
 /// The file tables that were read: a path that was put together once is not put together again.
 #[derive(Default)]
 pub(crate) struct FileTables<'a> {
-    tables: HashMap<usize, Option<Rc<gimli::LineProgramHeader<Slice<'a>>>>, FixedState>,
-    files: HashMap<(usize, u64), Option<FileId>, FixedState>,
+    tables: Map<usize, Option<Rc<gimli::LineProgramHeader<Slice<'a>>>>>,
+    files: Map<(usize, u64), Option<FileId>>,
 }
 
 /// Tables kept at a time.

@@ -2,8 +2,7 @@
 
 use std::ops::Range;
 
-use foldhash::fast::FixedState;
-use hashbrown::{HashMap, HashSet};
+use cg_stream::maps::{Map, Set};
 
 use crate::chains::{Builder, FileId, SourcePlace, TableLine};
 use crate::dwarf::{DwarfUnits, OpenUnit, Stop};
@@ -28,7 +27,7 @@ pub(crate) fn rows<'a>(
     units: &DwarfUnits<'a>,
     open: &OpenUnit<'a>,
     ranges: &[Range<u64>],
-    seen: &mut HashSet<usize, FixedState>,
+    seen: &mut Set<usize>,
     builder: &mut Builder,
     steps: &mut Steps,
     kept: &mut Vec<LineTableRow>,
@@ -55,7 +54,7 @@ pub(crate) fn rows<'a>(
         ranges.get(next).is_some_and(|range| range.start < end)
     };
     let mut rows = program.rows();
-    let mut files: HashMap<u64, Option<FileId>, FixedState> = HashMap::default();
+    let mut files: Map<u64, Option<FileId>> = Map::default();
     let mut last: Option<(u64, u64, u32)> = None;
     while let Some((header, row)) = rows.next_row()? {
         steps.take(20)?;
@@ -91,7 +90,7 @@ pub(crate) fn set_lines<'a>(
     units: &DwarfUnits<'a>,
     open: &OpenUnit<'a>,
     addresses: &[u64],
-    seen: &mut HashSet<usize, FixedState>,
+    seen: &mut Set<usize>,
     builder: &mut Builder,
     steps: &mut Steps,
 ) -> Result<(), Stop> {
@@ -103,7 +102,7 @@ pub(crate) fn set_lines<'a>(
         return Ok(());
     };
     let mut rows = program.rows();
-    let mut files: HashMap<u64, Option<FileId>, FixedState> = HashMap::default();
+    let mut files: Map<u64, Option<FileId>> = Map::default();
     let mut sequence = None;
     let mut last: Option<(u64, u64, u32)> = None;
     // The rows of one line up to this address, and the file of the first of them.

@@ -3,9 +3,8 @@
 use std::rc::Rc;
 
 use cg_names::structure::ParsedName;
-use foldhash::fast::FixedState;
+use cg_stream::maps::{Map, Set};
 use gimli::{DebugInfoOffset, constants};
-use hashbrown::{HashMap, HashSet};
 
 use crate::chains::{Builder, ChainFunction, ChainFunctionId, FileId, SourcePlace};
 use crate::dwarf::{DwarfUnits, OpenUnit, Slice, Stop};
@@ -28,9 +27,9 @@ pub(crate) struct DwarfNames<'u, 'a> {
     alternate: Option<&'u DwarfUnits<'a>>,
     files: FileTables<'a>,
     alternate_files: FileTables<'a>,
-    known: HashMap<Origin, ChainFunctionId, FixedState>,
+    known: Map<Origin, ChainFunctionId>,
     /// Functions that were described, and those that closures are in.
-    named: HashMap<Origin, ChainFunction, FixedState>,
+    named: Map<Origin, ChainFunction>,
     /// The files of a split unit, whose line table is its skeleton's.
     skeleton_files: Option<&'u mut SkeletonFiles<'u>>,
 }
@@ -80,8 +79,8 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
             alternate,
             files: FileTables::default(),
             alternate_files: FileTables::default(),
-            known: HashMap::default(),
-            named: HashMap::default(),
+            known: Map::default(),
+            named: Map::default(),
             skeleton_files: None,
         }
     }
@@ -359,7 +358,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         };
         let wanted = scopes.around.values().flatten().filter_map(unnamed);
         let parents = wanted.filter_map(|closure| Some(scopes.closures.get(&closure)?.parent));
-        let parents: HashSet<Option<Origin>, FixedState> = parents.collect();
+        let parents: Set<Option<Origin>> = parents.collect();
         let mut closures: Vec<(Option<Origin>, ClosureType, Origin, Parameters)> = Vec::new();
         let mut types = Vec::new();
         for (origin, closure) in &scopes.closures {
@@ -379,7 +378,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         closures.sort_by_key(|(parent, closure, origin, _)| {
             (*parent, closure.line, closure.column, *origin)
         });
-        let mut counts: HashMap<(Option<Origin>, Vec<u8>), usize, FixedState> = HashMap::default();
+        let mut counts: Map<(Option<Origin>, Vec<u8>), usize> = Map::default();
         let mut names = ClosureNames::default();
         for (parent, closure, origin, parameters) in closures {
             let parameters = self.text_of(&parameters, scopes);
@@ -531,7 +530,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
 }
 
 /// What closures are called, by their types.
-type ClosureNames = HashMap<Origin, Vec<u8>, FixedState>;
+type ClosureNames = Map<Origin, Vec<u8>>;
 
 /// The types of parameters that have scopes.
 fn declared_types<'p>(parameters: &'p Parameters<'_>) -> impl Iterator<Item = Origin> + 'p {

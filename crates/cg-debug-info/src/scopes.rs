@@ -1,9 +1,8 @@
 //! What functions and types are declared in: namespaces, types, other functions, and the closures of C++, which have no
 //! names.
 
-use foldhash::fast::FixedState;
+use cg_stream::maps::Map;
 use gimli::{AttributeValue, DebugInfoOffset, EntriesRaw, constants};
-use hashbrown::HashMap;
 
 use crate::dwarf::{DwarfUnits, OpenUnit, Slice, Stop};
 use crate::limits::Steps;
@@ -26,8 +25,8 @@ pub(crate) enum DwarfScope<'a> {
 /// The scopes of entries, outermost first, and the closures that were met while they were looked for.
 #[derive(Default)]
 pub(crate) struct Scopes<'a> {
-    pub(crate) around: HashMap<Origin, Vec<DwarfScope<'a>>, FixedState>,
-    pub(crate) closures: HashMap<Origin, ClosureType, FixedState>,
+    pub(crate) around: Map<Origin, Vec<DwarfScope<'a>>>,
+    pub(crate) closures: Map<Origin, ClosureType>,
 }
 
 /// A type without a name that can be called.

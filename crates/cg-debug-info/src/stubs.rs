@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use foldhash::fast::FixedState;
-use hashbrown::{HashMap, HashSet};
+use cg_stream::maps::{Map, Set};
 use iced_x86::{Code, Decoder, DecoderOptions};
 use object::{Endian, elf};
 
@@ -21,7 +20,7 @@ pub(crate) enum LoaderSlot<Name> {
 }
 
 /// What the loader writes where.
-pub(crate) type LoaderSlots<Name> = HashMap<u64, LoaderSlot<Name>, FixedState>;
+pub(crate) type LoaderSlots<Name> = Map<u64, LoaderSlot<Name>>;
 
 // Relocations of x86-64 (System V ABI, AMD64 supplement, table 4.10).
 const R_X86_64_64: u64 = 1;
@@ -58,7 +57,7 @@ pub(crate) fn slots<Name>(
         let found = rest.split(|byte| *byte == 0).next()?;
         (!found.is_empty()).then(|| name(found))
     };
-    let mut slots = HashMap::default();
+    let mut slots = Map::default();
     for table in [b".rela.dyn".as_slice(), b".rela.plt"] {
         let table = read(table)?;
         for entry in table.chunks_exact(24) {
@@ -114,7 +113,7 @@ impl ObjectFile {
         let in_stubs: Vec<(u64, [Option<u64>; 2])> = in_stubs.collect();
         // An object has many more slots than the stubs that were sampled jump through.
         let jumps = in_stubs.iter().flat_map(|(_, slots)| slots).flatten();
-        let jumps: HashSet<u64, FixedState> = jumps.copied().collect();
+        let jumps: Set<u64> = jumps.copied().collect();
         if jumps.is_empty() {
             return BTreeMap::new();
         }

@@ -7,8 +7,8 @@ use cg_document::html::FramePart;
 use cg_document::visible;
 use cg_names::paths::base_name;
 use cg_names::whose::{StackLine, folded};
+use cg_stream::maps::Map;
 use cg_stream::record::Frame;
-use foldhash::HashMap;
 
 use crate::paths::Paths;
 use crate::stack::Stack;
@@ -75,8 +75,8 @@ pub(crate) struct StackLines<'a> {
 #[derive(Default)]
 struct KnownLines {
     texts: Vec<Rc<str>>,
-    by_text: HashMap<Rc<str>, u32>,
-    by_frame: HashMap<usize, u32>,
+    by_text: Map<Rc<str>, u32>,
+    by_frame: Map<usize, u32>,
 }
 
 /// The index of a line, and how often it is repeated.

@@ -25,10 +25,10 @@ use cg_document::number::plural;
 use cg_document::text::Screen;
 use cg_document::visible;
 use cg_sources::Places;
+use cg_stream::maps::Map;
 use cg_stream::record::{Count, Frame, LeakKind};
 use cg_stream::sorting::Order as _;
 use cg_stream::tool::Output;
-use foldhash::HashMap;
 
 use crate::finding::{Evidence, Finding, ProcessId};
 use crate::fingerprint::Fingerprint;
@@ -185,8 +185,8 @@ impl<'a> GateReport<'a> {
 
     fn groups_of(&self, is_wanted: fn(RulingStatus) -> bool) -> Vec<BlamedGroup<'a>> {
         let mut groups: Vec<BlamedGroup<'a>> = Vec::new();
-        let mut group_of: HashMap<(String, Option<String>), usize> = HashMap::default();
-        let mut entry_of: HashMap<EqualFindings, usize> = HashMap::default();
+        let mut group_of: Map<(String, Option<String>), usize> = Map::default();
+        let mut entry_of: Map<EqualFindings, usize> = Map::default();
         for (finding, ruling) in self.findings() {
             if !is_wanted(ruling.status) {
                 continue;

@@ -19,16 +19,16 @@ use std::cmp::Reverse;
 use cg_costs::ids::{FunctionId, StringId, Strings};
 use cg_costs::section::{Section, SectionFunction};
 use cg_names::whose::{Whose, whose};
+use cg_stream::maps::Map;
 use cg_stream::record::{Frame, Name};
-use hashbrown::HashMap;
 
 /// The functions of a profile that are another one of it. Their names are in `strings`.
-pub(super) fn same_functions(part: &Section, strings: &Strings) -> HashMap<FunctionId, FunctionId> {
-    let mut by_name: HashMap<StringId, Vec<(FunctionId, SectionFunction)>> = HashMap::new();
+pub(super) fn same_functions(part: &Section, strings: &Strings) -> Map<FunctionId, FunctionId> {
+    let mut by_name: Map<StringId, Vec<(FunctionId, SectionFunction)>> = Map::default();
     for (id, key) in part.present() {
         by_name.entry(key.name).or_default().push((id, key));
     }
-    let mut same = HashMap::new();
+    let mut same = Map::default();
     for (name, functions) in by_name {
         let name = strings.get(name);
         // Neither is the name of a function.

@@ -10,7 +10,7 @@ use cg_costs::section::{Section, SectionFunction};
 use cg_costs::stacks::graph::{Callers, Context, ContextId, StackGraph};
 use cg_costs::tables::{Added, NoRoom};
 use cg_stream::intern::Id as _;
-use hashbrown::{HashMap, HashSet};
+use cg_stream::maps::{Map, Set};
 
 use super::decoration::{callers_of, level_of};
 use super::functions::{FileFunctionNames, FileFunctions};
@@ -74,11 +74,11 @@ pub(super) fn add(
 #[derive(Default)]
 struct KnownCallers {
     /// Maps a callee and the name of its caller to the caller.
-    of_function: HashMap<(FunctionId, Vec<u8>), FunctionId>,
+    of_function: Map<(FunctionId, Vec<u8>), FunctionId>,
     /// The first function of each name, for callers whose call is not in the part.
-    by_name: HashMap<Vec<u8>, FunctionId>,
+    by_name: Map<Vec<u8>, FunctionId>,
     /// Names of functions that nobody calls.
-    roots: HashSet<Vec<u8>>,
+    roots: Set<Vec<u8>>,
     /// How many callers the longest chain has.
     longest: usize,
 }
@@ -91,7 +91,7 @@ impl KnownCallers {
         section: &Section,
     ) -> Result<KnownCallers, NoRoom> {
         let mut known = KnownCallers::default();
-        let mut by_node: HashMap<FileFunctionId, (&[u8], FunctionId)> = HashMap::new();
+        let mut by_node: Map<FileFunctionId, (&[u8], FunctionId)> = Map::default();
         for node in folded {
             let text = section.strings.get(text_of(node.node));
             let decorated = callers_of(text);

@@ -28,8 +28,8 @@ use cg_costs::tables::{
     Added, CostRows, NoRoom, Signedness, add_calls, add_inclusive_row, add_row,
 };
 use cg_stream::intern::Id as _;
+use cg_stream::maps::{Map, Set};
 use cg_stream::sorting::Order as _;
-use hashbrown::{HashMap, HashSet};
 
 use super::contexts;
 use super::functions::{FileFunctionNames, FileFunctions};
@@ -88,7 +88,7 @@ pub(crate) fn fold(
         add_inclusive_by_levels(part, &mut folded, section)?;
         match &section.trace {
             Some(trace) => circles_of_levels(&folded, trace.arcs(), lookup),
-            None => HashMap::new(),
+            None => Map::default(),
         }
     };
     if let Some(trace) = &mut section.trace {
@@ -218,7 +218,7 @@ fn circles_of_levels(
     folded: &[FoldedNode],
     arcs: impl Iterator<Item = (FileFunctionId, FileFunctionId)>,
     lookup: impl Fn(FileFunctionId) -> Option<FoldedNode>,
-) -> HashMap<FunctionId, usize> {
+) -> Map<FunctionId, usize> {
     let mut functions: Vec<FunctionId> = folded.iter().map(|node| node.function).collect();
     functions.sort_unstable();
     functions.dedup();
@@ -230,7 +230,7 @@ fn circles_of_levels(
     pairs.dedup();
     let circle_of = circles::find(functions.len(), pairs.into_iter());
     let deeper = folded.iter().filter(|node| node.is_deeper);
-    let recursive: HashSet<usize> = deeper
+    let recursive: Set<usize> = deeper
         .filter_map(|node| circle_of[functions.binary_search(&node.function).ok()?])
         .collect();
     let in_recursion = |(place, circle): (usize, &Option<usize>)| {
@@ -262,12 +262,12 @@ fn add_inclusive_without_levels(
     lookup: impl Fn(FileFunctionId) -> Option<FoldedNode>,
     cycles: Cycles,
     section: &mut Section,
-) -> Result<HashMap<FunctionId, usize>, NoRoom> {
+) -> Result<Map<FunctionId, usize>, NoRoom> {
     let signedness = part.signedness;
     folded.order_by_key(|node| (node.function, node.node.index()));
     let mut functions: Vec<FunctionId> = folded.iter().map(|node| node.function).collect();
     functions.dedup();
-    let place: HashMap<FunctionId, usize> = functions.iter().copied().zip(0..).collect();
+    let place: Map<FunctionId, usize> = functions.iter().copied().zip(0..).collect();
     let mut sums: Vec<FunctionSums> = functions.iter().map(|_| FunctionSums::new(part)).collect();
     for node in folded.iter() {
         let own = part.own.row(node.node.index());
@@ -341,8 +341,8 @@ fn costs_of_leaving(
     in_circle: impl Fn(usize) -> Option<usize>,
     arcs: &CostRows<ArcId, (FileFunctionId, FileFunctionId), u64>,
     part: &PartSums,
-) -> Result<HashMap<usize, Vec<u64>>, NoRoom> {
-    let mut leaving = HashMap::new();
+) -> Result<Map<usize, Vec<u64>>, NoRoom> {
+    let mut leaving = Map::default();
     for arc in between {
         let Some(circle) = in_circle(arc.caller) else {
             continue;

@@ -5,7 +5,7 @@
 
 use cg_costs::section::{Section, SectionFunction};
 use cg_costs::tables::Added;
-use hashbrown::HashMap;
+use cg_stream::maps::Map;
 
 use super::decoration::decoration_of;
 
@@ -28,8 +28,8 @@ pub(crate) fn fold(section: &mut Section) -> Added {
     if deeper.is_empty() {
         return Ok(());
     }
-    let functions: HashMap<_, _> = section.present().map(|(id, key)| (key, id)).collect();
-    let same: HashMap<_, _> = deeper
+    let functions: Map<_, _> = section.present().map(|(id, key)| (key, id)).collect();
+    let same: Map<_, _> = deeper
         .into_iter()
         .filter_map(|(id, key)| Some((id, *functions.get(&key)?)))
         .collect();

@@ -5,7 +5,7 @@
 //! a profile may define its numbers anew, and those it does not define keep their meaning.
 
 use cg_reader::number::whole_u64;
-use hashbrown::HashMap;
+use cg_stream::maps::Map;
 
 /// What stands behind the `=` of a position line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,7 +71,7 @@ pub(crate) fn read(text: &[u8]) -> Compressed<'_> {
 pub(crate) struct NumberTable<T> {
     /// Callgrind counts from 0, so nearly all numbers are small.
     dense: Vec<Option<T>>,
-    sparse: HashMap<u64, T>,
+    sparse: Map<u64, T>,
     definitions: usize,
 }
 
@@ -79,7 +79,7 @@ impl<T: Copy> NumberTable<T> {
     pub(crate) fn new() -> NumberTable<T> {
         NumberTable {
             dense: Vec::new(),
-            sparse: HashMap::new(),
+            sparse: Map::default(),
             definitions: 0,
         }
     }

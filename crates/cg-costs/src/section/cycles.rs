@@ -1,6 +1,6 @@
 //! Which functions are in a cycle together, over all parts of a section.
 
-use hashbrown::HashMap;
+use cg_stream::maps::Map;
 
 use crate::ids::FunctionId;
 
@@ -8,7 +8,7 @@ use crate::ids::FunctionId;
 #[derive(Default)]
 pub(crate) struct Cycles {
     /// For each function another one of its group; following these leads to the group's first function.
-    leader: HashMap<FunctionId, FunctionId>,
+    leader: Map<FunctionId, FunctionId>,
 }
 
 impl Cycles {
@@ -41,10 +41,10 @@ impl Cycles {
     }
 
     /// The number of each function's cycle, counted from 1 in the order of the functions.
-    pub(crate) fn numbers(&self) -> HashMap<FunctionId, u64> {
+    pub(crate) fn numbers(&self) -> Map<FunctionId, u64> {
         let mut members: Vec<FunctionId> = self.leader.keys().copied().collect();
         members.sort_unstable();
-        let mut number_of_leader = HashMap::new();
+        let mut number_of_leader = Map::default();
         members
             .into_iter()
             .map(|member| {

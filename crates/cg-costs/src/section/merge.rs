@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use hashbrown::HashMap;
+use cg_stream::maps::Map;
 
 use super::{ArcKey, Section};
 use crate::ids::FunctionId;
@@ -10,7 +10,7 @@ use crate::tables::{Added, CostRows, LineTable};
 
 impl Section {
     /// Merges each function of `same` into the one it maps to, with its lines and arcs.
-    pub fn merge(&mut self, same: &HashMap<FunctionId, FunctionId>) -> Added {
+    pub fn merge(&mut self, same: &Map<FunctionId, FunctionId>) -> Added {
         if same.is_empty() {
             return Ok(());
         }
@@ -40,11 +40,7 @@ impl Section {
 
     /// Adds a part whose names are interned in this section; `same` maps functions to those they are merged into. A
     /// part has only self cost and lines.
-    pub fn add_part(
-        &mut self,
-        part: &mut Section,
-        same: &HashMap<FunctionId, FunctionId>,
-    ) -> Added {
+    pub fn add_part(&mut self, part: &mut Section, same: &Map<FunctionId, FunctionId>) -> Added {
         if self.functions.row_count() == 0 {
             // The first part is most often the only one, and need not be added up again.
             mem::swap(&mut self.functions, &mut part.functions);
@@ -55,7 +51,7 @@ impl Section {
             self.merged.clear();
             return Ok(());
         }
-        let mut functions = HashMap::new();
+        let mut functions = Map::default();
         for (id, _) in part.present() {
             let key = part.key_of(same.get(&id).copied().unwrap_or(id));
             let function = self.function(key)?;

@@ -7,8 +7,8 @@ use std::hash::Hash;
 
 use cg_debug_info::ChainNodeId;
 use cg_stream::intern::TooMany;
+use cg_stream::maps::Map;
 use cg_stream::record::Count;
-use hashbrown::HashMap;
 
 use super::ids::{ArcId, FunctionId, StringId, Strings};
 use super::inlines::{At, CostLines, FunctionPrints};
@@ -77,7 +77,7 @@ pub struct Section {
     arcs: CostRows<ArcId, ArcKey, u64>,
     cycles: Cycles,
     /// Maps merged functions to those they were merged into.
-    merged: HashMap<FunctionId, FunctionId>,
+    merged: Map<FunctionId, FunctionId>,
     /// Functions by how they were reached, where stacks are wanted.
     pub stacks: Option<StackGraph>,
     /// The cost lines, where inlined functions or machine code are wanted.
@@ -104,7 +104,7 @@ impl Section {
             lines: LineTable::new(0),
             arcs: CostRows::of_arcs(0),
             cycles: Cycles::default(),
-            merged: HashMap::new(),
+            merged: Map::default(),
             stacks: None,
             trace: None,
             prints: FunctionPrints::default(),
@@ -232,7 +232,7 @@ impl Section {
     }
 
     /// The number of each function's circle of functions that call each other.
-    pub(crate) fn cycle_numbers(&self) -> HashMap<FunctionId, u64> {
+    pub(crate) fn cycle_numbers(&self) -> Map<FunctionId, u64> {
         self.cycles.numbers()
     }
 

@@ -13,7 +13,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 
-use hashbrown::HashMap;
+use cg_stream::maps::Map;
 
 use super::apportion::{ROUNDING, WHOLE, apportion, part};
 use super::units::{ContextGraph, ContextUnits};
@@ -104,7 +104,7 @@ struct Expansion<'g> {
     found: usize,
     /// The least cost that is followed, in parts of [`WHOLE`].
     threshold: u128,
-    trees: HashMap<(usize, usize), Rc<CircleTree>>,
+    trees: Map<(usize, usize), Rc<CircleTree>>,
     inside_left: usize,
 }
 
@@ -141,7 +141,7 @@ pub(super) fn estimate(graph: &ContextGraph) -> Estimate {
         ways: BinaryHeap::new(),
         found: 0,
         threshold: total.saturating_mul(u128::from(WHOLE)) / FINEST,
-        trees: HashMap::new(),
+        trees: Map::default(),
         inside_left: MOST_INSIDE,
     };
     expansion.begin();
@@ -227,7 +227,7 @@ impl Expansion<'_> {
         let (graph, units) = (self.graph, self.units);
         let unit = &units.all[way.unit];
         let tree = self.tree(way.unit, way.entry);
-        let mut paths: HashMap<usize, usize> = HashMap::new();
+        let mut paths: Map<usize, usize> = Map::default();
         let is_certain = way.is_certain && unit.members.len() == 1 && !unit.recurses;
         let (mut left, mut taken) = (self.flow_of(way), 1);
         let take = |left: &mut Vec<u128>, flow: &dyn Fn(usize) -> u128| {
@@ -297,7 +297,7 @@ impl Expansion<'_> {
         way: &Way,
         tree: &CircleTree,
         position: usize,
-        known: &mut HashMap<usize, usize>,
+        known: &mut Map<usize, usize>,
     ) -> usize {
         let mut inwards = Vec::new();
         let mut at = Some(position);

@@ -5,8 +5,9 @@ use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 
 use cg_stream::intern::{Id, Keys, TooMany};
+use cg_stream::maps::{Map, Set};
 use foldhash::fast::FixedState;
-use hashbrown::{HashMap, HashSet, HashTable};
+use hashbrown::HashTable;
 
 use super::costs::{Added, NoRoom, Signedness, add_inclusive_row};
 use super::packed::PackedCosts;
@@ -182,7 +183,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
 
     /// Merges the rows of each line into one.
     pub(crate) fn settle(&mut self, signedness: Signedness) -> Added {
-        let mut functions: HashMap<F, usize> = HashMap::new();
+        let mut functions: Map<F, usize> = Map::default();
         let mut runs: Vec<(usize, usize)> = Vec::with_capacity(self.runs.len());
         for (position, run) in self.runs.iter().enumerate() {
             let next = functions.len();
@@ -294,7 +295,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
         if self.len() < self.next_settling {
             return Ok(());
         }
-        let mut known: HashSet<F> = HashSet::new();
+        let mut known: Set<F> = Set::default();
         let again = |(position, run): (usize, &RowRun<F>)| match known.insert(run.function) {
             true => 0,
             false => self.rows(position).len(),

@@ -2,8 +2,7 @@
 
 use cg_names::demangle::demangle_str;
 use cg_names::identity::function_of_build;
-use foldhash::fast::FixedState;
-use hashbrown::HashMap;
+use cg_stream::maps::Map;
 
 use crate::object_file::ObjectFile;
 use crate::stubs::{LoaderSlot, LoaderSlots, slot_of_stub, slots};
@@ -25,7 +24,7 @@ pub(super) enum Reference {
 pub(super) struct References {
     /// Addresses that the loader writes an address to: of a function of that name, or of one of this object.
     slots: LoaderSlots<String>,
-    functions: HashMap<u64, Reference, FixedState>,
+    functions: Map<u64, Reference>,
 }
 
 /// The references together with the object that they are of.
@@ -44,7 +43,7 @@ impl References {
                 true => slots(object, |_| true, stable)?,
                 false => LoaderSlots::default(),
             },
-            functions: HashMap::default(),
+            functions: Map::default(),
         })
     }
 

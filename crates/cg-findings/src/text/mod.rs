@@ -20,7 +20,7 @@ mod summary_lines;
 mod unprefixed;
 
 use cg_reader::{Error, Reading};
-use foldhash::HashMap;
+use cg_stream::maps::Map;
 
 use self::prefix::{LineMark, Prefixed};
 use self::process_log::ProcessLog;
@@ -46,7 +46,7 @@ pub(super) struct Log {
     /// In order of appearance. Each preamble of a number begins an entry.
     processes: Vec<ProcessLog>,
     /// The last entry of each process number.
-    latest: HashMap<u64, usize>,
+    latest: Map<u64, usize>,
     /// The process of the last line with a prefix, and the column where that began.
     current: Option<usize>,
     column: usize,
@@ -93,7 +93,7 @@ impl Log {
         Log {
             table: FindingTable::new(demangles),
             processes: Vec::new(),
-            latest: HashMap::default(),
+            latest: Map::default(),
             current: None,
             column: 0,
             prefix: Vec::new(),

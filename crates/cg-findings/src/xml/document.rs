@@ -1,7 +1,7 @@
 //! One document: the elements at its top, and what they say of the process.
 
+use cg_stream::maps::Map;
 use cg_stream::record::{Name, Tool};
-use foldhash::HashMap;
 
 use super::error::{self, ErrorElement, FinishedError};
 use super::frame;
@@ -22,7 +22,7 @@ pub(super) struct XmlDocument {
     pub(super) last_line: u64,
     section: TopElement,
     /// Where in the process' errors each `<unique>` is.
-    errors: HashMap<u64, usize>,
+    errors: Map<u64, usize>,
     is_finished: bool,
     end: End,
     /// The line at which elements were found to be mixed up.

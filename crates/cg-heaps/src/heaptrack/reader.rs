@@ -2,9 +2,8 @@
 
 use cg_reader::number::leading_hex;
 use cg_reader::{Error, Lines, excerpt};
+use cg_stream::maps::Map;
 use cg_stream::record::Name;
-use foldhash::fast::RandomState;
-use hashbrown::HashMap;
 
 use super::replay::Replay;
 use super::symbols::{FunctionPlace, SymbolTables};
@@ -47,8 +46,8 @@ pub(super) struct Recording {
 
 #[derive(Default)]
 struct UnpackedBlocks {
-    live: HashMap<u64, usize, RandomState>,
-    kinds: HashMap<(u64, u32), usize, RandomState>,
+    live: Map<u64, usize>,
+    kinds: Map<(u64, u32), usize>,
 }
 
 impl Recording {
