@@ -21,8 +21,9 @@ impl Section {
             function
         };
         for from in same.keys() {
-            self.merge_function(*from, resolve(*from))?;
-            self.merged.insert(*from, resolve(*from));
+            let into = resolve(*from);
+            self.merge_function(*from, into)?;
+            self.merged.insert(*from, into);
         }
         let lines = mem::replace(&mut self.lines, LineTable::new(self.events.len()));
         self.add_lines(&lines, |function| Some((resolve(function), false)))?;
