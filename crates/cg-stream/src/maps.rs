@@ -2,6 +2,9 @@
 
 use foldhash::fast::FixedState;
 
+/// What a [`Map`] has for a key, or has not.
+pub use hashbrown::hash_map::Entry;
+
 /// A hash map.
 pub type Map<K, V> = hashbrown::HashMap<K, V, FixedState>;
 

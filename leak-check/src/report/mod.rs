@@ -17,7 +17,7 @@ mod place;
 mod sources;
 mod table;
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::rc::Rc;
 
@@ -25,7 +25,7 @@ use cg_document::number::plural;
 use cg_document::text::Screen;
 use cg_document::visible;
 use cg_sources::Places;
-use cg_stream::maps::Map;
+use cg_stream::maps::{Map, Set};
 use cg_stream::record::{Count, Frame, LeakKind};
 use cg_stream::sorting::Order as _;
 use cg_stream::tool::Output;
@@ -265,7 +265,7 @@ impl<'a> GateReport<'a> {
 
     /// Known leaks that grew and pass, with how they did.
     pub(crate) fn passing_growth(&self) -> Vec<(&'a Fingerprint, LeakGrowth)> {
-        let failing: HashSet<&Fingerprint> = self
+        let failing: Set<&Fingerprint> = self
             .findings()
             .filter(|(_, ruling)| ruling.status == RulingStatus::Grown)
             .map(|(finding, ruling)| ruling.fingerprint(finding))

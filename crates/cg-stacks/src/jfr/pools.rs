@@ -1,7 +1,7 @@
 //! The pools of a chunk: what its events refer to by number, in checkpoint events.
 
 use cg_reader::Error;
-use cg_stream::maps::Map;
+use cg_stream::maps::{Entry, Map};
 
 use super::cursor::{JfrCursor, JfrText};
 use super::metadata::{JfrTypes, Step, Taken, run};
@@ -65,8 +65,8 @@ impl<'a> JfrPools<'a> {
             })?;
             let pool = POOLS.iter().position(|(known, _)| *known == name);
             let steps = match steps.entry(of) {
-                hashbrown::hash_map::Entry::Occupied(known) => known.into_mut(),
-                hashbrown::hash_map::Entry::Vacant(new) => {
+                Entry::Occupied(known) => known.into_mut(),
+                Entry::Vacant(new) => {
                     let wanted = pool.map_or(&[][..], |pool| POOLS[pool].1);
                     let mut steps = types.steps(of, wanted)?;
                     if name == b"java.lang.String" {
