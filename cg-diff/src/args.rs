@@ -13,7 +13,7 @@ use cg_parse::Snapshots;
 use cg_parse::record_args::RecordArgs;
 use cg_stream::percent::Percent;
 use cg_stream::record::RecordType;
-use cg_stream::tool::{CommandLine, Spellings, Suggested};
+use cg_tool::{CommandLine, Spellings, Suggested};
 use clap::Parser;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use regex::Regex;
@@ -27,13 +27,12 @@ use crate::sampling::Shares;
 
 /// Compare two or more profiles record by record.
 ///
-/// Inputs are streams or raw profiles of any kind that cg-parse reads. The output is a stream of diff records, greatest
+/// Inputs are streams, or raw profiles in any format that cg-parse reads. The output is a stream of diff records, greatest
 /// change first.
 ///
-/// Functions are the same where name, file and object are equal. Of the rest, those are joined whose names differ only by
-/// what a build puts into them (hashes, directories); --list-rules has these rules. Where several have one name (closures,
-/// static functions), paths decide, then likeness. What is left is tried as renames and moves, which are guesses and marked
-/// as such.
+/// Functions match if name, file and object are equal. Remaining functions match if their names differ only in build details
+/// such as hashes and directories; --list-rules prints the rules. If several functions have the same name (closures, static
+/// functions), paths decide, then similarity. cg-diff then guesses renames and moves, and marks each guess.
 #[derive(Parser, Debug)]
 #[command(
     name = "cg-diff",
@@ -47,36 +46,36 @@ use crate::sampling::Shares;
   cg-diff --before a1.out a2.out a3.out --after b1.out b2.out b3.out | cg-fmt
   cg-diff --snapshot 3..9 massif.out | cg-fmt
   cg-diff --statistic sum --before 'profiles/commit=a/*/*.gz' --after 'profiles/commit=b/*/*.gz' | cg-fmt",
-    after_long_help = "Exit status: 0 is done, differences or not; 1 is a limit broken or, with --exit-code, a difference; 2 is trouble."
+    after_long_help = "Exit status: 0 is success, with or without differences; 1 is a broken limit or, with --exit-code, a difference; 2 is an error."
 )]
-#[command(next_help_heading = "What is compared")]
+#[command(next_help_heading = "Comparison")]
 pub(crate) struct Args {
     /// The profiles to compare, oldest first; - is standard input.
     ///
-    /// One directory stands for the pairs NAME.out.old and NAME.out in it and below, two for the files of the same path in
-    /// them (.out, .jsonl, .jsonl.gz, .jsonl.zst); one without the other is trouble.
+    /// One directory: compares each NAME.out with NAME.out.old, recursively. Two directories: compares files with the same
+    /// relative path (.out, .jsonl, .jsonl.gz, .jsonl.zst). A file without a counterpart is an error; see --allow-missing.
     #[arg(value_name = "FILE", help_heading = None)]
     pub(crate) files: Vec<PathBuf>,
 
-    /// Several files of the old side, or quoted patterns.
+    /// Several files for the old side, or quoted patterns.
     ///
-    /// In a pattern like 'a/*/*.out' * and ? stand for parts of a name, ** for any directories. A side's figure is the median
-    /// of its files, and a change within their noise is none; see --statistic.
+    /// In a pattern such as 'a/*/*.out', * and ? match parts of a name, and ** matches any directories. The figure of a side
+    /// is the median of its files. A change within their noise does not count as a change; see --statistic.
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "after", conflicts_with = "files")]
     pub(crate) before: Vec<PathBuf>,
 
-    /// Several files of the new side, or quoted patterns.
+    /// Several files for the new side, or quoted patterns.
     #[arg(long, value_name = "FILE", num_args = 1.., requires = "before")]
     pub(crate) after: Vec<PathBuf>,
 
-    /// What several files of a side are compared by: median or sum.
+    /// How to combine the files of a side: median or sum.
     ///
-    /// median is for runs of the same thing: it measures their noise. With four files a side or more, each file is compared
-    /// with each of the other side, and a few outliers make no difference: of ten files two may be as far off as they like. One
-    /// of 40 comparisons of equal sides shows a change. With fewer files noise is their spread, which one outlier widens; with
-    /// two, one of four comparisons of equal sides shows a change. sum is for parts of one thing, such as all benchmarks of a
-    /// commit; files are added up as they are read, so memory goes with distinct functions. Sums over different numbers of
-    /// files are trouble, unless --allow-missing is given.
+    /// median is for repeated runs of one program, whose noise it measures. With four or more files per side, cg-diff
+    /// compares each file with each file of the other side. A few outliers do not matter: two of ten files may be off by any
+    /// amount. Expect a false alarm in 1 of 40 comparisons of identical programs. With fewer files, the noise is the spread
+    /// of the files, which one outlier widens. With two files per side, expect a false alarm in 1 of 4 comparisons. sum is
+    /// for the parts of one thing, such as all benchmarks of a commit. Files are added up while they are read, so memory
+    /// grows only with distinct functions. Sums over different numbers of files are an error; see --allow-missing.
     #[arg(
         long,
         value_name = "WHAT",
@@ -86,11 +85,11 @@ pub(crate) struct Args {
     )]
     pub(crate) statistic: Statistic,
 
-    /// Names for the runs, in order; the file names are used for the others.
+    /// Names for the runs, in order; other runs have their file names.
     #[arg(long = "name", value_name = "NAME")]
     pub(crate) names: Vec<String>,
 
-    /// The run that changes are relative to: first, previous or the name of a run.
+    /// The run to compare with: first, previous or the name of a run.
     #[arg(
         long,
         value_name = "RUN",
@@ -100,24 +99,24 @@ pub(crate) struct Args {
     )]
     pub(crate) relative_to: String,
 
-    /// Write the rows that did not change too.
-    #[arg(long, help_heading = "What is shown")]
+    /// Also write the rows that did not change.
+    #[arg(long, help_heading = "Output")]
     pub(crate) all: bool,
 
     /// Leave out smaller changes.
     ///
-    /// As a percentage of the total of each event; 0 leaves out none.
-    /// Two runs of one program differ by that much where a path is longer or the environment another. What was added,
-    /// removed, renamed or called more often is never left out, nor is any finding. Limits and --exit-code see all.
+    /// PERCENT is a share of the total of each event; 0 shows all changes. Two runs of one program differ by about the
+    /// default if a path is longer or the environment differs. Added, removed and renamed rows, changed call counts and
+    /// findings are always written. Limits and --exit-code see all changes.
     #[arg(
         long,
         value_name = "PERCENT",
         default_value = "0.01",
-        help_heading = "What is shown"
+        help_heading = "Output"
     )]
     pub(crate) min_change: Percent,
 
-    /// The types of records to compare, instead of all that have costs of their own.
+    /// The types of records to compare; the default is all types with self cost.
     #[arg(
         long = "type",
         value_name = "TYPE",
@@ -128,10 +127,10 @@ pub(crate) struct Args {
 
     /// Compare stacks by function: fn.
     ///
-    /// Stacks are those of leaks, heap records and program points; without this they are compared one by one.
-    /// A function's own cost is the cost of the stacks it is blamed for, its inclusive cost that of all stacks it is in.
-    /// Samples are compared by function anyway, unless --type stack asks for their stacks; a function's own samples are
-    /// those it is innermost in.
+    /// Applies to the stacks of leaks, heap records and program points, which are otherwise compared one by one. The self
+    /// cost of a function is the cost of the stacks that blame it. Its inclusive cost is the cost of all stacks that contain
+    /// it. Samples are compared by function in any case, except with --type stack. The self samples of a function are the
+    /// samples in which it is innermost.
     #[arg(
         long,
         value_name = "WHAT",
@@ -144,22 +143,22 @@ pub(crate) struct Args {
     #[command(flatten)]
     pub(crate) records: RecordArgs,
 
-    /// Look for objects and debug files of the old side below DIR too.
+    /// Also look for objects and debug files of the old side below DIR.
     ///
-    /// As --debug-root, for one side: the build that was profiled is often no longer where it was. Of more than two sides
-    /// this is the first.
+    /// Like --debug-root, for one side: the profiled build is often no longer at its old path. The old side is the first
+    /// side.
     #[arg(long, value_name = "DIR", help_heading = "Records of raw profiles")]
     pub(crate) debug_root_old: Vec<PathBuf>,
 
-    /// Look for objects and debug files of the new side below DIR too.
+    /// Also look for objects and debug files of the new (last) side below DIR.
     #[arg(long, value_name = "DIR", help_heading = "Records of raw profiles")]
     pub(crate) debug_root_new: Vec<PathBuf>,
 
     /// Compare shares of all samples: auto, always or never.
     ///
-    /// Counts of samples say nothing of each other where one run was sampled for longer, or more often. auto compares
-    /// shares where durations, rates or totals differ by more than chance, and says so. A change of no more than three
-    /// standard deviations of chance is no change; limits say 2 where chance leaves open whether they are broken.
+    /// Sample counts are not comparable if one run was sampled for longer or at a higher rate. auto compares shares if
+    /// durations, rates or totals differ by more than chance, and reports this. A change of at most three standard
+    /// deviations of chance does not count as a change. If chance decides whether a limit is broken, the exit status is 2.
     #[arg(
         long,
         value_name = "WHEN",
@@ -168,24 +167,25 @@ pub(crate) struct Args {
     )]
     pub(crate) shares: Shares,
 
-    /// Say where the difference of the totals comes from.
+    /// Explain the difference of the totals.
     ///
-    /// Of profiles with call counts, one a side: cause records that add up to the difference, to the unit. A function costs
-    /// more a call, it calls another more often for each call of its own (at what such a call cost before, with all below it),
-    /// or it is entered more often from outside. What a call cost is an average over its callers. A call is named with the line
-    /// it leaves from, with --lines a cost with the line that has most of it.
-    #[arg(long, help_heading = "What is shown")]
+    /// Needs profiles with call counts, one per side. Writes cause records, which add up exactly to the difference. There
+    /// are three kinds. A function costs more per call. A function calls another function more often per call of its own,
+    /// which counts at the old inclusive cost of such a call. A function is entered more often from outside. The cost of a
+    /// call is an average over its callers. A record names the line of the calls or, with --lines, the line that changed
+    /// most.
+    #[arg(long, help_heading = "Output")]
     pub(crate) causes: bool,
 
     /// Judge and rank by inclusive cost.
     ///
-    /// Rows that one callee explains come last and name it.
-    #[arg(long, help_heading = "What is shown")]
+    /// Rows that are explained by one callee come last and name this callee.
+    #[arg(long, help_heading = "Output")]
     pub(crate) inclusive: bool,
 
-    /// The Massif snapshot to compare: peak, its number, or one a run as N..M.
+    /// The Massif snapshot to compare: peak, a number, or one per run as N..M.
     ///
-    /// N..M of one file compares what its heap held at the two.
+    /// N..M with one file compares the heap of that run at two snapshots.
     #[arg(
         long,
         value_name = "WHICH",
@@ -195,28 +195,28 @@ pub(crate) struct Args {
     )]
     pub(crate) snapshot: SnapshotPerRun,
 
-    /// Join equal names only.
+    /// Match equal names only.
     #[arg(long, help_heading = "Matching", conflicts_with_all = ["rules"])]
     pub(crate) exact: bool,
 
-    /// Print the rules by which names are joined, and exit.
+    /// Print the rules for matching names, and exit.
     #[arg(long, help_heading = "Matching")]
     pub(crate) list_rules: bool,
 
-    /// Apply rules of your own, a line each: [fn|file|obj] s/PATTERN/REPLACEMENT/[g].
+    /// Apply your own rules, one per line: [fn|file|obj] s/PATTERN/REPLACEMENT/[g].
     #[arg(long, value_name = "FILE", help_heading = "Matching")]
     pub(crate) rules: Option<PathBuf>,
 
-    /// Join functions in whose names REGEX captures the same text.
+    /// Match functions if REGEX captures the same text in their names.
     #[arg(
         long,
         value_name = "REGEX",
-        value_parser = regex_that_captures,
+        value_parser = parse_capturing_regex,
         help_heading = "Matching"
     )]
     pub(crate) join: Option<Regex>,
 
-    /// Do not guess at renamed and moved functions.
+    /// Do not guess renamed and moved functions.
     #[arg(long, help_heading = "Matching")]
     pub(crate) no_renames: bool,
 
@@ -226,26 +226,26 @@ pub(crate) struct Args {
 
     /// Exit with 1 if a figure is beyond a limit.
     ///
-    /// May be given several times. A limit is [any.][worst.][incl.]EVENT[REGEX] OP VALUE, or calls in place of EVENT:
-    /// 'Ir>+5%' is on the total, 'incl.Ir[^mycrate::]>+1000' on each function that matches, 'worst.Ir>+10%' on the function
-    /// that grew most, 'end_bytes>0' on the new figure itself. OP is > >= < or <=; a VALUE with a sign is a change. It is
-    /// on the last run; behind any. on each run against the one of --relative-to. With several files a side a change within
-    /// their noise is none, and a warning says so.
+    /// May be given several times. A limit is [any.][worst.][incl.]EVENT[REGEX] OP VALUE; calls can replace EVENT. 'Ir>+5%'
+    /// limits the total, 'incl.Ir[^mycrate::]>+1000' each matching function, 'worst.Ir>+10%' the function that grew most,
+    /// and 'end_bytes>0' the new figure itself. OP is > >= < or <=; a VALUE with a sign is a change. A limit applies to the
+    /// last run or, with any., to each run compared with the run of --relative-to. With several files per side, a change
+    /// within their noise does not break a limit; cg-diff then prints a warning.
     #[arg(long, value_name = "LIMIT", help_heading = "Gates")]
     pub(crate) fail_if: Vec<Limit>,
 
-    /// A file of limits, one a line; # begins a comment.
+    /// A file of limits, one per line; # begins a comment.
     #[arg(long, value_name = "FILE", help_heading = "Gates")]
     pub(crate) limits: Vec<PathBuf>,
 
-    /// Accept limits and --type where they match nothing.
+    /// Accept limits and --type that match nothing.
     ///
-    /// A limit whose regex matches no function of any run, and a --type that no run has, judged nothing, and is 2: a name
-    /// was misspelled, or has changed. With this, standard error says so and no more.
+    /// A limit whose regex matches no function, and a --type that is in no run, lead to exit status 2: the name may be
+    /// misspelled, or it has changed. With this option, cg-diff only prints a warning.
     #[arg(long, help_heading = "Gates")]
     pub(crate) allow_unmatched: bool,
 
-    /// Judge fragments and empty inputs too.
+    /// Also judge fragments and empty inputs.
     #[arg(long, help_heading = "Gates")]
     pub(crate) allow_fragment: bool,
 
@@ -253,12 +253,12 @@ pub(crate) struct Args {
     #[arg(long, value_name = "BASE", help_heading = "Gates")]
     base: Option<String>,
 
-    /// In directories pass over files that lack their counterpart; compare sums of different numbers of files.
+    /// Accept files without a counterpart, and sums over different numbers of files.
     #[arg(long, help_heading = "Gates")]
     pub(crate) allow_missing: bool,
 }
 
-/// The snapshot of each run, in order; one of all.
+/// The snapshot of each run, in order; a single entry applies to all runs.
 #[derive(Clone, Debug)]
 pub(crate) struct SnapshotPerRun(Vec<Snapshots>);
 
@@ -269,15 +269,15 @@ fn snapshots(text: &str) -> Result<SnapshotPerRun, String> {
     };
     let all: Option<Vec<Snapshots>> = text.split("..").map(one).collect();
     all.map(SnapshotPerRun)
-        .ok_or_else(|| "expected peak, the number of a snapshot, or one a run: N..M".to_owned())
+        .ok_or_else(|| "expected peak, a snapshot number, or one per run: N..M".to_owned())
 }
 
 impl SnapshotPerRun {
-    /// Gives each side its snapshot.
+    /// Sets the snapshot of each side.
     ///
     /// # Errors
-    /// Where there are more or fewer of them than sides.
-    fn put_into(&self, sides: &mut [Side]) -> anyhow::Result<()> {
+    /// Returns an error if the numbers of snapshots and sides differ.
+    fn set_snapshots(&self, sides: &mut [Side]) -> anyhow::Result<()> {
         let all = match self.0[..] {
             [one] => vec![one; sides.len()],
             _ => self.0.clone(),
@@ -294,15 +294,15 @@ impl SnapshotPerRun {
         Ok(())
     }
 
-    /// A file once for each snapshot; `None` where there is one snapshot alone.
-    fn of_one_file(&self, file: &Path) -> anyhow::Result<Option<Vec<Side>>> {
+    /// Returns one side per snapshot of a file; `None` if there is only one snapshot.
+    fn sides_from_file(&self, file: &Path) -> anyhow::Result<Option<Vec<Side>>> {
         if self.0.len() < 2 {
             return Ok(None);
         }
         let name = file.display();
         anyhow::ensure!(
             !file.exists() || file.is_file(),
-            "{name}: snapshots of one run are read one after the other, which takes a file"
+            "{name}: --snapshot N..M reads its input more than once; give a regular file"
         );
         let side = |snapshot: &Snapshots| Side {
             name: match snapshot {
@@ -330,21 +330,21 @@ impl CommandLine for Args {
 }
 
 impl Args {
-    /// What the arguments ask for.
+    /// Converts the arguments.
     ///
     /// # Errors
-    /// Where they contradict each other, or a file of rules or limits cannot be read.
+    /// Returns an error if the arguments contradict each other, or a file of rules or limits cannot be read.
     pub(crate) fn options(self) -> anyhow::Result<Options> {
         let Benchmarks {
             mut pairs,
             missing,
-            of_two_layouts,
+            mixed_layouts,
         } = self.benchmarks()?;
         for sides in &mut pairs {
-            self.snapshot.put_into(sides)?;
+            self.snapshot.set_snapshots(sides)?;
         }
         let rules = match &self.rules {
-            None => Rules::of_table(),
+            None => Rules::from_table(),
             Some(path) => Rules::with_file(&read(path)?)
                 .map_err(|error| anyhow::anyhow!("{}:{error}", path.display()))?,
         };
@@ -355,7 +355,7 @@ impl Args {
         }
         anyhow::ensure!(
             self.statistic == Statistic::Median || matches!(self.snapshot.0[..], [Snapshots::Peak]),
-            "--snapshot names a snapshot of one run; --statistic sum adds up peaks"
+            "--snapshot does not work with --statistic sum, which adds up peaks; use --statistic median"
         );
         let types = if self.types.is_empty() {
             TYPES_BY_DEFAULT.to_vec()
@@ -365,7 +365,7 @@ impl Args {
         Ok(Options {
             comparisons: pairs,
             missing,
-            of_two_layouts,
+            mixed_layouts,
             allow_missing: self.allow_missing,
             relative_to: match self.relative_to.as_str() {
                 "first" => RelativeTo::First,
@@ -406,7 +406,9 @@ impl Args {
                 pairs::in_directories(old, new)
             }
             _ if self.base.is_some() => {
-                anyhow::bail!("--base is for one directory of benchmark results")
+                anyhow::bail!(
+                    "--base needs one directory of benchmark results: cg-diff --base BASE DIR"
+                )
             }
             _ => Ok(Benchmarks {
                 pairs: vec![self.sides()?],
@@ -416,11 +418,11 @@ impl Args {
     }
 
     fn sides(&self) -> anyhow::Result<Vec<Side>> {
-        let of_one_file = match &self.files[..] {
-            [file] => self.snapshot.of_one_file(file)?,
+        let from_one_file = match &self.files[..] {
+            [file] => self.snapshot.sides_from_file(file)?,
             _ => None,
         };
-        let mut sides: Vec<Side> = if let Some(sides) = of_one_file {
+        let mut sides: Vec<Side> = if let Some(sides) = from_one_file {
             sides
         } else if self.before.is_empty() {
             self.files
@@ -453,11 +455,11 @@ impl Args {
         let stdins = sides.iter().flat_map(|side| &side.files).filter(is_stdin);
         anyhow::ensure!(
             stdins.count() < 2,
-            "standard input can be only one of the runs"
+            "standard input (-) can be only one of the runs; give files for the others"
         );
         anyhow::ensure!(
             self.names.len() <= sides.len(),
-            "{} names for {} runs",
+            "--name is given {} times for {} runs",
             self.names.len(),
             sides.len()
         );
@@ -468,10 +470,10 @@ impl Args {
     }
 }
 
-/// A regex that is not empty: one would capture the same of every name, and all functions would be one.
-fn regex_that_captures(text: &str) -> Result<Regex, String> {
+/// Parses a regex. Refuses an empty one: it captures the same text in every name, so all functions would match.
+fn parse_capturing_regex(text: &str) -> Result<Regex, String> {
     if text.trim().is_empty() {
-        return Err("expected a regex, found none (a variable that is not set?)".to_owned());
+        return Err("expected a regex, found none (an unset variable?)".to_owned());
     }
     Regex::new(text).map_err(|error| error.to_string())
 }
@@ -485,7 +487,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_short_help_is_of_options_and_no_spelling_is_one() {
-        assert_eq!(cg_stream::tool::check::<Args>(), Ok(()));
+    fn short_help_lists_options_and_no_spelling_is_an_option() {
+        assert_eq!(cg_tool::check::<Args>(), Ok(()));
     }
 }

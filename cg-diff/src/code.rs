@@ -1,6 +1,6 @@
-//! Whether functions have the machine code that they had, by what the runs say that it is known by.
+//! Compares the machine code of functions by the fingerprints that the runs contain.
 
-use cg_stream::profile::Rows;
+use cg_profile::Rows;
 use cg_stream::record::{CodeChange, RecordType, Status};
 
 use crate::compare::{Change, Comparison};
@@ -8,17 +8,18 @@ use crate::inlining;
 use crate::join::Joined;
 use crate::runs::Runs;
 
-/// Code of fewer instructions is alike by chance: all functions that return a field are.
-const TELLING_INSTRUCTIONS: u64 = 8;
+/// Shorter code can be equal by chance: all functions that return a field have the same code.
+const MIN_INSTRUCTIONS_TO_COMPARE: u64 = 8;
 
-/// What code is known by: `x86-64.1 42 HASH HASH`, see FORMAT.md.
+/// The fingerprint of machine code: `x86-64.1 42 HASH HASH`, see FORMAT.md.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CodeText<'a> {
-    /// The processor and the version of the form.
+    /// The processor and the version of the fingerprint.
     form: &'a str,
     instructions: u64,
+    /// The hash of the whole code.
     exact: &'a str,
-    /// Without constants and addresses.
+    /// The hash without constants and addresses.
     shape: &'a str,
 }
 
@@ -35,7 +36,7 @@ impl<'a> CodeText<'a> {
     }
 }
 
-/// How one piece of code became another; `None` where they cannot be compared.
+/// Compares two fingerprints; `None` if they are not comparable.
 fn change(old: &str, new: &str) -> Option<CodeChange> {
     let (old, new) = (CodeText::parse(old)?, CodeText::parse(new)?);
     (old.form == new.form).then(|| {
@@ -49,26 +50,26 @@ fn change(old: &str, new: &str) -> Option<CodeChange> {
     })
 }
 
-/// How the machine code of a row changed between two sides; `None` where they do not tell.
+/// Compares the machine code of a row between two sides; `None` if the code is unknown.
 ///
-/// It is the same where all of it is, or all that ran. It is other code only where all of it is known: what ran is another
-/// part of the same code with another input.
-pub(crate) fn of_row(
+/// The code is the same if all of it is the same, or all the code that ran. It is other code only if all of it is known:
+/// with another input, another part of the same code may run.
+pub(crate) fn compare_row(
     runs: &Runs,
     joined: &Joined,
     row: usize,
     [old, new]: [usize; 2],
 ) -> Option<CodeChange> {
-    if joined.rows[row].of != RecordType::Fn || inlining::has_copies(runs, joined, row) {
+    if joined.rows[row].kind != RecordType::Fn || inlining::has_copies(runs, joined, row) {
         return None;
     }
-    let compared = |of: fn(&Rows, usize) -> Option<&str>| {
+    let compared = |code: fn(&Rows, usize) -> Option<&str>| {
         change(
-            of_side(runs, joined, row, old, of)?,
-            of_side(runs, joined, row, new, of)?,
+            side_code(runs, joined, row, old, code)?,
+            side_code(runs, joined, row, new, code)?,
         )
     };
-    let (all, ran) = (compared(all_of), compared(ran_of));
+    let (all, ran) = (compared(whole_code), compared(code_that_ran));
     let is = |change| [all, ran].contains(&Some(change));
     match () {
         () if is(CodeChange::Same) => Some(CodeChange::Same),
@@ -77,28 +78,29 @@ pub(crate) fn of_row(
     }
 }
 
-/// What all code of a record's function is known by.
-pub(crate) fn all_of(table: &Rows, record: usize) -> Option<&str> {
+/// The fingerprint of all code of a record's function.
+pub(crate) fn whole_code(table: &Rows, record: usize) -> Option<&str> {
     table.detail(record)?.code.as_deref()
 }
 
-fn ran_of(table: &Rows, record: usize) -> Option<&str> {
+/// The fingerprint of the code that ran in a record's function.
+fn code_that_ran(table: &Rows, record: usize) -> Option<&str> {
     table.detail(record)?.code_ran.as_deref()
 }
 
-/// What the records of a side say, where they agree.
-fn of_side<'a>(
+/// Returns the fingerprint on a side, if all its records agree.
+fn side_code<'a>(
     runs: &'a Runs,
     joined: &Joined,
     row: usize,
     side: usize,
-    of: fn(&Rows, usize) -> Option<&str>,
+    record_code: fn(&Rows, usize) -> Option<&str>,
 ) -> Option<&'a str> {
     let mut found: Option<&str> = None;
     for profile in runs.files_of(side) {
         let table = runs.profiles[profile].table(RecordType::Fn);
         for record in joined.records(row, profile) {
-            let code = of(table, *record as usize)?;
+            let code = record_code(table, *record as usize)?;
             if found.is_some_and(|found| found != code) {
                 return None;
             }
@@ -108,38 +110,43 @@ fn of_side<'a>(
     found
 }
 
-/// Whether two functions have the same code, and so much of it that this is no chance.
+/// Returns true if two functions have the same code, and enough code to rule out coincidence.
 pub(crate) fn is_same(a: &str, b: &str) -> bool {
     change(a, b) == Some(CodeChange::Same)
-        && CodeText::parse(a).is_some_and(|code| code.instructions >= TELLING_INSTRUCTIONS)
+        && CodeText::parse(a).is_some_and(|code| code.instructions >= MIN_INSTRUCTIONS_TO_COMPARE)
 }
 
-/// Whether two functions have code that differs by more than constants.
+/// Returns true if the code of two functions differs by more than constants.
 pub(crate) fn is_other(a: &str, b: &str) -> bool {
     change(a, b) == Some(CodeChange::Other)
 }
 
-/// Of how many functions that both sides have, and that changed, the code was not compared, where that of any was.
+/// Returns a note with the number of changed functions whose code was not compared; `None` if there are no such functions,
+/// or no run has fingerprints.
 pub(crate) fn note(comparison: &Comparison) -> Option<String> {
     let (runs, joined) = (comparison.runs, comparison.joined);
     let sides = comparison.options.sides(runs);
-    let has_prints = |side: usize| {
+    let has_fingerprints = |side: usize| {
         runs.files_of(side).any(|profile| {
             let table = runs.profiles[profile].table(RecordType::Fn);
-            (0..table.len()).any(|row| ran_of(table, row).is_some())
+            (0..table.len()).any(|row| code_that_ran(table, row).is_some())
         })
     };
-    if !sides.iter().any(|side| has_prints(*side)) {
+    if !sides.iter().any(|side| has_fingerprints(*side)) {
         return None;
     }
-    let of_both = |change: &&Change| {
-        joined.rows[change.row].of == RecordType::Fn
+    let is_changed_function = |change: &&Change| {
+        joined.rows[change.row].kind == RecordType::Fn
             && matches!(change.status, Status::Changed | Status::Renamed)
     };
-    let changed: Vec<&Change> = comparison.changes.iter().filter(of_both).collect();
+    let changed: Vec<&Change> = comparison
+        .changes
+        .iter()
+        .filter(is_changed_function)
+        .collect();
     let unknown = changed
         .iter()
-        .filter(|change| of_row(runs, joined, change.row, sides).is_none())
+        .filter(|change| compare_row(runs, joined, change.row, sides).is_none())
         .count();
     (unknown > 0).then(|| {
         format!(
@@ -156,8 +163,8 @@ mod tests {
     use crate::join::{join, tests::options};
     use crate::runs::tests::runs;
 
-    /// How the code of `f` changed between two runs that say this of it: all of it, and what ran.
-    fn told(old: [&str; 2], new: [&str; 2]) -> Option<CodeChange> {
+    /// Compares the code of `f` between two runs, given the fingerprints of all code and of the code that ran.
+    fn code_change(old: [&str; 2], new: [&str; 2]) -> Option<CodeChange> {
         let stream = |[all, ran]: [&str; 2], cost: u64| {
             let field = |key: &str, text: &str| match text {
                 "" => String::new(),
@@ -172,11 +179,11 @@ mod tests {
         let mut runs = runs(&[&stream(old, 1), &stream(new, 2)]);
         let joined = join(&mut runs, &options());
         let changes = compare(&runs, &joined, CompareOptions::default()).changes;
-        of_row(&runs, &joined, changes[0].row, [0, 1])
+        compare_row(&runs, &joined, changes[0].row, [0, 1])
     }
 
     #[test]
-    fn code_is_the_same_where_all_of_it_is_or_all_that_ran() {
+    fn code_is_the_same_if_all_code_or_all_code_that_ran_is() {
         use CodeChange::{Constants, Other, Same};
         let (a, b, c) = ("x.1 9 aa ss", "x.1 9 bb ss", "x.1 8 cc tt");
         for (old, new, is) in [
@@ -185,20 +192,20 @@ mod tests {
             ([a, a], [b, c], Some(Constants)),
             ([a, b], [c, a], Some(Constants)),
             ([a, a], [c, c], Some(Other)),
-            // Another part of it ran, and of the rest nothing is known.
+            // Other code ran, and the remaining code is unknown.
             (["", a], ["", c], None),
             (["", a], ["", a], Some(Same)),
             ([a, ""], ["", a], None),
-            // Of another processor, or by another version of the form; and what no version writes.
+            // Another processor or version, and invalid fingerprints.
             ([a, a], ["x.2 9 aa ss", "x.2 9 aa ss"], None),
             (["x.1", "x.1"], ["x.1", "x.1"], None),
         ] {
-            assert_eq!(told(old, new), is, "{old:?} {new:?}");
+            assert_eq!(code_change(old, new), is, "{old:?} {new:?}");
         }
     }
 
-    /// What became of functions of one file: each with its name, its code, what ten calls of it cost, and whether `main` calls
-    /// it in records.
+    /// Returns the renamed functions of one file. A function has a name, a fingerprint and the cost of ten calls; with
+    /// `has_calls`, `main` calls it.
     fn renamed(
         old: &[(&str, &str, u64)],
         new: &[(&str, &str, u64)],
@@ -224,9 +231,8 @@ mod tests {
         let mut runs = runs(&[&stream(old), &stream(new)]);
         let joined = join(&mut runs, &options());
         let changes = compare(&runs, &joined, CompareOptions::default()).changes;
-        let name =
-            |key: cg_stream::profile::Key| runs.names.symbols.text(key.function.name.unwrap());
-        let mut told: Vec<String> = changes
+        let name = |key: cg_profile::Key| runs.names.symbols.text(key.function.name.unwrap());
+        let mut renamed: Vec<String> = changes
             .iter()
             .filter(|change| change.status == Status::Renamed)
             .map(|change| {
@@ -234,15 +240,15 @@ mod tests {
                 format!("{} was {}", name(change.shown), name(was))
             })
             .collect();
-        told.sort();
-        told
+        renamed.sort();
+        renamed
     }
 
     #[test]
-    fn the_same_code_is_evidence_of_a_rename_and_other_code_against_one() {
+    fn same_code_is_evidence_for_a_rename_and_other_code_against_it() {
         let (a, b, c) = ("x.1 20 aa ss", "x.1 20 bb tt", "x.1 20 cc uu");
         for has_calls in [false, true] {
-            // What they cost would pair them the other way round.
+            // By cost, the pairs would be the other way round.
             assert_eq!(
                 renamed(
                     &[("f", a, 1000), ("g", b, 5000)],
@@ -254,7 +260,7 @@ mod tests {
             let instances = [[("sum<int>", a, 1000)], [("sum<long>", a, 7000)]];
             assert_eq!(renamed(&instances[0], &instances[1], has_calls), [""; 0]);
         }
-        // A call that costs the same to the unit is evidence of its own, but not of what has other code.
+        // An exactly equal cost per call is evidence, unless the code differs.
         assert_eq!(
             renamed(&[("f", "", 1000)], &[("p", "", 1000)], true),
             ["p was f"]

@@ -1,41 +1,41 @@
-//! What became of each row between the runs, and in which order that is told.
+//! The status of each row, and the order of the rows.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use cg_collections::sorting::Order as _;
 use cg_names::rules::Rules;
+use cg_profile::{FunctionKey, Key, Rows};
 use cg_stream::percent::Percent;
-use cg_stream::profile::{FunctionKey, Key, Rows};
 use cg_stream::record::{Count, DiffSummary, RecordType, Status};
-use cg_stream::sorting::Order as _;
 
 use crate::figures::{self, Figure, Figures};
 use crate::join::{Certainty, Joined, JoinedRow};
 use crate::runs::Runs;
 use crate::sampling::{Sampled, Sampling};
 
-/// How runs are compared.
+/// The options of [`compare`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct CompareOptions<'a> {
-    /// The side that the others are compared with.
+    /// The side to compare the other sides with.
     pub(crate) reference: usize,
-    /// True where each side is compared with the one before it rather than with one for all.
+    /// True if each side is compared with the previous side instead of `reference`.
     pub(crate) is_to_previous: bool,
-    /// Whether rows are judged and ranked by inclusive cost.
+    /// True if rows are judged and ranked by inclusive cost.
     pub(crate) inclusive: bool,
-    /// The share of an event's total that a change has to reach; `None` where every change counts.
+    /// The minimum change, as a share of an event's total; `None` if every change counts.
     pub(crate) min_change: Option<Percent>,
-    /// What of a change is chance, where the runs were sampled.
+    /// The allowance for chance, if the runs are sampled.
     pub(crate) sampling: Option<&'a Sampling>,
 }
 
 impl CompareOptions<'_> {
-    /// The side that the others are compared with, and the last.
+    /// Returns the reference side and the last side.
     pub(crate) fn sides(&self, runs: &Runs) -> [usize; 2] {
         [self.reference, runs.sides.len() - 1]
     }
 
-    /// The old and the new side of what a limit judges: the last side, or all of them.
+    /// Returns the pairs of an old and a new side that a limit judges: for the last side, or for every side.
     pub(crate) fn pairs(&self, runs: &Runs, is_on_any: bool) -> Vec<[usize; 2]> {
         let last = runs.sides.len() - 1;
         let judged = if is_on_any { 0 } else { last };
@@ -49,32 +49,32 @@ impl CompareOptions<'_> {
     }
 }
 
-/// A row with what became of it.
+/// A row with its status.
 #[derive(Clone, Debug)]
 pub(crate) struct Change {
-    /// Its position among the joined rows.
+    /// The position among the joined rows.
     pub(crate) row: usize,
     pub(crate) status: Status,
-    /// It changed by less than [`CompareOptions::min_change`], and its status is that of a row that did not.
+    /// True if the row changed by less than [`CompareOptions::min_change`]. The status is then `Same`.
     pub(crate) is_minor: bool,
-    /// It changed, and by no more than samples do by chance; its status is that of a row that did not.
+    /// True if the row changed by no more than chance. The status is then `Same`.
     pub(crate) is_chance: bool,
-    /// The greatest change of any side, of the first event; rows are ranked by it.
+    /// The greatest change among the sides, for the first event. Rows are ranked by it.
     pub(crate) weight: u128,
-    /// A record that shows what the row is called: of the last side that has it, the costliest.
+    /// The key that names the row: the costliest record in the last side that has the row.
     pub(crate) shown: Key,
-    /// True where the records summed have different names.
+    /// True if the summed records have different names.
     pub(crate) has_several_names: bool,
 }
 
 impl Change {
-    /// Whether anything differs, however little.
-    pub(crate) fn is_one(&self) -> bool {
+    /// Returns true if anything differs, even by less than the minimum change.
+    pub(crate) fn differs(&self) -> bool {
         self.status != Status::Same || self.is_minor
     }
 }
 
-/// Runs, what of them is one row, and what became of each row.
+/// The runs, their joined rows, and the status of each row.
 pub(crate) struct Comparison<'a> {
     pub(crate) runs: &'a Runs,
     pub(crate) joined: &'a Joined,
@@ -82,7 +82,7 @@ pub(crate) struct Comparison<'a> {
     pub(crate) changes: Vec<Change>,
 }
 
-/// Compares all rows. They come ranked: by type, by change, by name.
+/// Compares all rows. Sorts the changes by type, amount of change and name.
 pub(crate) fn compare<'a>(
     runs: &'a Runs,
     joined: &'a Joined,
@@ -98,7 +98,7 @@ pub(crate) fn compare<'a>(
     let mut changes: Vec<Change> = rows.map(|row| comparer.change(row, &totals)).collect();
     let text = |change: &Change| place(runs, change.shown.function);
     changes.order_by(|a, b| {
-        let rank = |change: &Change| (joined.rows[change.row].of, Reverse(change.weight));
+        let rank = |change: &Change| (joined.rows[change.row].kind, Reverse(change.weight));
         let callee = |change: &Change| change.shown.callee.map(|callee| place(runs, callee));
         rank(a)
             .cmp(&rank(b))
@@ -115,7 +115,7 @@ pub(crate) fn compare<'a>(
     }
 }
 
-/// What rows are compared by.
+/// The state for comparing rows.
 struct Comparer<'a> {
     runs: &'a Runs,
     joined: &'a Joined,
@@ -123,13 +123,13 @@ struct Comparer<'a> {
 }
 
 impl Comparer<'_> {
-    /// What became of a row, where these are the totals.
+    /// Compares a row, given the totals.
     fn change(&self, row: usize, totals: &[Figure]) -> Change {
         let (shown, has_several_names) = self.shown(row);
         let mut is_minor = false;
         let mut is_chance = false;
         let is_by_shares = self.options.sampling.is_some_and(Sampling::is_by_shares);
-        let (status, weight) = if self.is_untold(row) {
+        let (status, weight) = if self.is_below_threshold(row) {
             (Status::BelowThreshold, self.weight(row, &self.figures(row)))
         } else if !is_by_shares && self.is_plainly_same(row) {
             (Status::Same, 0)
@@ -161,23 +161,25 @@ impl Comparer<'_> {
     }
 
     fn figures(&self, row: usize) -> Figures {
-        figures::of_row(self.runs, self.joined, row)
+        figures::row_figures(self.runs, self.joined, row)
     }
 
-    /// True for a row of which the runs do not tell by how much it changed.
-    fn is_untold(&self, row: usize) -> bool {
-        let is_told = |is_inclusive| {
+    /// Returns true if the change of a row is unknown, because Massif's threshold hides it.
+    fn is_below_threshold(&self, row: usize) -> bool {
+        let is_known = |is_inclusive| {
             self.joined
-                .tells_change(row, self.options.sides(self.runs), is_inclusive)
+                .is_change_known(row, self.options.sides(self.runs), is_inclusive)
         };
-        !is_told(false) || (self.options.inclusive && !is_told(true))
+        !is_known(false) || (self.options.inclusive && !is_known(true))
     }
 
-    /// True for a row that is one record in every run, with the same counts. Most rows are, and this costs little to see.
+    /// Returns true if a row is one record with equal counts in every run. Most rows are, so this cheap check comes first.
     fn is_plainly_same(&self, row: usize) -> bool {
-        let JoinedRow { of, certainty, .. } = self.joined.rows[row];
+        let JoinedRow {
+            kind, certainty, ..
+        } = self.joined.rows[row];
         let record_of = |profile: usize| match self.joined.records(row, profile) {
-            [record] => Some((self.runs.profiles[profile].table(of), *record as usize)),
+            [record] => Some((self.runs.profiles[profile].table(kind), *record as usize)),
             _ => None,
         };
         let Some((first, first_record)) = record_of(0) else {
@@ -194,10 +196,10 @@ impl Comparer<'_> {
             })
     }
 
-    /// The figures that a row is judged and ranked by: inclusive cost, if it is known, for call arcs, and for all rows with
-    /// `inclusive`; else self cost.
+    /// Returns the figures that a row is judged and ranked by. These are inclusive costs for call arcs, and for all rows
+    /// with the option `inclusive`. Without known inclusive costs, these are self costs.
     fn judged<'f>(&self, row: usize, figures: &'f Figures) -> &'f [Figure] {
-        let by_incl = self.options.inclusive || self.joined.rows[row].of == RecordType::Call;
+        let by_incl = self.options.inclusive || self.joined.rows[row].kind == RecordType::Call;
         if by_incl && !figures.incl.is_empty() {
             &figures.incl
         } else {
@@ -205,11 +207,11 @@ impl Comparer<'_> {
         }
     }
 
-    /// The figures of a row of sampled runs: self cost, and inclusive cost where rows are judged by it.
+    /// Returns the figures of a row of sampled runs: inclusive cost first if rows are judged by it, and self cost.
     fn sampled(&self, row: usize) -> Option<Vec<Sampled>> {
         let sampling = self.options.sampling?;
         let event = sampling.event();
-        let figure = |is_incl| sampling.of_row(self.runs, self.joined, row, event, is_incl);
+        let figure = |is_incl| sampling.row_figure(self.runs, self.joined, row, event, is_incl);
         let inclusive = self.options.inclusive.then(|| figure(true));
         Some(inclusive.into_iter().chain([figure(false)]).collect())
     }
@@ -220,12 +222,12 @@ impl Comparer<'_> {
         let differs =
             (0..=last).any(|side| (sampled.iter()).any(|figure| figure.differs(reference, side)));
         match differs {
-            true => self.became(row, true),
+            true => self.status_by_sides(row, true),
             false => Status::Same,
         }
     }
 
-    /// The weight by which a row of sampled runs is ranked: its greatest change that exceeds chance.
+    /// Returns the weight for ranking a row of sampled runs: its greatest change that exceeds chance.
     fn sampled_weight(&self, sampled: &[Sampled]) -> u128 {
         let ([reference, last], judged) = (self.options.sides(self.runs), &sampled[0]);
         (0..=last)
@@ -251,14 +253,14 @@ impl Comparer<'_> {
             .iter()
             .all(|side| runs.files_of(*side).len() < 2);
         match differs || is_measured_once {
-            true => self.became(row, differs),
-            // A record that only some files of a side have is noise while it stays within theirs.
+            true => self.status_by_sides(row, differs),
+            // A record that only some files of a side have is noise, unless it exceeds the noise of these files.
             false => Status::Same,
         }
     }
 
-    /// What became of a row, by the sides that have it and whether it differs between them.
-    fn became(&self, row: usize, differs: bool) -> Status {
+    /// Returns the status of a row, given the sides that have it and whether they differ.
+    fn status_by_sides(&self, row: usize, differs: bool) -> Status {
         let JoinedRow {
             sides, certainty, ..
         } = self.joined.rows[row];
@@ -275,14 +277,15 @@ impl Comparer<'_> {
         }
     }
 
-    /// True if all costs of a row changed by less than the minimum share of their totals, as a longer path or another
-    /// environment can cause. Any change in findings or call counts is significant: they do not vary by themselves.
+    /// Returns true if all costs of a row changed by less than the minimum share of their totals, which a longer path or
+    /// another environment can cause. Any change of findings or call counts is significant, because they do not vary
+    /// without a reason.
     fn stays_below(&self, row: usize, figures: &Figures, totals: &[Figure]) -> bool {
         let Some(least) = self.options.min_change else {
             return false;
         };
         if matches!(
-            self.joined.rows[row].of,
+            self.joined.rows[row].kind,
             RecordType::Leak | RecordType::Error
         ) {
             return false;
@@ -309,7 +312,7 @@ impl Comparer<'_> {
         let [reference, last] = self.options.sides(self.runs);
         let judged = self.judged(row, figures).iter().enumerate();
         let mut common = judged.filter(|(event, _)| self.runs.is_common(*event));
-        // The first event that the row counts at all.
+        // The first event with a count in this row.
         let is_counted = |figure: &Figure| figure.entries.iter().flatten().any(|count| *count != 0);
         let counted = common.find(|(_, figure)| is_counted(figure));
         let change =
@@ -317,14 +320,14 @@ impl Comparer<'_> {
         (0..=last).filter_map(change).max().unwrap_or(0)
     }
 
-    /// The key that names a row, and whether other records of its side have other names.
+    /// Returns the key that names a row, and true if records of the same side have other names.
     fn shown(&self, row: usize) -> (Key, bool) {
-        let of = self.joined.rows[row].of;
+        let kind = self.joined.rows[row].kind;
         let mut found: Option<(Key, Count)> = None;
         let mut has_several_names = false;
         for side in (0..self.runs.sides.len()).rev() {
             for profile in self.runs.files_of(side) {
-                let table = self.runs.profiles[profile].table(of);
+                let table = self.runs.profiles[profile].table(kind);
                 for record in self.joined.records(row, profile) {
                     let key = crate::key::exact(table.key(*record as usize));
                     let cost = table.count(*record as usize, 0);
@@ -348,12 +351,12 @@ impl Comparer<'_> {
     }
 }
 
-/// The key of a row in the first side that has it.
+/// Returns the key of a row in the first side that has it.
 pub(crate) fn first_key(runs: &Runs, joined: &Joined, row: usize) -> Option<Key> {
     (0..runs.profiles.len()).find_map(|profile| key_in(runs, joined, row, profile))
 }
 
-/// The key of a row in the last side that has it.
+/// Returns the key of a row in the last side that has it.
 pub(crate) fn last_key(runs: &Runs, joined: &Joined, row: usize) -> Option<Key> {
     (0..runs.profiles.len())
         .rev()
@@ -361,18 +364,18 @@ pub(crate) fn last_key(runs: &Runs, joined: &Joined, row: usize) -> Option<Key> 
 }
 
 fn key_in(runs: &Runs, joined: &Joined, row: usize, profile: usize) -> Option<Key> {
-    let table = runs.profiles[profile].table(joined.rows[row].of);
+    let table = runs.profiles[profile].table(joined.rows[row].kind);
     let record = *joined.records(row, profile).first()?;
     Some(crate::key::exact(table.key(record as usize)))
 }
 
-/// Name, file and object as text.
+/// Returns name, file and object as text.
 pub(crate) fn place(runs: &Runs, function: FunctionKey) -> [Option<&str>; 3] {
     [function.name, function.file, function.obj]
         .map(|symbol| symbol.map(|symbol| runs.names.symbols.text(symbol)))
 }
 
-/// What the `run` record says of the comparison.
+/// Returns the summary of a comparison for its `run` record.
 pub(crate) fn summary(comparison: &Comparison, rules: &Rules) -> DiffSummary {
     let (runs, joined) = (comparison.runs, comparison.joined);
     let mut rows = BTreeMap::new();
@@ -387,7 +390,7 @@ pub(crate) fn summary(comparison: &Comparison, rules: &Rules) -> DiffSummary {
         let is_sum =
             (0..runs.profiles.len()).any(|profile| joined.records(change.row, profile).len() > 1);
         if is_sum {
-            let figures = figures::of_row(runs, joined, change.row);
+            let figures = figures::row_figures(runs, joined, change.row);
             merged += u64::from(figures.merged.iter().flatten().any(|count| *count > 1));
         }
     }
@@ -402,3 +405,6 @@ pub(crate) fn summary(comparison: &Comparison, rules: &Rules) -> DiffSummary {
         ..DiffSummary::default()
     }
 }
+
+#[cfg(test)]
+mod tests;

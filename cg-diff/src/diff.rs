@@ -1,4 +1,4 @@
-//! The comparison from inputs to verdict.
+//! The whole comparison, from inputs to verdict.
 
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use anyhow::Context;
 use cg_stream::percent::Percent;
 use cg_stream::record::{DiffSummary, RecordType, SamplingSummary, Status};
-use cg_stream::tool::{Diagnostics, Outcome};
 use cg_stream::writer::Writer;
+use cg_tool::{Diagnostics, Outcome};
 
 use crate::causes::{self, Causes};
 use crate::compare::{self, Change, CompareOptions, Comparison};
@@ -18,47 +18,47 @@ use crate::limits::Limit;
 use crate::runs::{ReadOptions, Runs, Side, Statistic};
 use crate::sampling::{Sampling, Shares, Z};
 use crate::unjudged::Judged;
-use crate::write::{self, ToldComparison};
-use crate::{code, explain, extent, notes, totals};
+use crate::write::{self, ComparisonOutput};
+use crate::{caches, code, explain, extent, notes, totals};
 
-/// What to compare, and what to say about it.
+/// The options of a comparison.
 pub(crate) struct Options {
-    /// The sides of each comparison; several comparisons only of a directory of pairs.
+    /// The sides of each comparison; more than one comparison only for a directory of pairs.
     pub(crate) comparisons: Vec<Vec<Side>>,
-    /// Of a directory of pairs, a sentence on each file that lacks its counterpart.
+    /// In a directory of pairs, a message for each file without a counterpart.
     pub(crate) missing: Vec<String>,
-    /// Of directories, a sentence on each benchmark that has files of another run too.
-    pub(crate) of_two_layouts: Vec<String>,
-    /// Whether a missing counterpart is accepted instead of being trouble.
+    /// In directories, a message for each benchmark that also has files of another run.
+    pub(crate) mixed_layouts: Vec<String>,
+    /// True if a missing counterpart is not an error.
     pub(crate) allow_missing: bool,
     pub(crate) relative_to: RelativeTo,
-    /// What a side of several files is compared by.
+    /// The way to combine the files of a side.
     pub(crate) statistic: Statistic,
-    /// Compare stacks as the functions in them.
+    /// True if stacks are compared by function.
     pub(crate) by_function: bool,
-    /// Which records of raw profiles are wanted by name.
+    /// The records to make of raw profiles.
     pub(crate) records: cg_parse::Options,
-    /// Where else objects of the first and of the last side are.
+    /// Additional directories with the objects of the first and the last side.
     pub(crate) debug_roots: [Vec<PathBuf>; 2],
-    /// Compare sampled stacks as the functions in them.
+    /// True if sampled stacks are compared by function.
     pub(crate) samples_by_function: bool,
-    /// When shares of all samples are compared.
+    /// When to compare shares of all samples.
     pub(crate) shares: Shares,
     pub(crate) join: JoinOptions,
     pub(crate) inclusive: bool,
-    /// Whether it is told where the difference of the totals comes from.
+    /// True if the difference of the totals is explained by causes.
     pub(crate) causes: bool,
-    /// The share of an event's total from which on a change counts.
+    /// The minimum change that counts, as a share of an event's total.
     pub(crate) min_change: Percent,
-    /// Write rows that are the same too.
+    /// True if unchanged rows are also written.
     pub(crate) all: bool,
-    /// Any difference fails the gate.
+    /// True if any difference fails the gate.
     pub(crate) exit_code: bool,
     pub(crate) limits: Vec<Limit>,
     pub(crate) allow_fragment: bool,
-    /// Whether conditions that match nothing are accepted instead of being trouble.
+    /// True if a condition that matches nothing is not an error.
     pub(crate) allow_unmatched: bool,
-    /// The types of records that were asked for, if any.
+    /// The record types of `--type`; empty without this option.
     pub(crate) wanted_types: Vec<RecordType>,
 }
 
@@ -90,22 +90,22 @@ impl RelativeTo {
 }
 
 impl Options {
-    /// True where the exit status is a verdict.
+    /// Returns true if the exit status is a verdict.
     pub(crate) fn is_gate(&self) -> bool {
         self.exit_code || !self.limits.is_empty()
     }
 
-    /// True where a verdict rests on leaks.
+    /// Returns true if the verdict depends on leaks.
     fn judges_leaks(&self) -> bool {
         let has_leaks = self.join.types.contains(&RecordType::Leak);
         (self.exit_code && has_leaks) || self.limits.iter().any(Limit::is_on_leaks)
     }
 }
 
-/// Compares, writes and judges.
+/// Compares the inputs, writes the comparison and judges it.
 ///
 /// # Errors
-/// Where the output cannot be written, or the comparison cannot be made as it was asked for.
+/// Returns an error if the output cannot be written, or the options do not fit the inputs.
 pub(crate) fn diff(
     options: &Options,
     output: &mut dyn Write,
@@ -117,9 +117,9 @@ pub(crate) fn diff(
     let mut judged = vec![Judged::default(); options.limits.len()];
     let mut events = BTreeSet::new();
     let mut types = BTreeSet::new();
-    tell_missing(&options.missing, options, diagnostics);
-    for sentence in &options.of_two_layouts {
-        diagnostics.say(options.is_gate(), sentence);
+    report_missing(&options.missing, options, diagnostics);
+    for sentence in &options.mixed_layouts {
+        diagnostics.report(options.is_gate(), sentence);
     }
     let sides = options.comparisons.iter().flatten();
     diagnostics.begin_inputs(sides.flat_map(|side| &side.files));
@@ -138,18 +138,19 @@ pub(crate) fn diff(
     for (limit, judged) in options.limits.iter().zip(judged) {
         match judged {
             Judged::Fully => {}
-            Judged::Unmatched => tell_unmatched(limit.unmatched(), options, diagnostics),
+            Judged::Unmatched => report_unmatched(limit.unmatched(), options, diagnostics),
             Judged::NotCounted => {
-                diagnostics.trouble(limit.not_counted(&events));
+                diagnostics.error(limit.not_counted(&events));
             }
         }
     }
-    for of in options.wanted_types.iter().filter(|of| !types.contains(of)) {
+    let wanted_types = options.wanted_types.iter();
+    for missing in wanted_types.filter(|wanted| !types.contains(wanted)) {
         let sentence = format!(
-            "--type {}: no run has such records; --allow-unmatched accepts that",
-            of.name()
+            "--type {}: no run has such records; --allow-unmatched accepts this",
+            missing.name()
         );
-        tell_unmatched(sentence, options, diagnostics);
+        report_unmatched(sentence, options, diagnostics);
     }
     Ok(if is_broken || (options.exit_code && differs) {
         Outcome::No
@@ -158,30 +159,30 @@ pub(crate) fn diff(
     })
 }
 
-/// Says what has no counterpart to be compared with.
-fn tell_missing(missing: &[String], options: &Options, diagnostics: &mut Diagnostics) {
+/// Reports missing counterparts.
+fn report_missing(missing: &[String], options: &Options, diagnostics: &mut Diagnostics) {
     for missing in missing {
-        diagnostics.say(!options.allow_missing, missing);
+        diagnostics.report(!options.allow_missing, missing);
     }
 }
 
-/// Says which condition matched nothing; where there is a verdict, it does not rest on it.
-fn tell_unmatched(sentence: String, options: &Options, diagnostics: &mut Diagnostics) {
-    diagnostics.say(options.is_gate() && !options.allow_unmatched, sentence);
+/// Reports a condition that matches nothing: an error if the exit status is a verdict, otherwise a warning.
+fn report_unmatched(sentence: String, options: &Options, diagnostics: &mut Diagnostics) {
+    diagnostics.report(options.is_gate() && !options.allow_unmatched, sentence);
 }
 
-/// What one comparison came to.
+/// The result of one comparison.
 #[derive(Default)]
 struct Compared {
     differs: bool,
     judgement: JudgedLimits,
-    /// What limits can be on.
+    /// The events that can be limited.
     events: Vec<String>,
-    /// The types of records that a run has, or could have had.
+    /// The record types that the runs have or could have.
     types: BTreeSet<RecordType>,
 }
 
-/// One comparison, a section of the output; totals of several benchmarks are compared each for itself.
+/// Makes one comparison, which is a section of the output. Totals of several benchmarks are compared separately.
 fn compare_sides(
     sides: &[Side],
     options: &Options,
@@ -190,7 +191,7 @@ fn compare_sides(
 ) -> anyhow::Result<Vec<Compared>> {
     anyhow::ensure!(
         sides.len() <= MOST_SIDES,
-        "{} runs are too many, {MOST_SIDES} is the most; --before and --after take any number",
+        "expected at most {MOST_SIDES} runs, found {}; --before and --after accept any number of files",
         sides.len()
     );
     let reference = options.relative_to.side(sides)?;
@@ -207,24 +208,24 @@ fn compare_sides(
         limited: limited_events(&options.limits),
     };
     if options.records.lines && !read_options.lines {
-        diagnostics.warn("line records are read and not compared: --type fn,line compares them");
+        diagnostics.warn("line records are read but not compared; --type fn,line compares them");
     }
     let runs = Runs::read(sides, read_options, diagnostics)?;
-    tell_missing(&notes::unequal_sums(&runs), options, diagnostics);
+    report_missing(&notes::unequal_sums(&runs), options, diagnostics);
     if options.is_gate() && !options.allow_fragment {
         for incomplete in &runs.incomplete {
-            diagnostics.trouble(incomplete);
+            diagnostics.error(incomplete);
         }
     }
     for doubt in &runs.leak_kinds.doubts {
-        diagnostics.say(options.judges_leaks(), doubt);
+        diagnostics.report(options.judges_leaks(), doubt);
     }
     if let Some(unlike) = extent::unlike_parts(&runs).filter(|_| options.is_gate()) {
-        diagnostics.trouble(unlike);
+        diagnostics.error(unlike);
     }
     let (all, is_one_of_several) = match totals::by_benchmark(&runs)? {
         Some(benchmarks) => {
-            tell_missing(&benchmarks.missing, options, diagnostics);
+            report_missing(&benchmarks.missing, options, diagnostics);
             (benchmarks.runs, true)
         }
         None => (vec![runs], options.comparisons.len() > 1),
@@ -243,7 +244,7 @@ fn compare_sides(
         .collect()
 }
 
-/// Compares runs with that at `reference`.
+/// Compares runs with the run at `reference`.
 fn compare_runs(
     mut runs: Runs,
     reference: usize,
@@ -253,13 +254,13 @@ fn compare_runs(
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Compared> {
     if let Some(why) = notes::why_meaningless(&runs) {
-        diagnostics.trouble(why);
+        diagnostics.error(why);
         return Ok(Compared::default());
     }
     refuse_other_caches(&runs, options, diagnostics);
     let joined = join::join(&mut runs, &options.join);
     let runs = &runs;
-    let sampling = Sampling::of(runs, options.shares);
+    let sampling = Sampling::from_runs(runs, options.shares);
     let compare_options = CompareOptions {
         reference,
         is_to_previous: options.relative_to == RelativeTo::Previous,
@@ -268,14 +269,13 @@ fn compare_runs(
         sampling: sampling.as_ref(),
     };
     let mut comparison = compare::compare(runs, &joined, compare_options);
-    let rows = FunctionRows::of(runs, &joined);
+    let rows = FunctionRows::collect(runs, &joined);
     let explanations = explain::explain(&comparison, &rows);
     let mut causes = Causes::default();
     if options.causes {
-        match causes::of(&comparison, &rows) {
+        match causes::find_causes(&comparison, &rows) {
             Ok(found) => causes = found,
-            // What cannot be told is trouble.
-            Err(refusal) => diagnostics.trouble(refusal),
+            Err(refusal) => diagnostics.error(refusal),
         }
     }
     explanations.rank(&mut comparison);
@@ -285,19 +285,19 @@ fn compare_runs(
         summary.broken_limits = Some(judgement.broken.clone());
     }
     let differs = differs(&comparison, options, diagnostics);
-    // The first of what could not be done; a document says it before its figures.
-    summary.troubles.extend_from_slice(diagnostics.troubles());
-    summary.troubles.dedup();
-    let told = ToldComparison {
-        of: &comparison,
+    // Documents print the first errors before the figures.
+    summary.errors.extend_from_slice(diagnostics.errors());
+    summary.errors.dedup();
+    let written = ComparisonOutput {
+        comparison: &comparison,
         explanations: &explanations,
         causes: &causes,
         summary: &summary,
         rules: &options.join.rules,
         first_events: runs.first_events(&options.join.types),
     };
-    write::write(&told, options.all, diagnostics, out)?;
-    tell_broken(runs, &judgement, is_one_of_several, diagnostics);
+    write::write(&written, options.all, diagnostics, out)?;
+    warn_broken(runs, &judgement, is_one_of_several, diagnostics);
     Ok(Compared {
         differs,
         judgement,
@@ -306,47 +306,47 @@ fn compare_runs(
     })
 }
 
-/// Whether anything differs. Where nothing does but what Massif does not tell, `--exit-code` has no answer.
+/// Returns true if anything differs. Reports an error for `--exit-code` if only places below Massif's threshold may differ.
 fn differs(comparison: &Comparison, options: &Options, diagnostics: &mut Diagnostics) -> bool {
-    let is_untold = |change: &&Change| change.status == Status::BelowThreshold;
-    let (untold, told): (Vec<&Change>, Vec<&Change>) =
-        comparison.changes.iter().partition(is_untold);
-    let differs = totals::differ(comparison.runs) || told.into_iter().any(Change::is_one);
-    if !differs && !untold.is_empty() && options.exit_code {
-        diagnostics.trouble(
-            "--exit-code cannot tell whether places below Massif's threshold changed; run Massif with --threshold=0",
+    let is_below_threshold = |change: &&Change| change.status == Status::BelowThreshold;
+    let (hidden, known): (Vec<&Change>, Vec<&Change>) =
+        comparison.changes.iter().partition(is_below_threshold);
+    let differs = totals::differ(comparison.runs) || known.into_iter().any(Change::differs);
+    if !differs && !hidden.is_empty() && options.exit_code {
+        diagnostics.error(
+            "--exit-code: places below Massif's threshold may have changed; rerun Massif with --threshold=0",
         );
     }
     differs
 }
 
-/// `--exit-code` is on every event, those among them that other caches change.
+/// Reports an error for `--exit-code` if the runs have different caches. It judges every event, including cache events.
 fn refuse_other_caches(runs: &Runs, options: &Options, diagnostics: &mut Diagnostics) {
-    if let Some(event) = notes::of_other_caches(runs).filter(|_| options.exit_code) {
-        diagnostics.trouble(format!(
-            "--exit-code cannot tell what changed {event}: the runs have different caches; give all runs the same \
+    if let Some(event) = caches::find_incomparable_cache_event(runs).filter(|_| options.exit_code) {
+        diagnostics.error(format!(
+            "--exit-code: {event} is not comparable, because the runs have different caches; give all runs the same \
              --I1, --D1 and --LL"
         ));
     }
 }
 
-/// Says which limits are broken; of several comparisons, in which.
-fn tell_broken(
+/// Warns about broken limits. If there are several comparisons, names the comparison.
+fn warn_broken(
     runs: &Runs,
     judgement: &JudgedLimits,
     is_one_of_several: bool,
     diagnostics: &mut Diagnostics,
 ) {
-    let of_several = runs.sides.last().filter(|_| is_one_of_several);
+    let last_side = runs.sides.last().filter(|_| is_one_of_several);
     for sentence in &judgement.broken {
-        diagnostics.warn(match of_several {
+        diagnostics.warn(match last_side {
             Some((name, _)) => format!("{name}: {sentence}"),
             None => sentence.clone(),
         });
     }
 }
 
-/// What is said of a comparison as a whole, but for its limits.
+/// Summarises the whole comparison, without its limits.
 fn summarise(
     comparison: &Comparison,
     options: &Options,
@@ -360,7 +360,7 @@ fn summarise(
         _ => runs.sides[comparison.options.reference].0.clone(),
     };
     summary.notes = notes::differences(runs, rules);
-    // A gate has made trouble of it.
+    // For a gate, this is already an error.
     summary
         .notes
         .extend(extent::unlike_parts(runs).filter(|_| !options.is_gate()));
@@ -380,7 +380,7 @@ fn summarise(
             z: Z,
         });
     }
-    summary.troubles = [&runs.incomplete[..], &runs.leak_kinds.doubts].concat();
+    summary.errors = [&runs.incomplete[..], &runs.leak_kinds.doubts].concat();
     // The output shows the notes, but a gate's output may be discarded, so a gate warns too.
     if options.is_gate() {
         for note in &summary.notes {
@@ -394,15 +394,15 @@ fn summarise(
     summary.left_out = notes::left_out(comparison);
     if let Some(left_out) = &summary.left_out {
         let note = match comparison.options.sampling {
-            Some(sampling) => notes::of_chance(&runs.events[sampling.event()], left_out),
-            None => notes::of_left_out(runs, left_out, options.min_change),
+            Some(sampling) => notes::chance_note(&runs.events[sampling.event()], left_out),
+            None => notes::left_out_note(runs, left_out, options.min_change),
         };
         summary.notes.push(note);
     }
     summary
 }
 
-/// The types that have costs of their own; a `line` or `call` record only tells a function's cost apart.
+/// The types with self cost. `line` and `call` records only split the cost of a function.
 pub(crate) const TYPES_BY_DEFAULT: [RecordType; 6] = [
     RecordType::Fn,
     RecordType::Leak,
@@ -412,7 +412,7 @@ pub(crate) const TYPES_BY_DEFAULT: [RecordType; 6] = [
     RecordType::Stack,
 ];
 
-/// The events that limits are on, each once.
+/// Returns the distinct events that are limited.
 fn limited_events(limits: &[Limit]) -> Vec<String> {
     let events: BTreeSet<&str> = limits.iter().filter_map(Limit::event).collect();
     events.into_iter().map(str::to_owned).collect()

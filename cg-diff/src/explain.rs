@@ -1,14 +1,14 @@
-//! Says what call counts and arcs show of why a function's cost changed, and nothing else.
+//! Explains changes of cost by call counts and arcs, and by nothing else.
 //!
-//! More calls and a higher cost per call are told apart by arithmetic. Where a function calls others than before, cost
-//! moved between functions, and the calls that came or went are named. Where their code went is not told: a caller that
+//! Arithmetic separates more calls from a higher cost per call. If a function calls different functions, cost moved between
+//! functions, and the explanation names the calls that came or went. It does not say that code was inlined: a caller that
 //! costs more and a callee that is no longer called are no evidence of inlining.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use cg_collections::sorting::Order as _;
 use cg_stream::record::{CalleeCalls, Cause, Count, RecordType, Status, Why};
-use cg_stream::sorting::Order as _;
 
 use crate::arcs::{Arc, Arcs};
 use crate::compare::{self, Change, Comparison};
@@ -17,26 +17,28 @@ use crate::inlining;
 use crate::join::{FunctionRows, Joined};
 use crate::runs::Runs;
 
-/// A part of at most 1/`SLIGHT_PARTS` of the whole is slight.
+/// A part of at most 1/`SLIGHT_PARTS` of the change is ignored.
 const SLIGHT_PARTS: Count = 100;
 
-/// Calls that came or went matter where they cost at least 1/`MATTERING_PARTS` of the change.
-const MATTERING_PARTS: Count = 10;
+/// Calls that came or went are named if they cost at least 1/`SIGNIFICANT_PARTS` of the change.
+const SIGNIFICANT_PARTS: Count = 10;
 
-/// Reasons by row, and the callee that explains a row's inclusive change.
+/// The explanations of a comparison, by row.
 #[derive(Default)]
 pub(crate) struct Explanations {
+    /// The reason for the change.
     pub(crate) why: BTreeMap<usize, Why<'static>>,
+    /// The callee that explains the change of the inclusive cost.
     pub(crate) explained_by: BTreeMap<usize, usize>,
 }
 
 impl Explanations {
-    /// Puts rows whose change is explained by one callee behind the others of their type.
+    /// Moves rows that one callee explains after the other rows of their type.
     pub(crate) fn rank(&self, comparison: &mut Comparison) {
         let joined = comparison.joined;
         comparison.changes.order_by_key(|change| {
             let is_explained = self.explained_by.contains_key(&change.row);
-            (joined.rows[change.row].of, is_explained)
+            (joined.rows[change.row].kind, is_explained)
         });
     }
 }
@@ -53,18 +55,18 @@ pub(crate) fn explain(comparison: &Comparison, rows: &FunctionRows) -> Explanati
         .changes
         .iter()
         .filter(|change| change.status != Status::Same)
-        .filter(|change| joined.rows[change.row].of == RecordType::Fn)
+        .filter(|change| joined.rows[change.row].kind == RecordType::Fn)
         .map(|change| {
             (
                 change.row,
-                (change, figures::of_row(runs, joined, change.row)),
+                (change, figures::row_figures(runs, joined, change.row)),
             )
         })
         .collect();
     let explainer = Explainer {
         runs,
         joined,
-        arcs: Arcs::of(runs, rows, |row| changed.contains_key(&row)),
+        arcs: Arcs::collect(runs, rows, |row| changed.contains_key(&row)),
         changed: &changed,
         sides,
     };
@@ -86,31 +88,31 @@ struct Explainer<'a> {
     joined: &'a Joined,
     arcs: Arcs,
     changed: &'a BTreeMap<usize, (&'a Change, Figures)>,
-    /// Old and new.
+    /// The old and the new side.
     sides: (usize, usize),
 }
 
 impl Explainer<'_> {
-    /// The reason for the change of a row that both sides have, as far as one shows.
+    /// Returns the reason for the change of a row that both sides have, if call counts or arcs show one.
     fn why(&self, row: usize, figures: &Figures) -> Option<Why<'static>> {
         let (old, new) = self.sides;
         let cost = &figures.cost[0];
         let delta = cost.entries[new]? - cost.entries[old]?;
         if inlining::has_copies(self.runs, self.joined, row) {
-            // Its cost is not that of its calls alone.
+            // Inlined copies have a cost, but no call counts.
             return None;
         }
         let callees = self.other_callees(row, delta);
         (self.by_calls(figures, delta, !callees.is_empty())).or_else(|| self.by_callees(&callees))
     }
 
-    /// The arcs of a row that only one side has and that matter to its change, the costliest first.
+    /// Returns the arcs of a row that only one side has, if they are significant for its change. The costliest come first.
     fn other_callees(&self, row: usize, delta: Count) -> Vec<&Arc> {
         let (old, new) = self.sides;
         let cost = |arc: &Arc| arc.incl[old].max(arc.incl[new]);
         let is_on_one_side = |arc: &&Arc| (arc.calls[old] == 0) != (arc.calls[new] == 0);
         let mut arcs: Vec<&Arc> = (self.arcs.from(row).filter(is_on_one_side))
-            .filter(|arc| cost(arc) * MATTERING_PARTS >= delta.abs())
+            .filter(|arc| cost(arc) * SIGNIFICANT_PARTS >= delta.abs())
             .collect();
         arcs.order_by_key(|arc| (Reverse(cost(arc)), self.callee_name(arc)));
         arcs
@@ -121,10 +123,10 @@ impl Explainer<'_> {
         Some(self.runs.names.symbols.text(key.function.name?))
     }
 
-    /// Names the callees that came or went; they say that cost moved, not where to.
+    /// Names the callees that came or went. They show that cost moved, but not to which function.
     fn by_callees(&self, callees: &[&Arc]) -> Option<Why<'static>> {
         let (old, new) = self.sides;
-        let told = callees.iter().filter_map(|arc| {
+        let named = callees.iter().filter_map(|arc| {
             Some(CalleeCalls {
                 name: self.callee_name(arc)?.to_owned().into(),
                 calls: [
@@ -133,7 +135,7 @@ impl Explainer<'_> {
                 ],
             })
         });
-        let callees: Vec<CalleeCalls> = told.collect();
+        let callees: Vec<CalleeCalls> = named.collect();
         (!callees.is_empty()).then(|| Why {
             cause: Cause::Callees,
             event: self.runs.events[0].clone().into(),
@@ -142,7 +144,7 @@ impl Explainer<'_> {
         })
     }
 
-    /// Splits the change into the part of the call count and the part of the cost per call.
+    /// Splits the change into a part for the call count and a part for the cost per call.
     fn by_calls(
         &self,
         figures: &Figures,
@@ -154,13 +156,13 @@ impl Explainer<'_> {
         let cost = &figures.cost[0];
         let (old_calls, new_calls) = (calls.entries[old]?, calls.entries[new]?);
         let old_cost = cost.entries[old]?;
-        // Of one call as before, the cost of a call is the cost.
+        // With one call on both sides, the split only repeats the change.
         if old_calls <= 0 || new_calls <= 0 || delta == 0 || (old_calls, new_calls) == (1, 1) {
             return None;
         }
         let by_calls = rounded_division((new_calls - old_calls).checked_mul(old_cost)?, old_calls);
         let by_cost = delta - by_calls;
-        // A part within a hundredth of the change is rounding, or a single call that went elsewhere.
+        // A part below a hundredth of the change may be rounding, or a single call to another function.
         let is_slight = |part: Count| part.abs() * SLIGHT_PARTS <= delta.abs();
         let is_opposed =
             (by_calls < 0) != (by_cost < 0) && by_calls.abs().min(by_cost.abs()) > delta.abs();
@@ -187,7 +189,8 @@ impl Explainer<'_> {
         })
     }
 
-    /// The one callee whose arc from here changed by as much as this function's inclusive cost, within a hundredth.
+    /// Returns the only callee whose arc changed by as much as the inclusive cost of the row, within a hundredth. `None` if
+    /// there are several such callees.
     fn explaining_callee(&self, row: usize, figures: &Figures) -> Option<usize> {
         let (old, new) = self.sides;
         let delta = figures.incl.first()?.change(old, new);
@@ -204,7 +207,7 @@ impl Explainer<'_> {
     }
 }
 
-/// The quotient to the nearest integer; `divisor` is positive.
+/// Returns the quotient, rounded to the nearest integer. `divisor` is positive.
 fn rounded_division(dividend: Count, divisor: Count) -> Count {
     let half = divisor / 2;
     if dividend >= 0 {
@@ -221,7 +224,7 @@ mod tests {
     use crate::join::{join, tests::options};
     use crate::runs::tests::runs;
 
-    /// Functions `NAME CALLS SELF INCL` and arcs `CALLER>CALLEE CALLS INCL` a line, as a stream.
+    /// Converts lines to a stream: functions `NAME CALLS SELF INCL` and arcs `CALLER>CALLEE CALLS INCL`.
     fn stream(text: &str) -> String {
         let mut stream = String::new();
         for line in text.lines() {
@@ -244,7 +247,7 @@ mod tests {
         stream
     }
 
-    /// The cause and its figures in short.
+    /// Formats the cause and its figures.
     fn reason(why: &Why) -> String {
         let callees: Vec<String> = why
             .callees
@@ -263,7 +266,7 @@ mod tests {
         format!("{:?}{}{}", why.cause, callees.concat(), parts.concat())
     }
 
-    /// What is said of each function, sorted: its reason, or the callee that explains it.
+    /// Returns the explanations, sorted by function: a reason, or the callee that explains the function.
     fn explained(before: &str, after: &str, inclusive: bool) -> Vec<String> {
         let mut runs = runs(&[&stream(before), &stream(after)]);
         let joined = join(&mut runs, &options());
@@ -272,7 +275,7 @@ mod tests {
             ..CompareOptions::default()
         };
         let comparison = compare(&runs, &joined, options);
-        let explanations = explain(&comparison, &FunctionRows::of(&runs, &joined));
+        let explanations = explain(&comparison, &FunctionRows::collect(&runs, &joined));
         let name = |row: usize| {
             let mut changes = comparison.changes.iter();
             let change = changes.find(|change| change.row == row).unwrap();
@@ -292,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_and_cost_per_call_are_told_apart() {
+    fn change_is_split_into_calls_and_cost_per_call() {
         let after = "more 20 2000 2000\nslower 10 1500 1500\nboth 20 3000 3000";
         assert_eq!(
             explained(
@@ -310,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn a_callee_that_came_or_went_is_told_and_no_word_of_where_its_code_went() {
+    fn callee_that_came_or_went_is_named_without_a_claim_about_inlining() {
         let before = "main 1 10 110\nhelper 10 100 100\nmain>helper 10 100";
         let after = "main 1 95 95";
         assert_eq!(
@@ -321,7 +324,7 @@ mod tests {
             explained(after, before, false),
             ["main: Callees helper 0 to 10"]
         );
-        // It is called ten times as often, and that is why.
+        // f is called ten times as often, which explains the whole change.
         assert_eq!(
             explained(
                 "main 1 10 10\nf 1 100 1000\nhelper 9 900 900\nmain>f 1 1000\nf>helper 9 900",
@@ -330,7 +333,7 @@ mod tests {
             ),
             ["f: Calls by calls +900 by cost +0"]
         );
-        // What costs less than a tenth of the change is not why.
+        // A callee that costs less than a tenth of the change is not a reason.
         assert_eq!(
             explained(
                 "main 1 10 19\nf 2 100 109\nhelper 9 9 9\nmain>f 2 109\nf>helper 9 9",
@@ -339,7 +342,7 @@ mod tests {
             ),
             ["f: CostPerCall by calls +0 by cost +100"]
         );
-        // The costliest comes first; of equal ones by name.
+        // The costliest callee comes first. Equal callees are sorted by name.
         assert_eq!(
             explained(
                 "main 1 10 160\na 1 50 50\nb 2 50 50\nc 3 60 60\nmain>a 1 50\nmain>b 2 50\nmain>c 3 60",
@@ -351,9 +354,9 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_said_that_only_repeats_the_figure() {
+    fn explanation_never_repeats_the_change() {
         assert_eq!(explained("f 1 10 10", "f 1 25 25", false), [""; 0]);
-        // More calls that each cost less: two parts that are each more than what they come to say nothing of it.
+        // If more calls and cheaper calls cancel out, neither explains the change.
         assert_eq!(
             explained("f 100 1000 1000", "f 150 1010 1010", false),
             [""; 0]
@@ -365,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_caller_is_explained_by_the_one_callee_that_changed() {
+    fn caller_is_explained_by_the_only_callee_that_changed() {
         let run = |leaf: u64, own: u64| {
             let (middle, main) = (leaf + 5, leaf + 5 + own);
             format!(
@@ -376,7 +379,7 @@ mod tests {
             explained(&run(1000, 1), &run(3000, 1), true),
             ["main: see middle", "middle: see leaf",]
         );
-        // A tenth of the change is main's own, so main is a place to look too.
+        // A tenth of the change is self cost of main, so the callee does not explain main.
         let own = explained(&run(1000, 1), &run(3000, 223), true);
         assert!(
             !own.iter().any(|line| line.starts_with("main: see")),
@@ -385,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn division_is_to_the_nearest() {
+    fn division_rounds_to_the_nearest() {
         assert_eq!(rounded_division(7, 2), 4);
         assert_eq!(rounded_division(-7, 2), -4);
         assert_eq!(rounded_division(5, 3), 2);

@@ -1,7 +1,7 @@
-//! The figures of a row: an entry a side for every event.
+//! The figures of a row: for every event, one entry per side.
 
-use cg_stream::maps::Set;
-use cg_stream::profile::{Key, Rows};
+use cg_collections::maps::Set;
+use cg_profile::{Key, Rows};
 use cg_stream::record::{Count, PerRun, RecordType};
 
 use crate::join::Joined;
@@ -11,64 +11,64 @@ use crate::{key, noise};
 /// Counts of one event or of calls, one per side; `None` where a side lacks the record or does not count the event.
 pub(crate) type Entries = Vec<Option<Count>>;
 
-/// What one event, or the call count, is on every side.
+/// The counts of one event, or the call counts, on every side.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Figure {
-    /// The count; of a side with several files, their median.
+    /// For each side, the count, or the median of its files.
     pub(crate) entries: Entries,
-    /// By side: the counts of its files, sorted; 0 where a file lacks the record.
+    /// For each side, the sorted counts of its files; 0 if a file lacks the record.
     files: Vec<Vec<Count>>,
 }
 
 /// All figures of a row.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Figures {
-    /// Call counts; empty for types that have none.
+    /// Call counts; `None` if the type has none, or a record lacks its call count.
     pub(crate) calls: Option<Figure>,
     /// Self cost, in the order of the events of all runs.
     pub(crate) cost: Vec<Figure>,
-    /// Inclusive cost; empty where no side has it, or that of a sum is not known.
+    /// Inclusive cost; empty if no side has it, or if it is unknown for a sum.
     pub(crate) incl: Vec<Figure>,
-    /// How many records of one file were summed, a side each.
+    /// For each side, the number of distinct records of one file that were summed.
     pub(crate) merged: Entries,
 }
 
 impl Figure {
-    /// The change from one side to another; a side that lacks it has 0.
+    /// Returns the change from one side to another; a side without the figure counts as 0.
     pub(crate) fn change(&self, from: usize, to: usize) -> Count {
         let entry = |side: usize| self.entries[side].unwrap_or(0);
         entry(to) - entry(from)
     }
 
-    /// True where two sides differ by more than noise.
+    /// Returns true if two sides differ by more than noise.
     pub(crate) fn differs(&self, from: usize, to: usize) -> bool {
         self.change(from, to).abs() > self.noise(from, to)
     }
 
-    /// The greatest change between two sides that is still noise.
+    /// Returns the greatest change between two sides that counts as noise.
     pub(crate) fn noise(&self, from: usize, to: usize) -> Count {
-        noise::of_change(&self.files[from], &self.files[to], self.change(from, to))
+        noise::greatest_noise(&self.files[from], &self.files[to], self.change(from, to))
     }
 
     /// The least count among the files of each side.
     pub(crate) fn min(&self) -> Entries {
-        self.of_files(|files| files.first().copied().unwrap_or(0))
+        self.map_files(|files| files.first().copied().unwrap_or(0))
     }
 
-    /// The greatest count among the files of each side less the least.
+    /// The difference between the greatest and the least count among the files of each side.
     pub(crate) fn spread(&self) -> Entries {
-        self.of_files(noise::spread)
+        self.map_files(noise::spread)
     }
 
-    fn of_files(&self, figure: impl Fn(&[Count]) -> Count) -> Entries {
+    fn map_files(&self, figure: impl Fn(&[Count]) -> Count) -> Entries {
         let sides = self.entries.iter().zip(&self.files);
         sides
             .map(|(entry, files)| entry.map(|_| figure(files)))
             .collect()
     }
 
-    /// The figure that each profile has one count for.
-    pub(crate) fn of_profiles(runs: &Runs, count: impl Fn(usize) -> Option<Count>) -> Figure {
+    /// Makes a figure from one count per profile.
+    pub(crate) fn from_profiles(runs: &Runs, count: impl Fn(usize) -> Option<Count>) -> Figure {
         let mut figure = Figure::default();
         for side in 0..runs.sides.len() {
             figure.push(runs.files_of(side).filter_map(&count).collect(), true);
@@ -82,25 +82,25 @@ impl Figure {
 
     fn push(&mut self, mut files: Vec<Count>, is_counted: bool) {
         files.sort_unstable();
-        // For an even number of files the lower median, so that the figure is one that was measured.
+        // For an even number of files, use the lower median: a figure that was measured.
         let median = files.get(files.len().saturating_sub(1) / 2).copied();
         self.entries.push(median.filter(|_| is_counted));
         self.files.push(files);
     }
 }
 
-/// The totals of all runs, a figure an event.
+/// Returns the totals of all runs, one figure per event.
 pub(crate) fn totals(runs: &Runs) -> Vec<Figure> {
     (0..runs.events.len())
-        .map(|event| Figure::of_profiles(runs, |profile| runs.total(profile, event)))
+        .map(|event| Figure::from_profiles(runs, |profile| runs.total(profile, event)))
         .collect()
 }
 
-/// The figures of a row.
-pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Figures {
-    let of = joined.rows[row].of;
+/// Returns the figures of a row.
+pub(crate) fn row_figures(runs: &Runs, joined: &Joined, row: usize) -> Figures {
+    let kind = joined.rows[row].kind;
     let mut figures = Figures {
-        calls: matches!(of, RecordType::Fn | RecordType::Call).then(Figure::default),
+        calls: matches!(kind, RecordType::Fn | RecordType::Call).then(Figure::default),
         cost: vec![Figure::default(); runs.events.len()],
         incl: vec![Figure::default(); runs.events.len()],
         merged: Vec::new(),
@@ -114,15 +114,15 @@ pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Figures {
             .clone()
             .any(|profile| !joined.records(row, profile).is_empty());
         let table = |profile: usize| {
-            let table = runs.profiles[profile].table(of);
+            let table = runs.profiles[profile].table(kind);
             (profile, table, joined.records(row, profile))
         };
         let tables: Vec<(usize, &Rows, &[u32])> = files.map(table).collect();
         if let Some(calls) = &mut figures.calls {
             let files = tables.iter().map(|(_, table, records)| {
-                let of_record = |record: &u32| table.numbers().calls.count(*record as usize);
-                are_calls_known &= records.iter().all(|record| of_record(record).is_some());
-                records.iter().filter_map(of_record).sum()
+                let count = |record: &u32| table.numbers().calls.count(*record as usize);
+                are_calls_known &= records.iter().all(|record| count(record).is_some());
+                records.iter().filter_map(count).sum()
             });
             calls.push(files.collect(), has_row);
         }
@@ -135,7 +135,7 @@ pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Figures {
                 }
                 let position = runs.position(*profile, event).unwrap_or(usize::MAX);
                 let at = |counts: &[Count]| counts.get(position).copied().unwrap_or(0);
-                cost.push(count_of(runs, joined, row, *profile, event, false));
+                cost.push(row_count(runs, joined, row, *profile, event, false));
                 let with_incl = records
                     .iter()
                     .filter_map(|record| table.incl(*record as usize));
@@ -161,19 +161,19 @@ pub(crate) fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Figures {
     if !has_incl || !is_incl_known {
         figures.incl.clear();
     }
-    // Cachegrind knows nothing of calls, which are then no difference either.
+    // Cachegrind does not count calls. Missing call counts are not a difference.
     if !are_calls_known {
         figures.calls = None;
     }
-    // An arc has no cost of its own.
-    if of == RecordType::Call {
+    // An arc has no self cost.
+    if kind == RecordType::Call {
         figures.cost.clear();
     }
     figures
 }
 
-/// Self or inclusive cost of a row in one profile; 0 where it lacks the row or does not count the event.
-pub(crate) fn count_of(
+/// Returns the self or inclusive cost of a row in one profile; 0 if the profile lacks the row or does not count the event.
+pub(crate) fn row_count(
     runs: &Runs,
     joined: &Joined,
     row: usize,
@@ -184,7 +184,7 @@ pub(crate) fn count_of(
     let Some(position) = runs.position(profile, event) else {
         return 0;
     };
-    let table = runs.profiles[profile].table(joined.rows[row].of);
+    let table = runs.profiles[profile].table(joined.rows[row].kind);
     let at = |counts: &[Count]| counts.get(position).copied().unwrap_or(0);
     let records = joined
         .records(row, profile)
@@ -199,7 +199,7 @@ pub(crate) fn count_of(
     }
 }
 
-/// The number of distinct keys among records; parts and threads make no difference.
+/// Returns the number of distinct keys among records, ignoring parts and threads.
 fn distinct(table: &Rows, records: &[u32]) -> Count {
     if records.len() < 2 {
         return records.len() as Count;
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_side_of_several_files_is_its_median() {
+    fn entry_of_a_side_with_several_files_is_the_median() {
         let figure = figure(&[&[9, 5, 7], &[8], &[4, 1]]);
         assert_eq!(figure.entries, [Some(7), Some(8), Some(1)]);
         assert_eq!(figure.min(), [Some(5), Some(8), Some(1)]);
@@ -232,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn of_few_files_only_what_exceeds_the_spread_differs() {
+    fn sides_with_few_files_differ_only_beyond_the_spread() {
         let figure = figure(&[&[100, 104, 102], &[106], &[107]]);
         assert!(!figure.differs(0, 1));
         assert!(figure.differs(0, 2));

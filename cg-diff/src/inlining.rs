@@ -1,55 +1,55 @@
-//! Functions whose code was inlined in one run and out of line in another.
+//! Functions whose code is inlined in one run and out of line in another.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use cg_stream::profile::FunctionKey;
+use cg_collections::sorting::Order as _;
+use cg_profile::FunctionKey;
 use cg_stream::record::{Count, RecordType, add_counts_growing};
-use cg_stream::sorting::Order as _;
 
 use crate::compare;
 use crate::figures::Figure;
 use crate::join::{FunctionRows, Joined};
 use crate::runs::Runs;
 
-/// The self cost of a function, split by where its code is; one figure per event.
+/// The self cost of a function, split by the place of its code; one figure per event.
 pub(crate) struct Inlining {
-    /// In the function's own, out-of-line code.
+    /// The cost of the function's own, out-of-line code.
     pub(crate) out_of_line: Vec<Figure>,
-    /// In code that was inlined into other functions.
+    /// The cost of copies that are inlined into other functions.
     pub(crate) gone_inline: Vec<Figure>,
-    /// The same for each of these, the costliest first.
+    /// The cost of the inlined copies in each host function, the costliest first.
     pub(crate) hosts: Vec<HostCosts>,
 }
 
-/// What a function that others are inlined into has of one of them.
+/// The cost of an inlined function within one host function.
 pub(crate) struct HostCosts {
     pub(crate) function: FunctionKey,
     pub(crate) cost: Vec<Figure>,
 }
 
-/// The rows whose cost moved between out-of-line and inlined code from one run to another.
-pub(crate) fn of(runs: &Runs, joined: &Joined) -> BTreeMap<usize, Inlining> {
+/// Finds the rows whose cost moved between out-of-line and inlined code.
+pub(crate) fn find_inlining(runs: &Runs, joined: &Joined) -> BTreeMap<usize, Inlining> {
     if runs.out_of_line.is_empty() {
         return BTreeMap::new();
     }
     let rows = joined.rows.iter().enumerate();
-    let functions = rows.filter(|(_, row)| row.of == RecordType::Fn);
+    let functions = rows.filter(|(_, row)| row.kind == RecordType::Fn);
     let mut moved: BTreeMap<usize, Inlining> = functions
-        .map(|(row, _)| (row, of_row(runs, joined, row)))
+        .map(|(row, _)| (row, split_cost(runs, joined, row)))
         .filter(|(_, inlining)| inlining.has_changed())
         .collect();
     add_hosts(runs, joined, &mut moved);
     moved
 }
 
-/// The split of a row's cost.
-fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Inlining {
+/// Splits the cost of a row. The hosts are empty.
+fn split_cost(runs: &Runs, joined: &Joined, row: usize) -> Inlining {
     let figures = |is_own: bool| {
         figures(runs, |profile, position| {
             let at = |counts: &[Count]| counts.get(position).copied().unwrap_or(0);
             let table = runs.profiles[profile].table(RecordType::Fn);
-            let of_record = |record: &u32| -> Count {
+            let cost = |record: &u32| -> Count {
                 let record = *record as usize;
                 let own = at(&runs.out_of_line[profile][record]);
                 match is_own {
@@ -57,7 +57,7 @@ fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Inlining {
                     false => at(table.cost(record)) - own,
                 }
             };
-            joined.records(row, profile).iter().map(of_record).sum()
+            joined.records(row, profile).iter().map(cost).sum()
         })
     };
     Inlining {
@@ -67,24 +67,23 @@ fn of_row(runs: &Runs, joined: &Joined, row: usize) -> Inlining {
     }
 }
 
-/// A figure an event, of a count for each profile and position of an event in it.
+/// Makes one figure per event. `count` gets the profile, and the position of the event in the profile.
 fn figures(runs: &Runs, count: impl Fn(usize, usize) -> Count) -> Vec<Figure> {
-    let of_event = |event: usize| {
-        Figure::of_profiles(runs, |profile| {
+    let figure = |event: usize| {
+        Figure::from_profiles(runs, |profile| {
             Some(count(profile, runs.position(profile, event)?))
         })
     };
-    (0..runs.events.len()).map(of_event).collect()
+    (0..runs.events.len()).map(figure).collect()
 }
 
-/// Finds the functions that the code of these rows went into or came out of: the outermost of the chains that it is
-/// innermost in.
+/// Finds the hosts of these rows: the outermost functions of the chains in which the row is innermost.
 fn add_hosts(runs: &Runs, joined: &Joined, moved: &mut BTreeMap<usize, Inlining>) {
     if moved.is_empty() {
         return;
     }
-    let rows = FunctionRows::of(runs, joined);
-    // By function and host, the cost in each profile; a host is its row, or what it is called where it has none.
+    let rows = FunctionRows::collect(runs, joined);
+    // The cost in each profile, by function and host. A host is a row, or a key if it has no row.
     type Host = (Option<usize>, FunctionKey);
     let mut costs: BTreeMap<usize, BTreeMap<Host, Vec<Vec<Count>>>> = BTreeMap::new();
     let mut names: BTreeMap<usize, FunctionKey> = BTreeMap::new();
@@ -133,7 +132,7 @@ fn add_hosts(runs: &Runs, joined: &Joined, moved: &mut BTreeMap<usize, Inlining>
     }
 }
 
-/// True where some cost of a row is that of copies of its code, inlined into other functions.
+/// Returns true if a row includes the cost of copies that are inlined into other functions.
 pub(crate) fn has_copies(runs: &Runs, joined: &Joined, row: usize) -> bool {
     (runs.out_of_line.iter().enumerate()).any(|(profile, out_of_line)| {
         let table = runs.profiles[profile].table(RecordType::Fn);
@@ -145,8 +144,8 @@ pub(crate) fn has_copies(runs: &Runs, joined: &Joined, row: usize) -> bool {
 }
 
 impl Inlining {
-    /// True if, by the first event that is counted at all, cost moved from one part to the other: one lost and the
-    /// other gained more than a tenth of the cost.
+    /// Returns true if one part lost and the other part gained more than a tenth of the cost, by the first event that is
+    /// counted.
     fn has_changed(&self) -> bool {
         let entries = |figures: &[Figure], event: usize| -> Vec<Count> {
             figures[event]
@@ -172,5 +171,48 @@ impl Inlining {
         };
         let last = own.len() - 1;
         moved(0, last) || moved(last, 0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns true if cost moved, given the out-of-line and the inlined cost of each run.
+    fn has_moved(out_of_line: [Count; 2], inlined: [Count; 2]) -> bool {
+        let figure = |entries: [Count; 2]| {
+            let mut figure = Figure::default();
+            figure.entries = entries.map(Some).to_vec();
+            figure
+        };
+        // The first event is 0 throughout and does not count.
+        let figures = |entries| vec![figure([0, 0]), figure(entries)];
+        let inlining = Inlining {
+            out_of_line: figures(out_of_line),
+            gone_inline: figures(inlined),
+            hosts: Vec::new(),
+        };
+        inlining.has_changed()
+    }
+
+    #[test]
+    fn more_than_a_tenth_of_the_cost_moves_between_out_of_line_and_inlined_code() {
+        for (old, new, expected) in [
+            ((100, 0), (89, 11), true),
+            ((100, 0), (90, 10), false),
+            // The larger of both costs counts.
+            ((100, 0), (80, 30), true),
+            ((100, 0), (89, 120), false),
+            // A part of the cost that only came or went did not move.
+            ((100, 0), (50, 0), false),
+            ((100, 0), (100, 50), false),
+            ((100, 50), (50, 0), false),
+        ] {
+            let figures = ([old.0, new.0], [old.1, new.1]);
+            assert_eq!(has_moved(figures.0, figures.1), expected, "{old:?} {new:?}");
+            // The same in the other direction.
+            let swapped = ([new.0, old.0], [new.1, old.1]);
+            assert_eq!(has_moved(swapped.0, swapped.1), expected, "{new:?} {old:?}");
+        }
     }
 }

@@ -1,27 +1,27 @@
-//! Functions as if nothing were inlined, as far as all inputs know what was inlined.
+//! Undoes inlining in functions, if the inlined functions are known in all inputs.
 //!
-//! Where an object or a function is resolved in one input and not in another, its inlined functions seem to have come and
-//! gone. There functions are compared with what was inlined into them, as without `--inline`, and that is said.
+//! If an object or a function is resolved only in some inputs, its inlined functions would seem to come and go. Its
+//! functions are then compared including their inlined code, as without `--inline`, and a warning says so.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use cg_names::identity::normal_object;
-use cg_stream::profile::{FunctionKey, Names, Profile, Symbol};
+use cg_profile::{FunctionKey, Names, Profile, Symbol};
 use cg_stream::record::{Count, InlineObject, RecordType};
-use cg_stream::tool::Diagnostics;
+use cg_tool::Diagnostics;
 
-/// What an input knows of chains of inlined functions.
+/// Facts about the chains of inlined functions in an input.
 pub(crate) struct InputChains {
-    /// What it is called in messages.
+    /// The name for messages.
     name: String,
     has_chains: bool,
-    /// The share of its cost for which chains are known, in percent.
+    /// The share of the cost for which chains are known, in percent.
     share: Option<f64>,
     objects: Vec<InlineObject>,
 }
 
 impl InputChains {
-    pub(crate) fn of(name: String, has_chains: bool, profile: &Profile) -> InputChains {
+    pub(crate) fn new(name: String, has_chains: bool, profile: &Profile) -> InputChains {
         let inlines = (profile.run_record()).and_then(|run| run.costs.inlines);
         let share = || {
             let event = profile.events().first()?;
@@ -38,15 +38,15 @@ impl InputChains {
     }
 }
 
-/// Some inputs have chains of inlined functions, and some have none.
-const SOME_CHAINS: &str =
-    "not all inputs have inline records, so functions are compared with what was inlined into them";
+/// The warning if only some inputs have chains of inlined functions.
+const SOME_CHAINS: &str = "not all inputs have inline records, so functions are compared including their inlined code; use --inline for all inputs";
 
-/// How many percentage points the share of cost with known chains may differ between inputs: libraries come and go.
+/// The maximum difference between inputs in the share of cost with known chains, in percentage points. Libraries come and
+/// go, so some difference is normal.
 const AS_WELL_KNOWN: f64 = 5.0;
 
-/// Makes functions as if nothing were inlined, so that a compiler's decision to inline moves no cost, where the chains of
-/// all inputs are known. Returns what of each is out of line; nothing where functions stay as they are.
+/// Undoes inlining if the chains of all inputs are known, so that a compiler's decision to inline moves no cost. Returns the
+/// out-of-line cost of each function; empty if functions stay as they are.
 pub(crate) fn undo_inlining(
     profiles: &mut [Profile],
     names: &mut Names,
@@ -60,7 +60,7 @@ pub(crate) fn undo_inlining(
         }
         return Ok(Vec::new());
     }
-    let plain = PlainHosts::of(inputs);
+    let plain = PlainHosts::find(inputs);
     for message in plain.messages(inputs) {
         diagnostics.warn(message);
     }
@@ -76,7 +76,7 @@ pub(crate) fn undo_inlining(
         has_any |= inlined.hosts.iter().any(|hosts| *hosts > 0);
         functions.push(inlined);
     }
-    // Nothing is left that tells these functions from those of the profiles.
+    // No chain is left, so these functions are the functions of the profiles.
     if !has_any && !plain.is_empty() {
         return Ok(Vec::new());
     }
@@ -94,7 +94,7 @@ pub(crate) fn undo_inlining(
     Ok(out_of_line)
 }
 
-/// A warning if inlined functions are known for much more of one input than of another.
+/// Returns a warning if inlined functions are known for a much greater share of one input than of another.
 fn unequally_known(inputs: &[InputChains]) -> Option<String> {
     let known = inputs
         .iter()
@@ -103,29 +103,29 @@ fn unequally_known(inputs: &[InputChains]) -> Option<String> {
     let most = known.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
     (most.1 - least.1 > AS_WELL_KNOWN).then(|| {
         format!(
-            "inlined functions are known for {:.1}% of the cost of {}, and for {:.1}% of that of {}: what is inlined seems to have moved where it is known in one of them alone",
+            "inlined functions are known for {:.1}% of the cost of {}, but for {:.1}% of the cost of {}; code that is known as inlined in only one of them may seem to have moved",
             least.1, least.0, most.1, most.0
         )
     })
 }
 
-/// What is known of an object in an input.
+/// The state of an object in an input: its inlined functions are known or unknown.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum ObjectKnowledge {
     Resolved,
     Unresolved,
 }
 
-/// The objects and functions of which not all inputs know what was inlined. Objects are known by their normal names, as
-/// another build lies elsewhere.
+/// The objects and functions that are compared including their inlined code, because not all inputs know it. Objects are
+/// identified by their normal names, because another build has another path.
 struct PlainHosts {
     objects: BTreeSet<String>,
-    /// Objects with functions of theirs.
+    /// Pairs of an object and one of its functions.
     functions: BTreeSet<(String, String)>,
 }
 
 impl PlainHosts {
-    fn of(inputs: &[InputChains]) -> PlainHosts {
+    fn find(inputs: &[InputChains]) -> PlainHosts {
         let mut known: BTreeMap<String, BTreeSet<ObjectKnowledge>> = BTreeMap::new();
         let mut functions = BTreeSet::new();
         for object in inputs.iter().flat_map(|input| &input.objects) {
@@ -139,9 +139,9 @@ impl PlainHosts {
             };
             known.entry(name).or_default().insert(knowledge);
         }
-        let of_some = known.into_iter().filter(|(_, of)| of.len() > 1);
+        let differing = known.into_iter().filter(|(_, states)| states.len() > 1);
         PlainHosts {
-            objects: of_some.map(|(name, _)| name).collect(),
+            objects: differing.map(|(name, _)| name).collect(),
             functions,
         }
     }
@@ -150,7 +150,7 @@ impl PlainHosts {
         self.objects.is_empty() && self.functions.is_empty()
     }
 
-    /// For each function that others are inlined into in a profile, whether it is one of these.
+    /// Maps each host function of a profile to true if it is compared including its inlined code.
     fn hosts(&self, profile: &Profile, names: &Names) -> HashMap<FunctionKey, bool> {
         let mut hosts = HashMap::new();
         if self.is_empty() {
@@ -172,7 +172,7 @@ impl PlainHosts {
         hosts
     }
 
-    /// What to say of these.
+    /// Returns the warnings about these objects and functions.
     fn messages(&self, inputs: &[InputChains]) -> Vec<String> {
         let mut messages = Vec::new();
         for name in &self.objects {
@@ -183,7 +183,7 @@ impl PlainHosts {
             });
             let states: Vec<String> = states.take(3).collect();
             messages.push(format!(
-                "inlined functions of {name} are not known {}: its functions are compared with what was inlined into them (--debug-root-old and --debug-root-new say where its builds are)",
+                "inlined functions of {name} are unknown {}, so its functions are compared including their inlined code; give the directories of its builds with --debug-root-old and --debug-root-new",
                 states.join(" and ")
             ));
         }
@@ -199,7 +199,7 @@ impl PlainHosts {
                 many => format!(" and {} more", many - 6),
             };
             messages.push(format!(
-                "an object that is there has other code than was profiled in {first}{more}: compared with what was inlined into them (--debug-root-old and --debug-root-new say where the builds are that were profiled)"
+                "the code of the object on disk differs from the profiled code in {first}{more}, so these functions are compared including their inlined code; give the directories of the profiled builds with --debug-root-old and --debug-root-new"
             ));
         }
         messages
@@ -215,5 +215,35 @@ fn why(object: &InlineObject) -> String {
         (Some(why), _) => why.clone(),
         (None, Some(file)) => format!("{file} is missing"),
         (None, None) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input(name: &str, share: Option<f64>) -> InputChains {
+        InputChains {
+            name: name.to_owned(),
+            has_chains: true,
+            share,
+            objects: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn shares_of_known_chains_may_differ_by_five_points() {
+        for (a, b, is_unequal) in [
+            (Some(90.0), Some(95.0), false),
+            (Some(90.0), Some(95.5), true),
+            (Some(95.5), Some(90.0), true),
+            // An input without costs has no share.
+            (Some(10.0), None, false),
+        ] {
+            let found = unequally_known(&[input("a", a), input("b", b)]);
+            assert_eq!(found.is_some(), is_unequal, "{a:?} {b:?}");
+        }
+        let message = unequally_known(&[input("a", Some(95.5)), input("b", Some(90.0))]).unwrap();
+        assert!(message.contains("90.0% of the cost of b, but for 95.5% of the cost of a"));
     }
 }

@@ -6,12 +6,12 @@
 //! op     := ">" | ">=" | "<" | "<="
 //! value  := number            the new figure itself
 //!         | sign number       its change
-//!         | sign number "%"   its change, of the old figure
+//!         | sign number "%"   its change, relative to the old figure
 //! ```
 //!
-//! Without a regex a limit is on the total; with one, on each matching function; with `worst.`, on the function whose
-//! change exceeds it most. A function that the old run lacks rose from 0, which is more than any percentage. A limit is
-//! on the last run; with `any.`, on every run.
+//! Without a regex, a limit applies to the total; with a regex, to each matching function; with `worst.`, to the function
+//! that exceeds the limit most. A function that the old run lacks rose from 0, which is more than any percentage. A limit
+//! applies to the last run or, with `any.`, to every run.
 
 use std::fmt;
 use std::str::FromStr;
@@ -20,24 +20,24 @@ use cg_document::number::{grouped, signed};
 use cg_stream::record::Count;
 use regex::Regex;
 
-/// A limit as it was written.
+/// A parsed limit.
 #[derive(Clone, Debug)]
 pub(crate) struct Limit {
+    /// The limit as the user wrote it.
     text: String,
-    /// What is limited.
+    /// The limited figure.
     pub(crate) figure: Limited,
-    /// Whose figure.
     pub(crate) scope: Scope,
-    /// True where it is on every run, not on the last alone.
+    /// True if the limit applies to every run, not only to the last.
     pub(crate) is_on_any: bool,
     op: Op,
     threshold: Threshold,
 }
 
-/// The figure that a limit is on.
+/// The figure that a limit applies to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Limited {
-    /// Self cost of an event; on the total, the total.
+    /// Self cost of an event or, for [`Scope::Total`], the total.
     Cost(String),
     /// Inclusive cost of an event.
     Incl(String),
@@ -45,14 +45,14 @@ pub(crate) enum Limited {
     Calls,
 }
 
-/// Whose figure a limit is on.
+/// The rows that a limit applies to.
 #[derive(Clone, Debug)]
 pub(crate) enum Scope {
-    /// That of the whole run.
+    /// The whole run.
     Total,
-    /// That of every function that matches.
+    /// Every matching function.
     Functions(Regex),
-    /// That of the matching function that exceeds the limit most.
+    /// The matching function that exceeds the limit most.
     Worst(Option<Regex>),
 }
 
@@ -64,7 +64,7 @@ enum Op {
     AtMost,
 }
 
-/// Percentages are held in millionths, so that a limit is compared exactly.
+/// The value that a figure is compared with. Percentages are integers in millionths, so comparisons are exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Threshold {
     Level(Count),
@@ -72,38 +72,38 @@ enum Threshold {
     PercentMillionths(Count),
 }
 
-/// A figure as it is held against a limit.
+/// A figure to compare with a limit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Measured {
-    /// What the figure is of: `the total`, or a function.
-    pub(crate) of: String,
-    /// The old figure; `None` where the old run lacks it.
+    /// `the total`, or the name of a function.
+    pub(crate) subject: String,
+    /// The old figure; `None` if the old run lacks it.
     pub(crate) old: Option<Count>,
-    /// The new figure; `None` where the new run lacks it.
+    /// The new figure; `None` if the new run lacks it.
     pub(crate) new: Option<Count>,
-    /// What the change can be by noise, where a side has several files.
+    /// The maximum change by noise, if a side has several files.
     pub(crate) noise: Option<Count>,
-    /// What the change can be by chance, where the runs were sampled.
+    /// The maximum change by chance, if the runs are sampled.
     pub(crate) chance: Option<Count>,
-    /// Where a run does not tell all: how much more the old and the new figure may be.
-    pub(crate) untold: Option<[Count; 2]>,
-    /// What the figures are shares of, where shares are compared.
+    /// The maximum cost that Massif's threshold hides in the old and the new figure.
+    pub(crate) hidden: Option<[Count; 2]>,
+    /// The total that the figures are shares of, if shares are compared.
     pub(crate) whole: Option<Count>,
-    /// The run that broke it, where that need not be the last.
+    /// The run that broke the limit, if the limit applies to any run.
     pub(crate) run: Option<String>,
 }
 
-/// What figures that are not exact say to a limit.
+/// The verdict on inexact figures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LimitAnswer {
     Kept,
     Broken,
-    /// What is not known decides.
+    /// The unknown part of the figures decides.
     Open,
 }
 
 impl Limit {
-    /// Whether the figures break the limit, given what they may differ by through chance: yes, no, or undecided.
+    /// Compares figures with the limit, allowing for a change of at most `chance`.
     pub(crate) fn answer(&self, old: Count, new: Count, chance: Count) -> LimitAnswer {
         if self.is_level() {
             return match self.is_broken(Some(old), Some(new)) {
@@ -119,13 +119,13 @@ impl Limit {
         }
     }
 
-    /// Whether figures break the limit of which each may be more by so much.
+    /// Compares figures with the limit if each figure may be greater by a given amount.
     pub(crate) fn answer_up_to(
         &self,
         [old, new]: [Count; 2],
         [more_old, more_new]: [Count; 2],
     ) -> LimitAnswer {
-        // What is compared is linear in either figure, so the extremes tell of all between them.
+        // The comparison is linear in both figures, so checking the extremes is enough.
         let ends = [(0, 0), (more_old, 0), (0, more_new), (more_old, more_new)];
         let is_broken = ends.map(|(more_old, more_new)| {
             let figures = (old.saturating_add(more_old), new.saturating_add(more_new));
@@ -138,7 +138,7 @@ impl Limit {
         }
     }
 
-    /// The event that is limited, if it is one.
+    /// The limited event; `None` for calls.
     pub(crate) fn event(&self) -> Option<&str> {
         match &self.figure {
             Limited::Cost(event) | Limited::Incl(event) => Some(event),
@@ -146,17 +146,17 @@ impl Limit {
         }
     }
 
-    /// True for a limit on what leaks count.
+    /// Returns true if the limit is on an event of leak records.
     pub(crate) fn is_on_leaks(&self) -> bool {
         matches!(self.event(), Some("bytes" | "blocks"))
     }
 
-    /// True for a limit on the new figure itself.
+    /// Returns true if the limit is on the new figure itself.
     pub(crate) fn is_level(&self) -> bool {
         matches!(self.threshold, Threshold::Level(_))
     }
 
-    /// True where these figures break the limit. A change that is no greater than the noise is none.
+    /// Returns true if these figures break the limit. A change within the noise does not count.
     pub(crate) fn is_broken_beyond(
         &self,
         old: Option<Count>,
@@ -171,10 +171,10 @@ impl Limit {
         }
     }
 
-    /// True where these figures break the limit.
+    /// Returns true if these figures break the limit.
     pub(crate) fn is_broken(&self, old: Option<Count>, new: Option<Count>) -> bool {
         let (old, new) = (old.unwrap_or(0), new.unwrap_or(0));
-        // One count and a percentage stay within 128 bits; the sum of billions of them saturates.
+        // A count times a percentage fits in 128 bits; a sum of billions of counts saturates.
         let (found, limit) = match self.threshold {
             Threshold::Level(level) => (new, level),
             Threshold::Change(change) => (new - old, change),
@@ -196,7 +196,7 @@ impl Limit {
         format!("{}: {broken}", self.text)
     }
 
-    /// True where more is worse.
+    /// Returns true if greater figures are worse.
     pub(crate) fn is_upper(&self) -> bool {
         matches!(self.op, Op::Above | Op::AtLeast)
     }
@@ -213,14 +213,14 @@ impl fmt::Display for Measured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write_change(f)?;
         if let Some(noise) = self.noise {
-            write!(f, "; noise makes up to {}", grouped(noise))?;
+            write!(f, "; noise can reach {}", grouped(noise))?;
         }
         match (self.chance, self.whole) {
             (None, _) => {}
-            (Some(chance), None) => write!(f, "; chance makes up to {}", grouped(chance))?,
+            (Some(chance), None) => write!(f, "; chance can reach {}", grouped(chance))?,
             (Some(chance), Some(whole)) => {
                 let points = chance as f64 * 100.0 / whole.max(1) as f64;
-                write!(f, "; chance makes up to {points:.2} points")?;
+                write!(f, "; chance can reach {points:.2} points")?;
             }
         }
         if let Some(run) = &self.run {
@@ -231,8 +231,8 @@ impl fmt::Display for Measured {
 }
 
 impl Measured {
-    /// Figures of which a run does not tell all.
-    fn write_untold(
+    /// Writes figures that Massif's threshold makes inexact.
+    fn write_inexact(
         &self,
         f: &mut fmt::Formatter<'_>,
         [more_old, more_new]: [Count; 2],
@@ -245,30 +245,32 @@ impl Measured {
         let (old, new) = (range(self.old, more_old), range(self.new, more_new));
         write!(
             f,
-            "{} was {old} and is {new}, as far as Massif's threshold lets the runs tell",
-            self.of
+            "{} was {old} and is {new} (inexact: below Massif's threshold)",
+            self.subject
         )
     }
 
     fn write_change(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(more) = self.untold {
-            return self.write_untold(f, more);
+        if let Some(more) = self.hidden {
+            return self.write_inexact(f, more);
         }
         let (Some(old), Some(new)) = (self.old, self.new) else {
             return match (self.old, self.new) {
-                (Some(old), None) => write!(f, "{} is gone, it was {}", self.of, grouped(old)),
-                (None, Some(new)) => write!(f, "{} is new with {}", self.of, grouped(new)),
-                _ => write!(f, "{} has no figure", self.of),
+                (Some(old), None) => {
+                    write!(f, "{} is gone (it was {})", self.subject, grouped(old))
+                }
+                (None, Some(new)) => write!(f, "{} is new with {}", self.subject, grouped(new)),
+                _ => write!(f, "{} has no figure", self.subject),
             };
         };
         let delta = new - old;
         let verb = match delta {
-            0 => return write!(f, "{} is {}", self.of, grouped(new)),
+            0 => return write!(f, "{} is {}", self.subject, grouped(new)),
             1.. => "rose",
             _ => "fell",
         };
-        let (of, shown_old, shown_new) = (&self.of, self.shown(old), self.shown(new));
-        write!(f, "{of} {verb} from {shown_old} to {shown_new}")?;
+        let (subject, shown_old, shown_new) = (&self.subject, self.shown(old), self.shown(new));
+        write!(f, "{subject} {verb} from {shown_old} to {shown_new}")?;
         let percent =
             (old != 0).then(|| format!("{:+.2}%", delta as f64 * 100.0 / old.abs() as f64));
         match (self.whole, percent) {
@@ -279,7 +281,7 @@ impl Measured {
         }
     }
 
-    /// A figure, or what share it is where shares are compared.
+    /// Formats a figure, as a percentage if shares are compared.
     fn shown(&self, figure: Count) -> String {
         match self.whole {
             Some(whole) if whole != 0 => {
@@ -290,7 +292,7 @@ impl Measured {
     }
 }
 
-/// A figure without a prefix, and whether it had it.
+/// Strips a prefix. Returns the rest, and true if the prefix was there.
 fn without_prefix<'f>(figure: &'f str, prefix: &str) -> (&'f str, bool) {
     match figure.strip_prefix(prefix) {
         Some(rest) => (rest, true),
@@ -303,12 +305,12 @@ impl FromStr for Limit {
 
     fn from_str(text: &str) -> Result<Limit, String> {
         let text = text.trim();
-        // The brackets are looked for first: a regex or a function's name may contain comparison signs.
+        // Look for the brackets first: a regex may contain comparison signs.
         let (subject, rest) = match (text.find('['), text.rfind(']')) {
             (Some(open), Some(close)) if open < close => {
                 if text[open + 1..close].trim().is_empty() {
                     return Err(format!(
-                        "expected a regex in [ and ] in \"{text}\", found none (a variable that is not set?)"
+                        "expected a regex in [ and ] in \"{text}\", found none (an unset variable?)"
                     ));
                 }
                 let regex = Regex::new(&text[open + 1..close])
@@ -384,7 +386,9 @@ fn threshold(value: &str) -> Result<Threshold, String> {
     };
     if let Some(percent) = number.strip_suffix('%') {
         let sign = sign.ok_or_else(|| {
-            format!("a percentage is of a change: expected +{value} or -{value}, found \"{value}\"")
+            format!(
+                "a percentage limits a change: expected +{value} or -{value}, found \"{value}\""
+            )
         })?;
         let millionths = percent_millionths(percent.trim_end()).ok_or_else(expected)?;
         return Ok(Threshold::PercentMillionths(sign * millionths));
@@ -396,7 +400,7 @@ fn threshold(value: &str) -> Result<Threshold, String> {
     })
 }
 
-/// Digits with `_` or `,` between them, within 64 bits.
+/// Parses digits with optional `_` or `,` between them; `None` beyond 64 bits.
 fn integer(text: &str) -> Option<Count> {
     let digits: String = text.chars().filter(|c| !matches!(c, '_' | ',')).collect();
     if !text.starts_with(|c: char| c.is_ascii_digit()) {
@@ -405,7 +409,7 @@ fn integer(text: &str) -> Option<Count> {
     digits.parse::<u64>().ok().map(Count::from)
 }
 
-/// A decimal number with at most six digits behind the point, times a million.
+/// Parses a decimal number with at most six decimals. Returns it times a million.
 fn percent_millionths(text: &str) -> Option<Count> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     if fraction.len() > 6 || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -416,10 +420,10 @@ fn percent_millionths(text: &str) -> Option<Count> {
     Some(Count::from(whole) * MILLION + Count::from(fraction))
 }
 
-/// The limits in a file, one a line; `#` begins a comment line.
+/// Parses a file of limits, one per line; `#` begins a comment line.
 ///
 /// # Errors
-/// Where a line is no limit, with its number, and where there is none.
+/// Returns an error with its line number if a line is not a limit, and an error if there are no limits.
 pub(crate) fn parse_file(text: &str) -> Result<Vec<Limit>, String> {
     let limits: Vec<Limit> = text
         .lines()
@@ -429,7 +433,7 @@ pub(crate) fn parse_file(text: &str) -> Result<Vec<Limit>, String> {
         .map(|(number, line)| line.parse().map_err(|error| format!("{number}: {error}")))
         .collect::<Result<_, _>>()?;
     match limits.is_empty() {
-        true => Err(" expected a limit a line, found none".to_owned()),
+        true => Err(" expected one limit per line, found none".to_owned()),
         false => Ok(limits),
     }
 }

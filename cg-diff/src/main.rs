@@ -4,12 +4,13 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use cg_names::rules;
-use cg_stream::tool::{self, Outcome, WhenClosed};
+use cg_tool::{Outcome, WhenClosed};
 
 mod args;
 mod diff;
 mod extent;
 
+mod caches;
 mod leak_kinds;
 mod pairs;
 mod runs;
@@ -39,7 +40,7 @@ mod snapshots;
 mod write;
 
 fn main() -> ExitCode {
-    tool::main(|args: args::Args, output, diagnostics| {
+    cg_tool::main(|args: args::Args, output, diagnostics| {
         if args.list_rules {
             output.write_all(rules::table().as_bytes())?;
             return Ok(Outcome::Done);

@@ -1,19 +1,19 @@
-//! How much of a change between two sides of several runs is noise.
+//! The part of a change that is noise, if the sides have several runs.
 //!
-//! Each run of one side is held against each of the other. Where most of these pairs say the same, the sides differ, and it
-//! makes no difference by how much a few runs are off. That is Mann and Whitney's test of two samples by their ranks (*On a
-//! test of whether one of two random variables is stochastically larger than the other*, 1947): with n and m runs and no
-//! difference, the pairs that rose less those that fell have the mean 0 and the variance n m (n + m + 1) / 3. A change has
-//! to exceed √5 standard deviations. How often noise alone does that depends on nothing but the numbers of runs, whatever
-//! the noise looks like; `docs/decisions/13-noise.md` has the rates.
+//! Compares each run of one side with each run of the other. If most of these pairs agree, the sides differ. A few outliers
+//! make no difference, whatever their size. This is Mann and Whitney's rank test of two samples (*On a test of whether one
+//! of two random variables is stochastically larger than the other*, 1947). With n and m runs and no real difference, the
+//! number of rising pairs minus the number of falling pairs has mean 0 and variance n m (n + m + 1) / 3. A change has to
+//! exceed √5 standard deviations. The rate of false alarms depends only on the numbers of runs, not on the shape of the
+//! noise; `docs/decisions/13-noise.md` has the rates.
 //!
-//! Too few runs for that, fewer than four a side, say little. There noise is what the runs of one side differ by.
+//! With fewer than about four runs per side, this test is too weak. Then the noise is the spread of the runs of a side.
 
 use cg_stream::record::Count;
 
-/// The greatest change of the medians that is still noise. The files of both sides are sorted; `change` is that of their
-/// medians.
-pub(crate) fn of_change(old: &[Count], new: &[Count], change: Count) -> Count {
+/// Returns the greatest change of the medians that counts as noise. The files of both sides are sorted; `change` is the
+/// change of their medians.
+pub(crate) fn greatest_noise(old: &[Count], new: &[Count], change: Count) -> Count {
     let (low, high) = if change < 0 { (new, old) } else { (old, new) };
     match most_against(old.len(), new.len()) {
         Some(against) => (change.abs() - difference(low, high, against)).max(0),
@@ -21,7 +21,7 @@ pub(crate) fn of_change(old: &[Count], new: &[Count], change: Count) -> Count {
     }
 }
 
-/// The greatest of sorted counts less the least.
+/// Returns the difference between the greatest and the least of sorted counts.
 pub(crate) fn spread(files: &[Count]) -> Count {
     match files {
         [least, .., greatest] => greatest - least,
@@ -29,22 +29,22 @@ pub(crate) fn spread(files: &[Count]) -> Count {
     }
 }
 
-/// The spread without the tenth of the files that is least and the tenth that is greatest.
+/// Returns the spread without the lowest tenth and the highest tenth of the files.
 fn spread_of_most(files: &[Count]) -> Count {
     let tenth = files.len() / 10;
     spread(&files[tenth..files.len() - tenth])
 }
 
-/// How many of the pairs of a run of one side and a run of the other may contradict a change that all others show; `None`
-/// where there are too few pairs to tell.
+/// Returns the maximum number of pairs of runs that may contradict a change; `None` if there are too few pairs for the test.
 fn most_against(old: usize, new: usize) -> Option<usize> {
     let pairs = old * new;
-    // Of the pairs for a change less those against it, the square has to exceed 5 n m (n + m + 1) / 3.
+    // The number of pairs for a change minus the number against it, squared, has to exceed 5 n m (n + m + 1) / 3.
     let least = (5 * pairs * (old + new + 1) / 3).isqrt() + 1;
     Some(pairs.checked_sub(least)? / 2)
 }
 
-/// The difference of a run of `high` and a run of `low` that so many of the pairs stay below, or are equal to.
+/// Returns the difference at position `below` among the sorted differences of all pairs: a run of `high` minus a run of
+/// `low`.
 fn difference(low: &[Count], high: &[Count], below: usize) -> Count {
     let (Some(first), Some(last)) = (low.first(), low.last()) else {
         return 0;

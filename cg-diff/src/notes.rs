@@ -1,4 +1,4 @@
-//! What a reader should know before trusting a comparison: sides that cannot quite be compared, changes that are noise.
+//! Notes on the limits of a comparison: sides that are not fully comparable, and changes that may be noise.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -6,19 +6,20 @@ use std::ops::Range;
 use cg_document::number;
 use cg_names::paths::base_name;
 use cg_names::rules::{Part, Rules, Strength};
+use cg_profile::Profile;
 use cg_stream::percent::Percent;
-use cg_stream::profile::Profile;
-use cg_stream::record::{Description, LeftOut, RecordType, RunRecord, Status, Tool};
+use cg_stream::record::{LeftOut, RecordType, RunRecord, Status, Tool};
 use regex::Regex;
 
+use crate::caches;
 use crate::compare::{Change, Comparison};
 use crate::extent;
 use crate::figures::{self, Figure};
-use crate::gate;
+use crate::leak_kinds;
 use crate::runs::{Runs, Statistic};
 use crate::sampling::Z;
 
-/// Where the sides differ in what they measured and how; a sentence each.
+/// Returns a note for each difference in what the sides measured, and how.
 pub(crate) fn differences(runs: &Runs, rules: &Rules) -> Vec<String> {
     let mut notes = Vec::new();
     note(&mut notes, runs, "were written by different tools", |run| {
@@ -30,9 +31,14 @@ pub(crate) fn differences(runs: &Runs, rules: &Rules) -> Vec<String> {
             .map(|command| normalised_command(command, rules))
             .collect()
     });
-    note(&mut notes, runs, "have different caches", caches);
-    note(&mut notes, runs, "are of different parts", |run| {
-        extent::parts_of(run).into_iter().collect()
+    note(
+        &mut notes,
+        runs,
+        "have different caches",
+        caches::parameters,
+    );
+    note(&mut notes, runs, "contain different parts", |run| {
+        extent::describe_part(run).into_iter().collect()
     });
     let differing: Vec<&str> = (0..runs.events.len())
         .filter(|event| !runs.is_common(*event))
@@ -40,7 +46,7 @@ pub(crate) fn differences(runs: &Runs, rules: &Rules) -> Vec<String> {
         .collect();
     if !differing.is_empty() {
         notes.push(format!(
-            "not all runs count {}: not compared",
+            "not compared: not all runs count {}",
             differing.join(" ")
         ));
     }
@@ -49,8 +55,8 @@ pub(crate) fn differences(runs: &Runs, rules: &Rules) -> Vec<String> {
     notes
 }
 
-/// A sentence on each side that sums another number of files than the first: a part that is missing would look like a
-/// gain.
+/// Returns a message for each side that sums a different number of files than the first side: a missing part would look
+/// like an improvement.
 pub(crate) fn unequal_sums(runs: &Runs) -> Vec<String> {
     let counted = runs.sides.iter().zip(&runs.files_read);
     let mut sums = counted.map(|((name, files), read)| {
@@ -62,12 +68,14 @@ pub(crate) fn unequal_sums(runs: &Runs) -> Vec<String> {
     };
     sums.filter(|(_, others)| *others != files)
         .map(|(name, others)| {
-            format!("{first} is the sum of {files} files, {name} that of {others}")
+            format!(
+                "{first} is the sum of {files} files, but {name} is the sum of {others}; --allow-missing accepts this"
+            )
         })
         .collect()
 }
 
-/// A sentence if a median is over runs of different things: their spread is then no noise.
+/// Returns a note if a median is over runs of different programs or benchmarks: their spread is then not noise.
 fn medians_of_different_things(runs: &Runs, rules: &Rules) -> Option<String> {
     let ran = |run: &RunRecord| {
         let command = run.command.as_deref();
@@ -78,20 +86,20 @@ fn medians_of_different_things(runs: &Runs, rules: &Rules) -> Option<String> {
     };
     let is_mixed = |profiles: &Range<usize>| {
         let profiles = &runs.profiles[profiles.clone()];
-        let mut of_files = profiles
+        let mut files = profiles
             .iter()
             .map(|profile| profile.runs().iter().map(ran).collect::<Vec<_>>())
             .filter(|ran| !ran.is_empty());
-        let first = of_files.next();
-        of_files.any(|other| Some(&other) != first.as_ref())
+        let first = files.next();
+        files.any(|other| Some(&other) != first.as_ref())
     };
     let (name, _) = runs.sides.iter().find(|(_, files)| is_mixed(files))?;
     Some(format!(
-        "the files of {name} are of different commands or benchmarks, and medians and spreads are over them; --statistic sum adds them up"
+        "the files of {name} have different commands or benchmarks, so their median and noise are not meaningful; --statistic sum adds up the files"
     ))
 }
 
-/// What a side measured, fragments aside: these do not say what they count.
+/// The events, record types and tools of a side. Fragments are left out, because they do not declare their events.
 struct SideFacts<'a> {
     name: &'a str,
     events: BTreeSet<&'a str>,
@@ -99,7 +107,7 @@ struct SideFacts<'a> {
     tools: BTreeSet<&'a Tool>,
 }
 
-/// Why a comparison of these runs would mean nothing, if so: they count nothing in common, or records of other types.
+/// Returns an error message if the runs have no events or no record types in common.
 pub(crate) fn why_meaningless(runs: &Runs) -> Option<String> {
     let sides = runs.sides.iter().filter_map(|(name, files)| {
         let profiles = runs.profiles[files.clone()].iter();
@@ -120,7 +128,7 @@ pub(crate) fn why_meaningless(runs: &Runs) -> Option<String> {
 }
 
 impl SideFacts<'_> {
-    /// Why a comparison with another side would mean nothing, if so.
+    /// Returns an error message if the sides have no events or no record types in common.
     fn why_unlike(&self, other: &SideFacts) -> Option<String> {
         let names = (self.name, other.name);
         let has_events = !self.events.is_empty() && !other.events.is_empty();
@@ -136,28 +144,32 @@ impl SideFacts<'_> {
         }
         let mut types = [self.types.clone(), other.types.clone()];
         if types.iter().all(BTreeSet::is_empty) {
-            // Two runs that found nothing are alike only if they looked for the same.
-            types = [self, other]
-                .map(|side| side.tools.iter().flat_map(|tool| types_of(tool)).collect());
+            // Two runs without findings are comparable only if their tools look for the same types.
+            types = [self, other].map(|side| {
+                side.tools
+                    .iter()
+                    .flat_map(|tool| tool_types(tool))
+                    .collect()
+            });
         }
-        // A run without any record can be one that found nothing, if the same tool wrote it.
+        // A run without records may have found nothing, if the same tool wrote it.
         let has_both = !types.iter().any(BTreeSet::is_empty);
         let is_of_other_tool = types[0] != types[1] && self.tools.is_disjoint(&other.tools);
         ((has_both || is_of_other_tool) && types[0].is_disjoint(&types[1])).then(|| {
             let [own, others] = types.map(|types| match types.is_empty() {
                 true => "none".to_owned(),
-                false => Vec::from_iter(types.iter().map(|of| of.name())).join(", "),
+                false => Vec::from_iter(types.iter().map(|kind| kind.name())).join(", "),
             });
             format!(
-                "nothing to compare: {} has records of type {own}, {} of type {others}",
+                "nothing to compare: {} has records of type {own}, {} has records of type {others}",
                 names.0, names.1
             )
         })
     }
 }
 
-/// The types of records that a tool's runs can have; none for tools that are not known.
-fn types_of(tool: &Tool) -> Vec<RecordType> {
+/// Returns the record types that runs of a tool can have; empty for unknown tools.
+fn tool_types(tool: &Tool) -> Vec<RecordType> {
     match tool {
         Tool::Callgrind | Tool::Cachegrind => vec![RecordType::Fn],
         Tool::Helgrind | Tool::Drd => vec![RecordType::Error],
@@ -169,59 +181,36 @@ fn types_of(tool: &Tool) -> Vec<RecordType> {
     }
 }
 
-/// Whether runs were measured with other caches, so that their misses say nothing of each other. A run that says nothing of
-/// caches says nothing different.
-pub(crate) fn have_other_caches(runs: &Runs) -> bool {
-    let records = runs.profiles.iter().flat_map(Profile::runs);
-    let said: BTreeSet<BTreeSet<String>> = records
-        .map(caches)
-        .filter(|said| !said.is_empty())
-        .collect();
-    said.len() > 1
-}
-
-/// An event that all runs count, and count with other caches.
-pub(crate) fn of_other_caches(runs: &Runs) -> Option<&str> {
-    let common = (0..runs.events.len()).filter(|event| runs.is_common(*event));
-    let mut common = common.map(|event| runs.events[event].as_str());
-    common.find(|event| gate::is_of_caches(event) && have_other_caches(runs))
-}
-
-/// Whether a run looked for errors or leaks, which need not be there.
-pub(crate) fn is_of_findings(run: &RunRecord) -> bool {
-    matches!(run.tool, Some(Tool::Memcheck | Tool::Helgrind | Tool::Drd))
-}
-
-/// The types of records that some run has, and those of findings that its tool looks for.
+/// Returns the record types of all runs, including types of findings that a tool looked for and did not find.
 pub(crate) fn possible_types(runs: &Runs) -> BTreeSet<RecordType> {
     let mut types: BTreeSet<RecordType> = runs.profiles.iter().flat_map(Profile::types).collect();
     for run in runs.profiles.iter().flat_map(Profile::runs) {
-        types.extend(is_of_findings(run).then_some(RecordType::Error));
+        types.extend(leak_kinds::looks_for_findings(run).then_some(RecordType::Error));
         types.extend((run.tool == Some(Tool::Memcheck)).then_some(RecordType::Leak));
     }
     types
 }
 
-/// A sentence where sides say different things; a side that says nothing says nothing different.
+/// Adds a note if two sides have different values. Ignores sides without values.
 fn note(
     notes: &mut Vec<String>,
     runs: &Runs,
     what: &str,
-    said: impl Fn(&RunRecord) -> BTreeSet<String>,
+    values: impl Fn(&RunRecord) -> BTreeSet<String>,
 ) {
-    let of_side = |(name, files): &'_ (String, Range<usize>)| {
+    let side_values = |(name, files): &'_ (String, Range<usize>)| {
         let records = runs.profiles[files.clone()].iter().flat_map(Profile::runs);
-        (name.clone(), records.flat_map(&said).collect())
+        (name.clone(), records.flat_map(&values).collect())
     };
-    let sides = runs.sides.iter().map(of_side);
+    let sides = runs.sides.iter().map(side_values);
     let sides: Vec<(String, BTreeSet<String>)> = sides
-        .filter(|(_, said): &(_, BTreeSet<_>)| !said.is_empty())
+        .filter(|(_, values): &(_, BTreeSet<_>)| !values.is_empty())
         .collect();
     let Some(((first_name, first), rest)) = sides.split_first() else {
         return;
     };
-    if let Some((name, other)) = rest.iter().find(|(_, said)| said != first) {
-        let list = |said: &BTreeSet<String>| said.iter().cloned().collect::<Vec<_>>().join(", ");
+    if let Some((name, other)) = rest.iter().find(|(_, values)| values != first) {
+        let list = |values: &BTreeSet<String>| Vec::from_iter(values.iter().cloned()).join(", ");
         notes.push(format!(
             "the runs {what}: {} ({first_name}), {} ({name})",
             list(first),
@@ -230,7 +219,7 @@ fn note(
     }
 }
 
-/// The command without the directory of its program and what the build puts into its name.
+/// Returns the command without the directory of its program, and without build details in the program's name.
 fn normalised_command(command: &str, rules: &Rules) -> String {
     let (program, arguments) = command.split_once(' ').unwrap_or((command, ""));
     let (program, _) = rules.apply(program, Part::Object, Strength::Build);
@@ -239,17 +228,8 @@ fn normalised_command(command: &str, rules: &Rules) -> String {
         .to_owned()
 }
 
-/// Cache parameters, which Valgrind's tools describe in their headers under `I1 cache`, `D1 cache` and `LL cache`.
-fn caches(run: &RunRecord) -> BTreeSet<String> {
-    let Some(Description::ByKey(texts)) = &run.desc else {
-        return BTreeSet::new();
-    };
-    let caches = texts.iter().filter(|(key, _)| key.ends_with("cache"));
-    caches.map(|(key, text)| format!("{key} {text}")).collect()
-}
-
-/// Sources of cost that varies with random seeds, addresses and block sizes rather than with the changed code: the name
-/// used in a sentence, and whole words of the names of their functions.
+/// Sources of cost that varies with random seeds, addresses and block sizes: the name for the note, and a pattern of
+/// whole words in function names.
 const NOISE_SOURCES: [(&str, &str); 4] = [
     (
         "hashing",
@@ -269,21 +249,21 @@ const NOISE_SOURCES: [(&str, &str); 4] = [
     ),
 ];
 
-/// The rows that changed too little to be listed, and their sum; `None` where there are none.
+/// Returns the number and the sum of the rows that changed too little to be written; `None` if there are none.
 pub(crate) fn left_out(comparison: &Comparison) -> Option<LeftOut> {
     let (runs, joined) = (comparison.runs, comparison.joined);
     let [reference, last] = comparison.options.sides(runs);
     let mut left_out = LeftOut::default();
     let is_left_out = |change: &&Change| change.is_minor || change.is_chance;
     for change in comparison.changes.iter().filter(is_left_out) {
-        let figures = figures::of_row(runs, joined, change.row);
+        let figures = figures::row_figures(runs, joined, change.row);
         let has_changed = |figure: &Figure| figure.change(reference, last) != 0;
         if change.is_chance && !figures.cost.iter().any(has_changed) {
             continue;
         }
         left_out.rows += 1;
         for (event, figure) in runs.events.iter().zip(&figures.cost) {
-            // This fits: each change is a small share of a total that fits.
+            // This fits, because each change is a small share of a total that fits.
             let change = i64::try_from(figure.change(reference, last)).unwrap_or(0);
             if change != 0 {
                 *left_out.delta.entry(event.clone()).or_insert(0) += change;
@@ -293,20 +273,20 @@ pub(crate) fn left_out(comparison: &Comparison) -> Option<LeftOut> {
     (left_out.rows > 0).then_some(left_out)
 }
 
-/// The sentence on what was left out.
-pub(crate) fn of_left_out(runs: &Runs, left_out: &LeftOut, least: Percent) -> String {
+/// Returns the note on rows that changed too little to be written.
+pub(crate) fn left_out_note(runs: &Runs, left_out: &LeftOut, least: Percent) -> String {
     let event = runs.events.first().map_or("", String::as_str);
     let (rows, sum) = rows_and_sum(left_out, event);
     format!(
-        "{rows} changed by less than {least}% of the total, together by {sum} {event}; --min-change 0 lists them"
+        "not shown: {rows} that changed by less than {least}% of the total ({sum} {event} together); --min-change 0 shows all rows"
     )
 }
 
-/// The sentence on what changed by chance.
-pub(crate) fn of_chance(event: &str, left_out: &LeftOut) -> String {
+/// Returns the note on rows that changed by chance.
+pub(crate) fn chance_note(event: &str, left_out: &LeftOut) -> String {
     let (rows, sum) = rows_and_sum(left_out, event);
     format!(
-        "{rows} changed by no more than {Z} standard deviations of chance, together by {sum} {event}; --all lists them"
+        "not shown: {rows} that changed by at most {Z} standard deviations of chance ({sum} {event} together); --all shows all rows"
     )
 }
 
@@ -316,19 +296,23 @@ fn rows_and_sum(left_out: &LeftOut, event: &str) -> (String, String) {
     (rows, number::signed(sum.into()))
 }
 
-/// The sentence on rows of which Massif does not tell by how much they changed.
+/// Returns the note on rows that are below Massif's threshold in a run.
 pub(crate) fn below_threshold(changes: &[Change]) -> Option<String> {
-    let is_untold = |change: &&Change| change.status == Status::BelowThreshold;
-    let rows = changes.iter().filter(is_untold).count();
-    (rows > 0).then(|| {
-        format!(
-            "of {} a run does not tell all, because it is below Massif's threshold there; with --threshold=0 Massif tells it",
-            number::plural(rows as i128, "row", "rows")
-        )
-    })
+    let is_below = |change: &&Change| change.status == Status::BelowThreshold;
+    let (rows, are_below) = match changes.iter().filter(is_below).count() {
+        0 => return None,
+        1 => ("1 row".to_owned(), "is incomplete because it is"),
+        rows => (
+            number::plural(rows as i128, "row", "rows"),
+            "are incomplete because they are",
+        ),
+    };
+    Some(format!(
+        "{rows} {are_below} below Massif's threshold in one run; rerun Massif with --threshold=0"
+    ))
 }
 
-/// The sentence on rows that changed where all of them are of functions known for noise.
+/// Returns a note if all rows that changed are functions whose cost is known to vary.
 pub(crate) fn likely_noise(comparison: &Comparison) -> Option<String> {
     let changes = &comparison.changes;
     if changes.iter().all(|change| change.status == Status::Same) {
@@ -342,7 +326,7 @@ pub(crate) fn likely_noise(comparison: &Comparison) -> Option<String> {
         if change.status == Status::Same {
             continue;
         }
-        if comparison.joined.rows[change.row].of != RecordType::Fn {
+        if comparison.joined.rows[change.row].kind != RecordType::Fn {
             return None;
         }
         let name = change.shown.function.name?;
@@ -357,7 +341,7 @@ pub(crate) fn likely_noise(comparison: &Comparison) -> Option<String> {
         .map(|source| NOISE_SOURCES[source].0)
         .collect();
     Some(format!(
-        "only functions of {} changed, which vary with hash seeds, addresses and sizes; --before and --after with several runs each would tell",
+        "only functions for {} changed, and their cost varies with hash seeds, addresses and sizes; compare several runs with --before and --after",
         what.join(" and ")
     ))
 }
@@ -369,7 +353,7 @@ mod tests {
     use crate::join::{join, tests::options};
     use crate::runs::tests::runs;
 
-    /// The note on two runs in which these functions changed.
+    /// Returns the note on two runs in which these functions changed.
     fn note(functions: &[&str]) -> Option<String> {
         let stream = |cost: u64| -> String {
             let line = |name: &&str| {
@@ -385,26 +369,104 @@ mod tests {
     }
 
     #[test]
-    fn noise_is_named_where_nothing_else_changed() {
-        let note_of = |functions: &[&str]| {
+    fn source_of_noise_is_named_if_nothing_else_changed() {
+        let named_sources = |functions: &[&str]| {
             let note = note(functions)?;
-            let rest = note.strip_prefix("only functions of ")?.to_owned();
+            let rest = note.strip_prefix("only functions for ")?.to_owned();
             Some(rest.split(" changed").next()?.to_owned())
         };
         assert_eq!(
-            note_of(&["<core::hash::sip::Hasher<S> as core::hash::Hasher>::write"]),
+            named_sources(&["<core::hash::sip::Hasher<S> as core::hash::Hasher>::write"]),
             Some("hashing".to_owned())
         );
         assert_eq!(
-            note_of(&["_int_malloc", "free", "__memcpy_avx_unaligned_erms"]),
+            named_sources(&["_int_malloc", "free", "__memcpy_avx_unaligned_erms"]),
             Some("allocation and copying memory".to_owned())
         );
         assert_eq!(
-            note_of(&["_dl_lookup_symbol_x"]),
+            named_sources(&["_dl_lookup_symbol_x"]),
             Some("dynamic linking".to_owned())
         );
-        assert_eq!(note_of(&["free", "demo::work"]), None);
-        assert_eq!(note_of(&["freeze", "parse_freeform", "mallocate"]), None);
-        assert_eq!(note_of(&[]), None);
+        assert_eq!(named_sources(&["free", "demo::work"]), None);
+        assert_eq!(
+            named_sources(&["freeze", "parse_freeform", "mallocate"]),
+            None
+        );
+        assert_eq!(named_sources(&[]), None);
+    }
+
+    #[test]
+    fn sums_of_different_numbers_of_files_are_reported_in_both_directions() {
+        let messages = |statistic: Statistic, files: [usize; 3]| {
+            let mut runs = runs(&["", "", ""]);
+            runs.statistic = statistic;
+            runs.files_read = files.to_vec();
+            unequal_sums(&runs)
+        };
+        assert_eq!(messages(Statistic::Sum, [2, 2, 2]), [""; 0]);
+        assert_eq!(messages(Statistic::Median, [2, 1, 3]), [""; 0]);
+        let both = messages(Statistic::Sum, [2, 1, 3]);
+        let starts = [
+            "a is the sum of 2 files, but b is the sum of 1",
+            "a is the sum of 2 files, but c is the sum of 3",
+        ];
+        assert_eq!(both.len(), 2);
+        assert!(
+            both.iter()
+                .zip(starts)
+                .all(|(message, start)| message.starts_with(start))
+        );
+    }
+
+    /// Returns a run of a tool with these events and a record.
+    fn run(tool: &str, event: &str, record: &str, fields: &str) -> String {
+        format!(
+            "{{\"type\":\"run\",\"stream\":1,\"tool\":\"{tool}\",\"events\":[\"{event}\"],\"total\":{{}}{fields}}}\n{record}{{\"type\":\"end\",\"records\":0}}\n"
+        )
+    }
+
+    const FUNCTION: &str = "{\"type\":\"fn\",\"fn\":\"f\",\"cost\":{}}\n";
+
+    #[test]
+    fn runs_without_common_events_or_record_types_are_not_comparable() {
+        let heap = "{\"type\":\"heap\",\"fn\":\"f\",\"cost\":{}}\n";
+        let callgrind = run("callgrind", "Ir", FUNCTION, "");
+        for (other, is_comparable) in [
+            (run("callgrind", "Ir", FUNCTION, ""), true),
+            (run("callgrind", "Dr", FUNCTION, ""), false),
+            (run("massif", "Ir", heap, ""), false),
+            // The same tool may have found nothing.
+            (run("callgrind", "Ir", "", ""), true),
+            (FUNCTION.to_owned(), true),
+        ] {
+            for streams in [[&callgrind, &other], [&other, &callgrind]] {
+                let why = why_meaningless(&runs(&streams.map(String::as_str)));
+                assert_eq!(why.is_none(), is_comparable, "{other}: {why:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn caches_differ_only_between_runs_that_have_their_parameters() {
+        let caches = |size: &str| {
+            let fields = format!(",\"desc\":{{\"I1 cache\":\"{size}\",\"Timerange\":\"{size}\"}}");
+            run("callgrind", "I1mr", FUNCTION, &fields)
+        };
+        let (small, large, unknown) = (
+            caches("1"),
+            caches("2"),
+            run("callgrind", "I1mr", FUNCTION, ""),
+        );
+        assert!(caches::have_different_caches(&runs(&[&small, &large])));
+        assert!(!caches::have_different_caches(&runs(&[&small, &small])));
+        assert!(!caches::have_different_caches(&runs(&[&small, &unknown])));
+        assert_eq!(
+            caches::find_incomparable_cache_event(&runs(&[&small, &large])),
+            Some("I1mr")
+        );
+        assert_eq!(
+            caches::find_incomparable_cache_event(&runs(&[&small, &unknown])),
+            None
+        );
     }
 }

@@ -1,5 +1,7 @@
-//! What is compared pair by pair: a directory of benchmark results, old beside new (`NAME.out.old` and `NAME.out`, as
-//! gungraun leaves them, or `NAME.out.base@BASE` and `NAME.out` of what it saved), or two directories, file by file.
+//! Pairs of files to compare, from a directory of benchmark results or from two directories with the same relative paths.
+//!
+//! In one directory, gungraun leaves the old results (`NAME.out.old`) and saved baselines (`NAME.out.base@BASE`) beside the
+//! new ones (`NAME.out`).
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -10,22 +12,22 @@ use cg_parse::Snapshots;
 
 use crate::runs::Side;
 
-/// The benchmarks in a directory and those below it.
+/// The benchmarks in a directory, found recursively.
 #[derive(Debug, Default)]
 pub(crate) struct Benchmarks {
     /// The pairs, sorted by name.
     pub(crate) pairs: Vec<Vec<Side>>,
-    /// A sentence on each file that lacks its counterpart.
+    /// A message for each file without a counterpart.
     pub(crate) missing: Vec<String>,
-    /// A sentence on each benchmark that has files of another run too.
-    pub(crate) of_two_layouts: Vec<String>,
+    /// A message for each benchmark that also has files of another run.
+    pub(crate) mixed_layouts: Vec<String>,
 }
 
-/// Expands patterns: an argument that is no existing file stands for the files that it matches, sorted by path. Users
-/// quote a pattern if there are more files than a command line holds.
+/// Expands each pattern that is not an existing file to the matching files, sorted by path. Users quote patterns if a
+/// command line cannot hold all the files.
 ///
 /// # Errors
-/// Where a pattern is none or matches no file.
+/// Returns an error if a pattern is invalid or matches no file.
 pub(crate) fn matching(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     let mut all = Vec::new();
     for file in files {
@@ -52,18 +54,18 @@ pub(crate) fn matching(files: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
     Ok(all)
 }
 
-/// What is in a directory and those below it.
+/// Finds the pairs in a directory, recursively.
 ///
 /// # Errors
-/// Where a directory cannot be read, or there is no pair in it.
+/// Returns an error if a directory cannot be read or there are no pairs.
 pub(crate) fn in_directory(directory: &Path, base: Option<&str>) -> anyhow::Result<Benchmarks> {
     let suffix = base.map_or_else(|| ".old".to_owned(), |base| format!(".base@{base}"));
-    let of_old = format!(".out{suffix}");
-    let is_old = |file: &Path| file.to_string_lossy().ends_with(&of_old);
+    let old_ending = format!(".out{suffix}");
+    let is_old = |file: &Path| file.to_string_lossy().ends_with(&old_ending);
     let mut files = BTreeSet::new();
     find(directory, &is_old, &mut files)?;
     let mut benchmarks = Benchmarks {
-        of_two_layouts: cg_parse::two_layouts(&Vec::from_iter(files.iter().cloned())),
+        mixed_layouts: cg_parse::find_mixed_layouts(&Vec::from_iter(files.iter().cloned())),
         ..Benchmarks::default()
     };
     for file in &files {
@@ -74,7 +76,7 @@ pub(crate) fn in_directory(directory: &Path, base: Option<&str>) -> anyhow::Resu
                 benchmarks.pairs.push(vec![side(file.clone()), side(new)]);
             } else {
                 benchmarks.missing.push(format!(
-                    "{}: has no result beside it, {}",
+                    "{}: there is no result {}; --allow-missing accepts this",
                     file.display(),
                     new.display()
                 ));
@@ -85,7 +87,7 @@ pub(crate) fn in_directory(directory: &Path, base: Option<&str>) -> anyhow::Resu
             let old = PathBuf::from(old);
             if !files.contains(&old) {
                 benchmarks.missing.push(format!(
-                    "{}: has no baseline beside it, {}",
+                    "{}: there is no baseline {}; --allow-missing accepts this",
                     file.display(),
                     old.display()
                 ));
@@ -94,16 +96,16 @@ pub(crate) fn in_directory(directory: &Path, base: Option<&str>) -> anyhow::Resu
     }
     anyhow::ensure!(
         !benchmarks.pairs.is_empty(),
-        "{}: expected NAME{of_old} beside NAME.out, found no such pair",
+        "{}: expected NAME{old_ending} beside NAME.out, found no such pair",
         directory.display()
     );
     Ok(benchmarks)
 }
 
-/// The files of the same path in two directories: results of benchmarks, and streams that were kept.
+/// Finds the files with the same relative path in two directories: benchmark results and saved streams.
 ///
 /// # Errors
-/// Where a directory cannot be read, or they have no file in common.
+/// Returns an error if a directory cannot be read, or the directories have no file in common.
 pub(crate) fn in_directories(old: &Path, new: &Path) -> anyhow::Result<Benchmarks> {
     let files_in = |directory: &Path| -> anyhow::Result<BTreeSet<PathBuf>> {
         let mut files = BTreeSet::new();
@@ -120,7 +122,7 @@ pub(crate) fn in_directories(old: &Path, new: &Path) -> anyhow::Result<Benchmark
     let all = [full(old, &old_files), full(new, &new_files)];
     let lacks = |directory: &Path, file: &PathBuf, other: &Path| {
         format!(
-            "{}: has no counterpart, {}",
+            "{}: there is no counterpart {}; --allow-missing accepts this",
             directory.join(file).display(),
             other.join(file).display()
         )
@@ -139,14 +141,14 @@ pub(crate) fn in_directories(old: &Path, new: &Path) -> anyhow::Result<Benchmark
                     .map(|file| lacks(new, file, old)),
             )
             .collect(),
-        of_two_layouts: all
+        mixed_layouts: all
             .iter()
-            .flat_map(|files| cg_parse::two_layouts(files))
+            .flat_map(|files| cg_parse::find_mixed_layouts(files))
             .collect(),
     };
     anyhow::ensure!(
         !benchmarks.pairs.is_empty(),
-        "{}: expected files (.out, .jsonl, .jsonl.gz, .jsonl.zst) that are in {} too, found none",
+        "{}: expected files (.out, .jsonl, .jsonl.gz, .jsonl.zst) that are also in {}, found none",
         old.display(),
         new.display()
     );
@@ -168,7 +170,7 @@ fn side(path: PathBuf) -> Side {
     }
 }
 
-/// Links are not followed, so a directory that links to itself ends.
+/// Finds files recursively. Does not follow links, so a directory that links to itself is no problem.
 fn find(
     directory: &Path,
     is_wanted: &dyn Fn(&Path) -> bool,
@@ -192,7 +194,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pairs_are_found_at_any_depth_and_sorted() {
+    fn pairs_are_found_recursively_and_sorted() {
         let root = tempfile::tempdir().unwrap();
         let inner = root.path().join("b").join("c");
         fs::create_dir_all(&inner).unwrap();
@@ -221,11 +223,11 @@ mod tests {
         assert_eq!(
             missing,
             [
-                "gone.out.old: has no result beside it, gone.out",
-                "new.out: has no baseline beside it, new.out.old"
+                "gone.out.old: there is no result gone.out; --allow-missing accepts this",
+                "new.out: there is no baseline new.out.old; --allow-missing accepts this"
             ]
         );
-        // A baseline that was saved under a name.
+        // A named baseline.
         fs::write(inner.join("x.out.base@main"), "").unwrap();
         let benchmarks = in_directory(root.path(), Some("main")).unwrap();
         let names: Vec<String> = benchmarks.pairs.iter().map(new).collect();
@@ -273,8 +275,8 @@ mod tests {
         assert_eq!(
             missing,
             [
-                "commit=1/bench=b/profile.jsonl.gz: has no counterpart, commit=2/bench=b/profile.jsonl.gz",
-                "commit=2/bench=c/profile.jsonl.gz: has no counterpart, commit=1/bench=c/profile.jsonl.gz"
+                "commit=1/bench=b/profile.jsonl.gz: there is no counterpart commit=2/bench=b/profile.jsonl.gz; --allow-missing accepts this",
+                "commit=2/bench=c/profile.jsonl.gz: there is no counterpart commit=1/bench=c/profile.jsonl.gz; --allow-missing accepts this"
             ]
         );
         assert!(in_directories(&old, &root.path().join("none")).is_err());

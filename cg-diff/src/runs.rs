@@ -1,37 +1,36 @@
-//! The runs of a comparison, read: a profile a file, one table of names for all, files grouped into sides.
+//! Reads the runs of a comparison: one profile per file, one table of names, files grouped into sides.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use cg_collections::sorting::Order as _;
 use cg_parse::{Options, Snapshots};
-use cg_stream::derived::Formula;
-use cg_stream::profile::{FunctionKey, Key, Names, Profile, Rows};
+use cg_profile::formula::Formula;
+use cg_profile::{FunctionKey, Key, Names, Profile, Rows};
 use cg_stream::record::{Count, DiffRecord, RecordType, RunRecord, SnapshotRecord};
 use cg_stream::rows::{Row, RowSink, RowTables};
-use cg_stream::sorting::Order as _;
-use cg_stream::tool::Diagnostics;
 use cg_stream::{Completeness, Framing};
+use cg_tool::Diagnostics;
 
-use crate::gate::compared;
 use crate::known_chains::{InputChains, undo_inlining};
 use crate::leak_kinds::ShownLeakKinds;
 
-/// A side of the comparison, which is one entry of every array: a run, or several.
+/// A side of the comparison: one run or several runs. Each side is one entry in every array of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Side {
-    /// What it is called in `runs`.
+    /// The name in the field `runs`.
     pub(crate) name: String,
-    /// Its files; one, where noise is not measured.
+    /// The files of the side. Noise is measured only with several files.
     pub(crate) files: Vec<PathBuf>,
-    /// The Massif snapshot that is compared.
+    /// The Massif snapshot to compare.
     pub(crate) snapshot: Snapshots,
 }
 
 impl Side {
-    /// What some of its files are called in messages: one goes by its path, several by the side.
-    fn name_of(&self, files: &[PathBuf]) -> String {
+    /// Returns the name of some of the files for messages: the path of one file, or the side's name for several.
+    fn files_name(&self, files: &[PathBuf]) -> String {
         match files {
             [file] => file.display().to_string(),
             _ => self.name.clone(),
@@ -39,19 +38,19 @@ impl Side {
     }
 }
 
-/// What a side of several files is compared by.
+/// The way to combine several files of a side.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Statistic {
-    /// The files are runs of one thing: their median, and the noise around it.
+    /// The median, for repeated runs of one program. The noise is measured too.
     #[default]
     Median,
-    /// The files are parts of one thing, benchmarks of a commit say: their sum. They are added up as they are read, so
-    /// memory goes with distinct functions, however many files there are.
+    /// The sum, for parts of one thing such as all benchmarks of a commit. Files are added up while they are read, so
+    /// memory grows only with distinct functions.
     Sum,
 }
 
 impl Statistic {
-    /// How many of the files of a side are added up in one profile.
+    /// Returns the number of files to add up in one profile.
     fn files_at_once(self, files: usize) -> usize {
         match self {
             Statistic::Median => 1,
@@ -59,7 +58,7 @@ impl Statistic {
         }
     }
 
-    /// What it is called in `statistic` of a `run` record.
+    /// The name in the field `statistic` of a `run` record.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Statistic::Median => "median",
@@ -68,45 +67,45 @@ impl Statistic {
     }
 }
 
-/// What is read of each run.
+/// The options for reading runs.
 #[derive(Clone, Debug)]
 pub(crate) struct ReadOptions {
-    /// What becomes of several files of one side.
+    /// The way to combine several files of a side.
     pub(crate) statistic: Statistic,
-    /// Whether source lines are read; they can be most of a profile.
+    /// True if source lines are read. They can be most of a profile.
     pub(crate) lines: bool,
-    /// Whether stacks are turned into the functions in them.
+    /// True if stacks are converted to the functions in them.
     pub(crate) by_function: bool,
-    /// Which records of raw profiles are wanted by name.
+    /// The records to make of raw profiles.
     pub(crate) records: Options,
-    /// Where else objects of the first and of the last side are.
+    /// Additional directories with the objects of the first and the last side.
     pub(crate) debug_roots: [Vec<PathBuf>; 2],
-    /// Whether functions are compared, so that chains of inlined ones can be turned into functions.
+    /// True if functions are compared, so that chains of inlined functions are converted to functions.
     pub(crate) functions: bool,
-    /// Whether sampled stacks are turned into functions even if other stacks are not.
+    /// True if sampled stacks are converted to functions, even if other stacks are not.
     pub(crate) samples_by_function: bool,
-    /// Whether what has no summaries is taken for all there is.
+    /// True if an input without summaries counts as complete.
     pub(crate) allow_fragment: bool,
-    /// The events that limits are on.
+    /// The events that are limited.
     pub(crate) limited: Vec<String>,
 }
 
 impl ReadOptions {
-    /// What is read of the raw profiles of the side at `number`.
-    fn of_raw_profiles(&self, number: usize, sides: &[Side]) -> Options {
+    /// Returns the options for raw profiles of the side at `number`.
+    fn raw_profile_options(&self, number: usize, sides: &[Side]) -> Options {
         let asked = &self.records;
         let mut search = asked.search.clone();
         let [old, new] = &self.debug_roots;
         let roots = [old, new].map(|roots| roots.iter().cloned());
         let [old, new] = roots;
-        // They come before the directories of both sides.
+        // The directories of one side precede the directories of both sides.
         search.roots.splice(0..0, old.filter(|_| number == 0));
         search
             .roots
             .splice(0..0, new.filter(|_| number + 1 == sides.len()));
         Options {
             search,
-            // Why a cost changed is told from call arcs. Stacks stand instead of them.
+            // Call arcs explain cost changes. Stacks replace the arcs.
             calls: asked.calls || !asked.stacks,
             lines: asked.lines || (self.lines && !asked.stacks),
             snapshots: sides[number].snapshot,
@@ -123,30 +122,30 @@ pub(crate) struct Runs {
     pub(crate) profiles: Vec<Profile>,
     /// The sides, as ranges of `profiles`.
     pub(crate) sides: Vec<(String, Range<usize>)>,
-    /// The Massif snapshot that is compared of each profile.
+    /// The Massif snapshot to compare, for each profile.
     pub(crate) snapshots: Vec<Snapshots>,
-    /// The events of all runs, in the order they came.
+    /// The events of all runs, in order of appearance.
     pub(crate) events: Vec<String>,
-    /// The files that were fragments or empty, which is no basis for a verdict.
+    /// A message for each file that is a fragment or empty. Such files are no basis for a verdict.
     pub(crate) incomplete: Vec<String>,
     /// For each profile and event of `events`: the event's position in the profile, if the profile has it.
     positions: Vec<Vec<Option<usize>>>,
-    /// Which leaks not all runs show.
+    /// The treatment of leak kinds that not all runs show.
     pub(crate) leak_kinds: ShownLeakKinds,
-    /// For each profile and `fn` row, the part of its cost that is out of line, by event. Empty if functions are
-    /// compared with what was inlined into them.
+    /// For each profile and `fn` row, the out-of-line part of its cost, by event. Empty if functions are compared
+    /// including their inlined code.
     pub(crate) out_of_line: Vec<Vec<Vec<Count>>>,
-    /// For each profile, its heap where functions stand for its stacks; empty where they do not.
+    /// For each profile, its heap records, if functions replace the stacks. Empty otherwise.
     pub(crate) heaps: Vec<Rows>,
-    /// Whether all profiles are sampled.
+    /// True if all profiles are sampled.
     pub(crate) are_sampled: bool,
-    /// How several files of a side are combined.
+    /// The way to combine several files of a side.
     pub(crate) statistic: Statistic,
-    /// How many files were read, a side each.
+    /// The number of files that were read, for each side.
     pub(crate) files_read: Vec<usize>,
 }
 
-/// Checks the sums, and adds the events that limits are on and that follow from others, as far as the profile has these.
+/// Checks the sums, and adds limited events that can be derived from the profile's events.
 fn derive(profile: &mut Profile, limited: &[String]) -> anyhow::Result<()> {
     profile.check_sums()?;
     for event in limited {
@@ -157,7 +156,7 @@ fn derive(profile: &mut Profile, limited: &[String]) -> anyhow::Result<()> {
         };
         anyhow::ensure!(
             formula.divisor.is_none(),
-            "{event} is a ratio, which does not add up; limits are on counts"
+            "{event} is a ratio, which does not add up; limit a count instead"
         );
         profile.derive(event, &formula.sum)?;
     }
@@ -165,10 +164,10 @@ fn derive(profile: &mut Profile, limited: &[String]) -> anyhow::Result<()> {
 }
 
 impl Runs {
-    /// Reads all files, stacks as functions where asked for. What cannot be read is told to `diagnostics`.
+    /// Reads all files, and converts stacks to functions if asked to. Reports unreadable inputs to `diagnostics`.
     ///
     /// # Errors
-    /// None but what the machine itself fails at.
+    /// Returns only internal errors.
     pub(crate) fn read(
         sides: &[Side],
         how: ReadOptions,
@@ -186,7 +185,7 @@ impl Runs {
         let mut has_chains_in_part = false;
         let mut heaps = Vec::new();
         for (number, side) in sides.iter().enumerate() {
-            let options = how.of_raw_profiles(number, sides);
+            let options = how.raw_profile_options(number, sides);
             let start = profiles.len();
             let files = cg_parse::without_empty_bases(&side.files);
             files_read.push(files.len());
@@ -197,17 +196,17 @@ impl Runs {
                 for file in files {
                     let (framing, read) =
                         read_into(&mut profile, file, &options, how.lines, diagnostics)?;
-                    let has = |of| read.types.contains(&of);
+                    let has = |kind| read.types.contains(&kind);
                     lacks_chains |= has(RecordType::Fn) && !has(RecordType::Inline);
                     is_filtered |= read.is_filtered;
-                    // Unreadable inputs were reported already.
-                    if !diagnostics.had_trouble() {
-                        let why = no_basis(framing);
+                    // Unreadable inputs are already reported.
+                    if !diagnostics.has_errors() {
+                        let why = why_incomplete(framing);
                         incomplete.extend(why.map(|why| format!("{}: {why}", file.display())));
                         check_snapshot(side.snapshot, &profile, file, diagnostics);
                     }
                 }
-                let name = side.name_of(files);
+                let name = side.files_name(files);
                 derive(&mut profile, &how.limited).with_context(|| name.clone())?;
                 leak_kinds.add(&profile, name.clone(), is_filtered);
                 let is_sampled = is_sampled(&profile);
@@ -223,7 +222,7 @@ impl Runs {
                 let has_any = !profile.table(RecordType::Inline).is_empty() && how.functions;
                 let has_chains = has_any && !are_known_in_part;
                 has_chains_in_part |= has_any && are_known_in_part;
-                chains.push(InputChains::of(name, has_chains, &profile));
+                chains.push(InputChains::new(name, has_chains, &profile));
                 names = profile.take_names();
                 profiles.push(profile);
                 snapshots.push(side.snapshot);
@@ -285,13 +284,14 @@ impl Runs {
         }
     }
 
-    /// True for a record that is not compared: of a kind of leak that not all runs show.
+    /// Returns true for a leak of a kind that is not compared, because not all runs show it.
     pub(crate) fn is_left_out(&self, key: &Key) -> bool {
         key.kind
             .is_some_and(|kind| self.leak_kinds.left_out.contains(&kind))
     }
 
-    /// The function that a `call` record is of; of inlined code the inlined function, where functions are compared so.
+    /// Returns the caller of a `call` record. For inlined code, this is the inlined function, if functions are compared as
+    /// if nothing were inlined.
     pub(crate) fn caller(&self, key: &Key) -> FunctionKey {
         let inlined = key.inlined.filter(|_| !self.out_of_line.is_empty());
         let innermost = self.names.stacks.frames_of(inlined).first();
@@ -303,44 +303,44 @@ impl Runs {
         self.sides[side].1.clone()
     }
 
-    /// All profiles, each behind its side.
+    /// Returns the side and the position of each profile.
     pub(crate) fn files(&self) -> impl Iterator<Item = (usize, usize)> {
         let sides = self.sides.iter().enumerate();
         sides.flat_map(|(side, (_, files))| files.clone().map(move |profile| (side, profile)))
     }
 
-    /// Where a profile has an event.
+    /// The position of an event in a profile, if the profile has it.
     pub(crate) fn position(&self, profile: usize, event: usize) -> Option<usize> {
         self.positions[profile][event]
     }
 
-    /// True where a profile counts the events of the first, in the same order.
+    /// Returns true if a profile has the events of the first profile, in the same order.
     pub(crate) fn has_events_of_first(&self, profile: usize) -> bool {
         self.profiles[profile].events() == self.profiles[0].events()
     }
 
-    /// True if a profile counts an event. A profile without a `run` record leaves out events that are 0 everywhere, so
-    /// it may count any event.
+    /// Returns true if a profile counts an event. A profile without a `run` record leaves out events that are 0
+    /// everywhere, so it may count any event.
     pub(crate) fn counts(&self, profile: usize, event: usize) -> bool {
         self.positions[profile][event].is_some() || self.profiles[profile].runs().is_empty()
     }
 
-    /// True where all runs count an event, so that its figures can be compared.
+    /// Returns true if all runs count an event, so its figures are comparable.
     pub(crate) fn is_common(&self, event: usize) -> bool {
         (0..self.profiles.len()).all(|profile| self.counts(profile, event))
     }
 
-    /// By type of record: see [`Runs::first_event`].
+    /// Returns the [`Runs::first_event`] of each record type.
     pub(crate) fn first_events(&self, types: &[RecordType]) -> BTreeMap<RecordType, usize> {
         let types = types.iter();
-        types.map(|of| (*of, self.first_event(*of))).collect()
+        types.map(|kind| (*kind, self.first_event(*kind))).collect()
     }
 
-    /// The first event that is not 0 in some record of a type; findings and heap records have events of their own.
-    pub(crate) fn first_event(&self, of: RecordType) -> usize {
+    /// Returns the first event that is not 0 in some record of a type. Findings and heap records have their own events.
+    pub(crate) fn first_event(&self, kind: RecordType) -> usize {
         let is_of_type = |event: &usize| {
             self.profiles.iter().enumerate().any(|(profile, records)| {
-                let table = records.table(of);
+                let table = records.table(kind);
                 self.position(profile, *event)
                     .is_some_and(|position| table.counts(position))
             })
@@ -348,17 +348,18 @@ impl Runs {
         (0..self.events.len()).find(is_of_type).unwrap_or(0)
     }
 
-    /// Where the stream of one run has the trees of several snapshots: what the one that is compared holds.
-    fn held_of_several(&self, profile: usize, event: usize) -> Option<Count> {
+    /// Returns the heap size of the compared snapshot, if the stream of one run has trees of several snapshots.
+    fn size_of_compared_snapshot(&self, profile: usize, event: usize) -> Option<Count> {
         let records = &self.profiles[profile];
         let keys = records.table(RecordType::Heap).keys();
         let has_several = keys.iter().any(|key| key.snapshot != keys[0].snapshot);
-        let is_of_several = has_several && records.runs().len() == 1;
-        let snapshot = compared(records.snapshots(), self.snapshots[profile])?;
-        (is_of_several && self.events[event] == "bytes").then_some(snapshot.heap_bytes.into())
+        let is_one_run = records.runs().len() == 1;
+        let snapshot = compared_snapshot(records.snapshots(), self.snapshots[profile])?;
+        let is_heap_size = has_several && is_one_run && self.events[event] == "bytes";
+        is_heap_size.then_some(snapshot.heap_bytes.into())
     }
 
-    /// The total of a profile's event: what its `run` records say, or of a fragment the sum of what is there.
+    /// Returns the total of a profile's event: the total of its `run` records or, for a fragment, the sum of its records.
     pub(crate) fn total(&self, profile: usize, event: usize) -> Option<Count> {
         if !self.counts(profile, event) {
             return None;
@@ -366,9 +367,9 @@ impl Runs {
         let Some(position) = self.position(profile, event) else {
             return Some(0);
         };
-        let held = self.held_of_several(profile, event);
-        if held.is_some() {
-            return held;
+        let heap_size = self.size_of_compared_snapshot(profile, event);
+        if heap_size.is_some() {
+            return heap_size;
         }
         let index = profile;
         let profile = &self.profiles[profile];
@@ -381,13 +382,13 @@ impl Runs {
             let unprinted = self.leak_kinds.unprinted(index, &self.events[event]);
             return Some(total + unprinted - left_out.sum::<Count>());
         }
-        // Each event is counted by one record type; `line` and `call` records only break its counts down.
-        let sum = |of: RecordType| -> Count {
-            let table = profile.table(of);
+        // One record type counts each event; `line` and `call` records only split these counts.
+        let sum = |kind: RecordType| -> Count {
+            let table = profile.table(kind);
             (0..table.len()).map(|row| table.count(row, position)).sum()
         };
         let mut types: Vec<RecordType> = profile.types().collect();
-        types.order_by_key(|of| *of == RecordType::Line);
+        types.order_by_key(|kind| *kind == RecordType::Line);
         Some(
             types
                 .into_iter()
@@ -398,12 +399,12 @@ impl Runs {
     }
 }
 
-/// What came of a file besides its records.
+/// Facts about a file, besides its records.
 #[derive(Default)]
 struct ReadFile {
     /// The types of its records.
     types: BTreeSet<RecordType>,
-    /// Whether a filter took records out: `end` counts those that were written.
+    /// True if a filter removed records: `end` has the number of records before filtering.
     is_filtered: bool,
 }
 
@@ -426,15 +427,15 @@ fn read_into(
     let framing = cg_parse::stream::read(file, options, diagnostics, &mut sink)?;
     let read = sink.read;
     if profile.diffs().len() > diffs {
-        diagnostics.trouble(format!(
-            "{}: is a comparison already; give the profiles it was made from",
+        diagnostics.error(format!(
+            "{}: the input is already a comparison; give the profiles that were compared",
             file.display()
         ));
     }
     Ok((framing, read))
 }
 
-/// Fails where a snapshot is asked for that an input has no records of.
+/// Reports an error if an input has no records of the wanted snapshot.
 fn check_snapshot(
     snapshots: Snapshots,
     profile: &Profile,
@@ -444,29 +445,29 @@ fn check_snapshot(
     if let Snapshots::Number(number) = snapshots
         && lacks_snapshot(profile, number)
     {
-        diagnostics.trouble(format!(
-            "{}: there are no heap records of snapshot {number}: give the massif.out file itself, or cg-parse --snapshots {number}",
+        diagnostics.error(format!(
+            "{}: there are no heap records of snapshot {number}; give the massif.out file itself, or write the stream with cg-parse --snapshots {number}",
             file.display()
         ));
     }
 }
 
-/// Adds rows to a profile and keeps their types.
+/// Adds rows to a profile and collects their types.
 struct TypedRows<'p> {
     profile: &'p mut Profile,
     with_lines: bool,
     read: ReadFile,
-    /// How many records came since the last `run`.
+    /// The number of records since the last `run`.
     records: u64,
     last: Option<RecordType>,
 }
 
 impl TypedRows<'_> {
-    fn note(&mut self, of: RecordType) {
-        // Records of one type are adjacent, so the set is rarely touched.
-        if self.last != Some(of) {
-            self.last = Some(of);
-            self.read.types.insert(of);
+    fn note(&mut self, kind: RecordType) {
+        // Records of one type are adjacent, so the set rarely changes.
+        if self.last != Some(kind) {
+            self.last = Some(kind);
+            self.read.types.insert(kind);
         }
     }
 }
@@ -478,8 +479,8 @@ impl RowSink for TypedRows<'_> {
         self.profile.run(run)
     }
 
-    fn expect(&mut self, of: RecordType, rows: usize) {
-        self.profile.expect(of, rows);
+    fn expect(&mut self, kind: RecordType, rows: usize) {
+        self.profile.expect(kind, rows);
     }
 
     fn row(&mut self, row: &Row<'_>, tables: &dyn RowTables) -> Result<(), cg_stream::Error> {
@@ -502,20 +503,20 @@ impl RowSink for TypedRows<'_> {
         self.profile.end(records)
     }
 
-    fn wants(&self, of: RecordType) -> bool {
-        of != RecordType::Line || self.with_lines
+    fn wants(&self, kind: RecordType) -> bool {
+        kind != RecordType::Line || self.with_lines
     }
 }
 
 /// The event that counts samples.
 pub(crate) const SAMPLES: &str = "samples";
 
-/// Whether a profile is one of samples: nothing but stacks, with how many samples each was taken in.
+/// Returns true if the profile is sampled: it has only stacks, each with a number of samples.
 fn is_sampled(profile: &Profile) -> bool {
     profile.types().eq([RecordType::Stack]) && profile.event(SAMPLES).is_some()
 }
 
-/// True if a Massif stream was written without the trees of this snapshot; an empty snapshot has none anyway.
+/// Returns true if a Massif stream lacks the heap records of a snapshot. An empty snapshot has no records.
 fn lacks_snapshot(profile: &Profile, number: u64) -> bool {
     let heap = profile.table(RecordType::Heap);
     let has_records = (0..heap.len()).any(|record| heap.key(record).snapshot == Some(number));
@@ -524,14 +525,30 @@ fn lacks_snapshot(profile: &Profile, number: u64) -> bool {
     !has_records && !profile.snapshots().is_empty() && !profile.snapshots().iter().any(was_empty)
 }
 
-/// Why nothing can be judged from an input, if so.
-fn no_basis(framing: Framing) -> Option<&'static str> {
+/// Returns the reason why an input is no basis for a verdict; `None` if it is one.
+fn why_incomplete(framing: Framing) -> Option<&'static str> {
     match framing.completeness() {
         Completeness::Whole | Completeness::CutShort => None,
-        Completeness::Fragment => Some(
-            "is a fragment, without run and end records (--allow-fragment judges it all the same)",
-        ),
-        Completeness::Empty => Some("is empty (--allow-fragment judges it all the same)"),
+        Completeness::Fragment => {
+            Some("the input is a fragment without run and end records; --allow-fragment accepts it")
+        }
+        Completeness::Empty => Some("the input is empty; --allow-fragment accepts it"),
+    }
+}
+
+/// Returns the snapshot to compare: the snapshot with the wanted number, or the peak. The peak is the snapshot that Massif
+/// marked, or else the largest.
+pub(crate) fn compared_snapshot(
+    snapshots: &[SnapshotRecord],
+    wanted: Snapshots,
+) -> Option<&SnapshotRecord> {
+    match wanted {
+        Snapshots::Number(number) => snapshots
+            .iter()
+            .find(|snapshot| snapshot.snapshot == number),
+        Snapshots::Peak | Snapshots::All => snapshots
+            .iter()
+            .max_by_key(|snapshot| (snapshot.detail == "peak", snapshot.total())),
     }
 }
 
@@ -540,12 +557,12 @@ pub(crate) mod tests {
     use super::*;
     use cg_stream::Reader;
 
-    /// The runs in these streams, a side each, named `a`, `b`, ….
+    /// Reads streams, one side per stream, named `a`, `b`, ….
     pub(crate) fn runs(streams: &[&str]) -> Runs {
         sides(&streams.iter().map(std::slice::from_ref).collect::<Vec<_>>())
     }
 
-    /// The same with several files a side.
+    /// Reads streams, several files per side.
     pub(crate) fn sides(streams: &[&[&str]]) -> Runs {
         let mut names = Names::default();
         let mut profiles = Vec::new();
@@ -567,7 +584,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_total_of_a_fragment_is_the_sum_of_what_is_there() {
+    fn total_of_a_fragment_is_the_sum_of_its_records() {
         let line = |name: &str, ir: u64| {
             format!("{{\"type\":\"fn\",\"fn\":\"{name}\",\"calls\":1,\"cost\":{{\"Ir\":{ir}}}}}\n")
         };

@@ -1,83 +1,84 @@
-//! Sampled runs: what of a change is chance, and whether counts or shares are compared.
+//! Sampled runs: the part of a change that is chance, and the choice between counts and shares.
 //!
-//! How often a function is met in samples varies by itself: a count of n has a standard deviation of √n, and two counts of
-//! the same thing, n₁ and n₂, differ by one of √(n₁ + n₂). Where the runs took other numbers of samples, N₁ and N₂, counts
-//! say nothing of each other, and shares are compared: with p = (n₁ + n₂) / (N₁ + N₂), n₁ / N₁ and n₂ / N₂ differ by chance
-//! with a standard deviation of √(p (1 − p) (1 / N₁ + 1 / N₂)). A change of no more than [`Z`] of these is none. Costs in
-//! other events than `samples` go with the samples that they were measured by.
+//! The number of samples of a function varies by chance. A count of n has a standard deviation of √n. The difference of two
+//! counts of the same function, n₁ and n₂, has a standard deviation of √(n₁ + n₂). If the runs took different numbers of
+//! samples, N₁ and N₂, counts are not comparable, so shares are compared. With p = (n₁ + n₂) / (N₁ + N₂), the difference of
+//! n₁ / N₁ and n₂ / N₂ has a standard deviation of √(p (1 − p) (1 / N₁ + 1 / N₂)). A change of at most [`Z`] standard
+//! deviations does not count. Costs of other events are judged by the samples that measured them.
 //!
-//! Samples that come in bursts vary more than this says. Several runs a side tell: what they differ by among themselves is
-//! no change either.
+//! Samples in bursts vary more than this. Several runs per side show it: a change within the noise of the runs does not
+//! count either.
 
+use cg_collections::sorting::Order as _;
 use cg_document::number::grouped;
-use cg_stream::profile::Profile;
+use cg_profile::Profile;
 use cg_stream::record::{Count, RunRecord};
-use cg_stream::sorting::Order as _;
 
 use crate::figures::{self, Figure};
 use crate::join::Joined;
 use crate::runs::{Runs, SAMPLES};
 
-/// A change has to exceed this many standard deviations: one unchanged row in 370 is still taken for a changed one.
+/// A change has to exceed this many standard deviations. One unchanged row in 370 still counts as changed.
 pub(crate) const Z: f64 = 3.0;
 
-/// Shares are integers in units of 1/`WHOLE`, so that they can be compared like counts.
+/// Shares are integers in units of 1/`WHOLE`, to be compared like counts.
 const WHOLE: Count = 1_000_000_000_000;
 
 /// Durations that differ by less than this fraction count as equal.
 const SAME_DURATION: f64 = 0.01;
 
-/// When shares are compared in place of counts.
+/// When to compare shares instead of counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Shares {
-    /// Where the runs took other numbers of samples than chance explains, or took them otherwise.
+    /// If the durations, rates or units of the runs differ, or their totals differ by more than chance.
     #[default]
     Auto,
     Always,
     Never,
 }
 
-/// How sampled runs are compared.
+/// The way to compare sampled runs.
 #[derive(Clone, Debug)]
 pub(crate) struct Sampling {
     /// The position of `samples` among the events of the runs.
     event: usize,
     /// By profile and event: the total.
     totals: Vec<Vec<Count>>,
-    /// By profile: how many samples a count stands for.
+    /// By profile: the number of samples per count.
     samples_per_count: Vec<f64>,
-    /// Why shares are compared, if they are.
+    /// The reason for comparing shares; `None` if counts are compared.
     why_shares: Option<String>,
 }
 
-/// The figure of a row or total on every side, as it is judged: counts, or shares.
+/// The figure of a row or total on every side, as counts or shares.
 #[derive(Clone, Debug)]
 pub(crate) struct Sampled {
     figure: Figure,
-    /// By side: the samples that the figure is of, and all of the run.
+    /// By side: the samples of the figure.
     samples: Vec<f64>,
-    of: Vec<f64>,
-    /// How much of the figure one sample stands for; of shares, one share of the samples.
+    /// By side: all samples of the run.
+    all_samples: Vec<f64>,
+    /// The amount of the figure per sample or, for shares, per share of the samples.
     unit: f64,
     /// For shares, the total of each side.
     whole: Option<Vec<Count>>,
 }
 
 impl Sampling {
-    /// How to compare the runs, where all of them were sampled.
-    pub(crate) fn of(runs: &Runs, shares: Shares) -> Option<Sampling> {
+    /// Decides how to compare the runs; `None` unless all of them are sampled.
+    pub(crate) fn from_runs(runs: &Runs, shares: Shares) -> Option<Sampling> {
         let event = runs.events.iter().position(|event| event == SAMPLES)?;
         if !runs.are_sampled || !runs.is_common(event) {
             return None;
         }
         let profiles = 0..runs.profiles.len();
-        let totals_of = |profile: usize| {
+        let profile_totals = |profile: usize| {
             let total = |event| runs.total(profile, event).unwrap_or(0);
             (0..runs.events.len()).map(total).collect()
         };
         let mut sampling = Sampling {
             event,
-            totals: profiles.clone().map(totals_of).collect(),
+            totals: profiles.clone().map(profile_totals).collect(),
             samples_per_count: profiles
                 .map(|profile| samples_per_count(&runs.profiles[profile]))
                 .collect(),
@@ -91,21 +92,21 @@ impl Sampling {
         Some(sampling)
     }
 
-    /// True where shares are compared.
+    /// Returns true if shares are compared.
     pub(crate) fn is_by_shares(&self) -> bool {
         self.why_shares.is_some()
     }
 
-    /// Why counts cannot be compared, if shares are compared instead.
+    /// The reason for comparing shares; `None` if counts are compared.
     pub(crate) fn why(&self) -> Option<&str> {
         self.why_shares.as_deref()
     }
 
-    /// A note for readers, if shares are compared.
+    /// Returns a note for readers if shares are compared.
     pub(crate) fn note(&self) -> Option<String> {
         let why = self.why()?;
         Some(format!(
-            "{why}: shares of all samples are compared, not counts (--shares never compares counts)"
+            "{why}, so shares of all samples are compared instead of counts; --shares never compares counts"
         ))
     }
 
@@ -114,8 +115,8 @@ impl Sampling {
         self.event
     }
 
-    /// Self or inclusive cost of a row in one event, as it is judged.
-    pub(crate) fn of_row(
+    /// Returns the self or inclusive cost of a row for one event.
+    pub(crate) fn row_figure(
         &self,
         runs: &Runs,
         joined: &Joined,
@@ -124,12 +125,12 @@ impl Sampling {
         is_inclusive: bool,
     ) -> Sampled {
         self.judged(runs, event, |profile, event| {
-            figures::count_of(runs, joined, row, profile, event, is_inclusive)
+            figures::row_count(runs, joined, row, profile, event, is_inclusive)
         })
     }
 
-    /// The totals of an event; as shares each of them is simply the whole.
-    pub(crate) fn of_totals(&self, runs: &Runs, event: usize) -> Sampled {
+    /// Returns the totals of an event. As shares, each total is the whole.
+    pub(crate) fn total_figure(&self, runs: &Runs, event: usize) -> Sampled {
         self.judged(runs, event, |profile, event| self.totals[profile][event])
     }
 
@@ -148,10 +149,10 @@ impl Sampling {
                 false => count,
             }
         };
-        let figure = Figure::of_profiles(runs, |profile| Some(scaled(profile)));
-        let medians = |of: &dyn Fn(usize) -> f64| -> Vec<f64> {
+        let figure = Figure::from_profiles(runs, |profile| Some(scaled(profile)));
+        let medians = |value: &dyn Fn(usize) -> f64| -> Vec<f64> {
             (0..runs.sides.len())
-                .map(|side| median(runs.files_of(side).map(of).collect()))
+                .map(|side| median(runs.files_of(side).map(value).collect()))
                 .collect()
         };
         let counted = medians(&|profile| samples(profile).0);
@@ -162,7 +163,7 @@ impl Sampling {
             .flatten()
             .map(|entry| *entry as f64)
             .sum();
-        let of_sum: f64 = match self.is_by_shares() {
+        let sum_of_samples: f64 = match self.is_by_shares() {
             true => counted
                 .iter()
                 .zip(&all)
@@ -171,10 +172,14 @@ impl Sampling {
             false => counted.iter().sum(),
         };
         Sampled {
-            unit: if of_sum > 0.0 { sum / of_sum } else { 0.0 },
+            unit: if sum_of_samples > 0.0 {
+                sum / sum_of_samples
+            } else {
+                0.0
+            },
             figure,
             samples: counted,
-            of: all,
+            all_samples: all,
             whole: self.is_by_shares().then(|| {
                 let total = |profile: usize| self.totals[profile][event];
                 let sides = 0..runs.sides.len();
@@ -185,12 +190,12 @@ impl Sampling {
         }
     }
 
-    /// Why counts cannot be compared, if so.
+    /// Returns the reason why counts are not comparable; `None` if they are.
     fn why_shares(&self, runs: &Runs) -> Option<String> {
-        let of_runs = |profile: usize| runs.profiles[profile].runs();
+        let records = |profile: usize| runs.profiles[profile].runs();
         let durations: Option<Vec<u64>> = (0..runs.profiles.len())
             .map(|profile| {
-                let durations = of_runs(profile).iter().map(|run| run.sampling.duration);
+                let durations = records(profile).iter().map(|run| run.sampling.duration);
                 let sum: Option<u64> = durations.sum();
                 sum.filter(|duration| *duration > 0)
             })
@@ -207,8 +212,8 @@ impl Sampling {
                 ));
             }
         }
-        let differ = |said: &dyn Fn(&RunRecord) -> Option<String>| {
-            let mut all = (0..runs.profiles.len()).flat_map(of_runs).map(said);
+        let differ = |value: &dyn Fn(&RunRecord) -> Option<String>| {
+            let mut all = (0..runs.profiles.len()).flat_map(records).map(value);
             let first = all.next().flatten();
             all.any(|other| other != first)
         };
@@ -223,7 +228,7 @@ impl Sampling {
         if differ(&|run| run.sampling.units.get(SAMPLES).cloned()) {
             return Some("the runs count samples in different units".to_owned());
         }
-        let totals = self.of_totals_by_count(runs);
+        let totals = self.totals_by_count(runs);
         let differs = (0..runs.sides.len()).any(|a| (0..a).any(|b| totals.differs(b, a)));
         let list = || -> Vec<String> {
             let totals = totals.figure.entries.iter().flatten();
@@ -237,27 +242,27 @@ impl Sampling {
         })
     }
 
-    fn of_totals_by_count(&self, runs: &Runs) -> Sampled {
+    fn totals_by_count(&self, runs: &Runs) -> Sampled {
         Sampling {
             why_shares: None,
             ..self.clone()
         }
-        .of_totals(runs, self.event)
+        .total_figure(runs, self.event)
     }
 }
 
 impl Sampled {
-    /// True where two sides differ by more than chance, and by more than the files of each of them do.
+    /// Returns true if two sides differ by more than chance, and by more than the noise of their files.
     pub(crate) fn differs(&self, from: usize, to: usize) -> bool {
         self.figure.change(from, to).abs() > self.noise(from, to)
     }
 
-    /// The change from one side to another, in counts or parts of the whole.
+    /// Returns the change from one side to another, in counts or in parts of [`WHOLE`].
     pub(crate) fn change(&self, from: usize, to: usize) -> Count {
         self.figure.change(from, to)
     }
 
-    /// The change in standard deviations of chance.
+    /// Returns the change in standard deviations of chance.
     pub(crate) fn z(&self, from: usize, to: usize) -> f64 {
         match self.deviation(from, to) {
             0.0 => 0.0,
@@ -265,8 +270,8 @@ impl Sampled {
         }
     }
 
-    /// The old figure, the new one and what they may differ by through chance, as counts. Shares are scaled to the
-    /// total of the old side.
+    /// Returns the old figure, the new figure and the maximum change by chance, as counts. Shares are scaled to the total
+    /// of the old side.
     pub(crate) fn in_counts(&self, from: usize, to: usize) -> (Count, Count, Count) {
         let entry = |side: usize| self.figure.entries[side].unwrap_or(0);
         let noise = self.noise(from, to);
@@ -285,20 +290,20 @@ impl Sampled {
         self.whole.as_ref().map(|wholes| wholes[side])
     }
 
-    /// The greatest difference between two sides that still counts as no change.
+    /// Returns the greatest difference between two sides that does not count as a change.
     fn noise(&self, from: usize, to: usize) -> Count {
         let chance = Z * self.deviation(from, to);
         // Rounded down: changes are integers, and one exactly at the limit counts as noise.
         self.figure.noise(from, to).max(chance.floor() as Count)
     }
 
-    /// The standard deviation of the difference of two sides.
+    /// Returns the standard deviation of the difference of two sides.
     fn deviation(&self, from: usize, to: usize) -> f64 {
         let sum = self.samples[from] + self.samples[to];
         let deviation = match &self.whole {
             None => sum.max(0.0).sqrt(),
             Some(_) => {
-                let (a, b) = (self.of[from], self.of[to]);
+                let (a, b) = (self.all_samples[from], self.all_samples[to]);
                 if a <= 0.0 || b <= 0.0 {
                     return 0.0;
                 }
@@ -310,7 +315,7 @@ impl Sampled {
     }
 }
 
-/// A count as a share of its total, in parts of [`WHOLE`].
+/// Returns a count as a share of its total, in parts of [`WHOLE`].
 fn share(count: Count, total: Count) -> Count {
     match total {
         0 => 0,
@@ -322,14 +327,14 @@ fn rounded(number: f64) -> Count {
     number.round() as Count
 }
 
-/// The middle one, of an even number the lower of the two.
+/// Returns the median; for an even number of items, the lower one.
 fn median<T: PartialOrd + Copy + Default>(mut numbers: Vec<T>) -> T {
     numbers.order_by(|a, b| a.partial_cmp(b).unwrap_or(std::cmp::Ordering::Equal));
     let middle = numbers.len().saturating_sub(1) / 2;
     numbers.get(middle).copied().unwrap_or_default()
 }
 
-/// How many samples a count stands for: fractions in a profile are counted in a unit such as `0.001 samples`.
+/// Returns the number of samples per count. Profiles with fractions of samples have a unit such as `0.001 samples`.
 fn samples_per_count(profile: &Profile) -> f64 {
     let unit = profile
         .runs()

@@ -1,16 +1,18 @@
-//! The heap of each run over time. Snapshots are not compared: they are passed on so that both runs can be drawn in one
+//! The heap of each run over time. Snapshots are not compared. They are passed on, so both runs can be drawn in one
 //! picture.
 
 use cg_stream::record::SnapshotRecord;
 
 use crate::runs::Runs;
 
-/// More snapshots of a run than this are thinned out: no screen shows more, and heaptrack takes a hundred a second.
+/// The maximum number of snapshots per run. No screen shows more, and heaptrack takes a hundred snapshots per second.
 const MOST: usize = 2_000;
 
-/// The snapshots of all runs, each with the position of its run. Empty if a side has several runs, which share no time
-/// axis, or if the sides are snapshots of one run: its line would be drawn over itself.
-pub(crate) fn of_runs(runs: &Runs) -> Vec<SnapshotRecord> {
+/// Returns the snapshots of all runs, each with the position of its run.
+///
+/// Empty if a side has several runs, which have no common time axis. Also empty if the sides are snapshots of one run,
+/// because a picture would show the same line twice.
+pub(crate) fn collect_snapshots(runs: &Runs) -> Vec<SnapshotRecord> {
     let is_one_snapshot = runs.snapshots.windows(2).all(|pair| pair[0] == pair[1]);
     let mut profiles = runs.profiles.windows(2);
     let is_one_run = profiles.all(|pair| pair[0].snapshots() == pair[1].snapshots());
@@ -25,30 +27,30 @@ pub(crate) fn of_runs(runs: &Runs) -> Vec<SnapshotRecord> {
         if profile.runs().len() > 1 {
             return Vec::new();
         }
-        let of_run = |snapshot: &SnapshotRecord| SnapshotRecord {
+        let with_run = |snapshot: &SnapshotRecord| SnapshotRecord {
             run: Some(position as u64),
             ..snapshot.clone()
         };
-        all.extend(thinned(profile.snapshots()).into_iter().map(of_run));
+        all.extend(thinned(profile.snapshots()).into_iter().map(with_run));
     }
     all
 }
 
-/// All snapshots if they are few; else the first, and the largest and the last of each chunk.
+/// Returns all snapshots if they are few; otherwise the first, and the largest and the last of each chunk.
 fn thinned(snapshots: &[SnapshotRecord]) -> Vec<&SnapshotRecord> {
     if snapshots.len() <= MOST {
         return snapshots.iter().collect();
     }
-    // The first is one more.
-    let in_a_row = snapshots.len().div_ceil(MOST / 2 - 1);
+    // One chunk less, because the first snapshot is kept in addition.
+    let chunk_len = snapshots.len().div_ceil(MOST / 2 - 1);
     let mut kept = vec![&snapshots[0]];
-    for row in snapshots[1..].chunks(in_a_row) {
-        // Of equals the peak, else the first; in reverse, since `max_by_key` returns the last.
-        let rank = |at: &usize| (row[*at].total(), row[*at].detail == "peak");
-        let largest = (0..row.len()).rev().max_by_key(rank);
-        let last = row.len() - 1;
+    for chunk in snapshots[1..].chunks(chunk_len) {
+        // Among equals, prefer the peak, then the first. The order is reversed, because `max_by_key` returns the last.
+        let rank = |at: &usize| (chunk[*at].total(), chunk[*at].detail == "peak");
+        let largest = (0..chunk.len()).rev().max_by_key(rank);
+        let last = chunk.len() - 1;
         let largest = largest.filter(|largest| *largest != last);
-        kept.extend(largest.into_iter().chain([last]).map(|at| &row[at]));
+        kept.extend(largest.into_iter().chain([last]).map(|at| &chunk[at]));
     }
     kept
 }
@@ -75,9 +77,9 @@ mod tests {
     }
 
     #[test]
-    fn snapshots_say_which_run_they_are_of() {
+    fn each_snapshot_has_the_position_of_its_run() {
         let (a, b) = (stream([0, 7].into_iter()), stream([5].into_iter()));
-        let found = of_runs(&runs(&[&a, &b]));
+        let found = collect_snapshots(&runs(&[&a, &b]));
         assert_eq!(
             levels(&found),
             [(Some(0), 0, 0), (Some(0), 1, 7), (Some(1), 0, 5)]
@@ -85,17 +87,17 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_of_several_runs_has_no_time() {
+    fn side_of_several_runs_has_no_snapshots() {
         let one = stream([3].into_iter());
         let twice = one.clone() + &one;
-        assert!(of_runs(&sides(&[&[&one, &one], &[&one]])).is_empty());
-        assert!(of_runs(&runs(&[&one, &twice])).is_empty());
+        assert!(collect_snapshots(&sides(&[&[&one, &one], &[&one]])).is_empty());
+        assert!(collect_snapshots(&runs(&[&one, &twice])).is_empty());
     }
 
     #[test]
-    fn of_very_many_the_largest_stay() {
+    fn thinning_keeps_the_largest_snapshot() {
         let many = stream((0..100_000).map(|at| if at == 77_777 { 9_000 } else { at % 7 }));
-        let found = of_runs(&runs(&[&many]));
+        let found = collect_snapshots(&runs(&[&many]));
         assert!((MOST / 2..=MOST).contains(&found.len()), "{}", found.len());
         assert!(levels(&found).contains(&(Some(0), 77_777, 9_000)));
         let ends = [found.first(), found.last()].map(|one| one.map(|one| one.snapshot));

@@ -1,42 +1,45 @@
-//! Totals of benchmarks: runs without records, which say by their labels what they are of.
+//! Totals of benchmarks: runs without records, whose labels identify the benchmark.
 //!
-//! Each benchmark is compared by itself: in a sum, the gain of one could hide the loss of another.
+//! Each benchmark is compared separately. In a sum, an improvement of one could hide a regression of another.
 
 use std::fmt::Write as _;
 
+use cg_profile::{Names, Profile};
 use cg_stream::Reader;
-use cg_stream::profile::{Names, Profile};
 use cg_stream::record::{RunRecord, VERSION};
 
 use crate::runs::Runs;
 
-/// The runs of each benchmark by itself.
+/// The runs, separated by benchmark.
 pub(crate) struct BenchmarkTotals {
     pub(crate) runs: Vec<Runs>,
-    /// A sentence on each benchmark that a side lacks.
+    /// A message for each benchmark that a side lacks.
     pub(crate) missing: Vec<String>,
 }
 
-/// The runs of each benchmark, in the order they come in; `None` where something else is compared.
+/// Separates the runs by benchmark, in the order of the input; `None` if the input is not totals of benchmarks.
 ///
 /// # Errors
-/// None but what the machine itself fails at.
+/// Returns only internal errors.
 pub(crate) fn by_benchmark(runs: &Runs) -> anyhow::Result<Option<BenchmarkTotals>> {
-    let is_of_totals = |profile: &Profile| {
+    let has_only_totals = |profile: &Profile| {
         profile.types().next().is_none()
             && profile.snapshots().is_empty()
-            && profile.runs().iter().all(|run| name_of(run).is_some())
+            && profile
+                .runs()
+                .iter()
+                .all(|run| benchmark_name(run).is_some())
     };
     let has_runs = runs
         .profiles
         .iter()
         .any(|profile| !profile.runs().is_empty());
-    if !has_runs || !runs.profiles.iter().all(is_of_totals) {
+    if !has_runs || !runs.profiles.iter().all(has_only_totals) {
         return Ok(None);
     }
     let mut names: Vec<String> = Vec::new();
     for run in runs.profiles.iter().flat_map(Profile::runs) {
-        let name = name_of(run).unwrap_or_default();
+        let name = benchmark_name(run).unwrap_or_default();
         if !names.contains(&name) {
             names.push(name);
         }
@@ -52,15 +55,15 @@ pub(crate) fn by_benchmark(runs: &Runs) -> anyhow::Result<Option<BenchmarkTotals
         for (side, files) in &runs.sides {
             let start = profiles.len();
             for file in &runs.profiles[files.clone()] {
-                let of_name = |run: &&RunRecord| name_of(run).as_deref() == Some(&name);
-                let found: Vec<&RunRecord> = file.runs().iter().filter(of_name).collect();
+                let has_name = |run: &&RunRecord| benchmark_name(run).as_deref() == Some(&name);
+                let found: Vec<&RunRecord> = file.runs().iter().filter(has_name).collect();
                 if found.is_empty() {
                     is_missing = true;
-                    benchmarks
-                        .missing
-                        .push(format!("{side}: has no result of {name}"));
+                    benchmarks.missing.push(format!(
+                        "{side}: there is no result for {name}; --allow-missing accepts this"
+                    ));
                 }
-                profiles.push(profile_of(&found)?);
+                profiles.push(profile_from_runs(&found)?);
             }
             sides.push((format!("{side} {name}"), start..profiles.len()));
         }
@@ -72,7 +75,7 @@ pub(crate) fn by_benchmark(runs: &Runs) -> anyhow::Result<Option<BenchmarkTotals
     Ok(Some(benchmarks))
 }
 
-/// Whether runs that have nothing but totals differ in these.
+/// Returns true if the runs have only totals, and their totals differ.
 pub(crate) fn differ(runs: &Runs) -> bool {
     let has_records = |profile: &Profile| profile.types().next().is_some();
     if runs.profiles.iter().any(has_records) {
@@ -84,8 +87,8 @@ pub(crate) fn differ(runs: &Runs) -> bool {
     })
 }
 
-/// What a run is of: the benchmark, the tool, and whatever else tells it from others of the same file.
-fn name_of(run: &RunRecord) -> Option<String> {
+/// Returns the name of a run's benchmark, with the tool if there is one; `None` if the run has no benchmark.
+fn benchmark_name(run: &RunRecord) -> Option<String> {
     let labels = &run.sampling.labels;
     let mut name = labels.get("bench")?.clone();
     if let Some(tool) = labels.get("tool") {
@@ -94,11 +97,11 @@ fn name_of(run: &RunRecord) -> Option<String> {
     Some(name)
 }
 
-/// A profile of these runs and nothing else.
-fn profile_of(runs: &[&RunRecord]) -> anyhow::Result<Profile> {
+/// Makes a profile that has only these runs.
+fn profile_from_runs(runs: &[&RunRecord]) -> anyhow::Result<Profile> {
     let mut stream = Vec::new();
     for run in runs {
-        // One that does not say its version is of this one.
+        // A run without a version has the current version.
         let run = RunRecord {
             stream: VERSION,
             ..(*run).clone()
@@ -133,13 +136,13 @@ mod tests {
     }
 
     #[test]
-    fn each_benchmark_is_compared_for_itself() {
-        // Their sums are equal.
+    fn each_benchmark_is_compared_separately() {
+        // The sums of f and g are equal.
         let before = stream(&[("f", 10), ("g", 20)]);
         let after = stream(&[("g", 10), ("f", 20), ("h", 1)]);
         let all = runs(&[&before, &after]);
         let benchmarks = by_benchmark(&all).unwrap().unwrap();
-        let told: Vec<_> = benchmarks
+        let found: Vec<_> = benchmarks
             .runs
             .iter()
             .map(|runs| {
@@ -153,24 +156,29 @@ mod tests {
             })
             .collect();
         assert_eq!(
-            told,
+            found,
             [
                 ("b f (callgrind)", Some(10), Some(20), true),
                 ("b g (callgrind)", Some(20), Some(10), true),
             ]
         );
-        assert_eq!(benchmarks.missing, ["a: has no result of h (callgrind)"]);
+        let missing = "a: there is no result for h (callgrind); --allow-missing accepts this";
+        assert_eq!(benchmarks.missing, [missing]);
     }
 
     #[test]
     fn totals_without_a_benchmark_are_one_comparison() {
         let (less, more) = (stream(&[("", 10)]), stream(&[("", 20)]));
-        for (streams, is_different) in [([&less, &more], true), ([&less, &less], false)] {
+        for (streams, is_different) in [
+            ([&less, &more], true),
+            ([&more, &less], true),
+            ([&less, &less], false),
+        ] {
             let runs = runs(&streams.map(String::as_str));
             assert!(by_benchmark(&runs).unwrap().is_none());
             assert_eq!(differ(&runs), is_different);
         }
-        // Where there are records, these tell.
+        // If there are records, they decide.
         let function = "{\"type\":\"fn\",\"fn\":\"f\",\"cost\":{\"Ir\":10}}\n";
         let runs = runs(&[
             &stream(&[("f", 10)]).replace(

@@ -1,22 +1,22 @@
-//! What is said of limits that judged nothing.
+//! Error messages for limits that did not apply to any figure.
 
 use std::collections::BTreeSet;
 
 use crate::limits::{Limit, Limited, Scope};
 
-/// How far a limit could be judged; over several comparisons, the most that one of them came to.
+/// The extent to which a limit was judged; the best result if there are several comparisons.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Judged {
-    /// No run counts what is limited.
+    /// No run counts the limited figure.
     #[default]
     NotCounted,
-    /// It is counted, and of no function that the limit is on.
+    /// The figure is counted, but no function matches.
     Unmatched,
     Fully,
 }
 
 impl Limit {
-    /// The message for a limit on what no run counts; `events` are those that runs count.
+    /// Returns the message for a limit on a figure that no run counts. `events` are the events that some run counts.
     pub(crate) fn not_counted(&self, events: &BTreeSet<String>) -> String {
         let wanted = match &self.figure {
             Limited::Cost(event) | Limited::Incl(event) => event.as_str(),
@@ -29,29 +29,29 @@ impl Limit {
             }
             Limited::Cost(_) | Limited::Incl(_) => {
                 format!(
-                    "no run tells inclusive cost of {wanted}; profiles of callgrind do, and stacks by function"
+                    "no run has inclusive cost for {wanted}; use Callgrind profiles, or compare stacks with --by fn"
                 )
             }
-            Limited::Calls => "no run counts calls; profiles of callgrind do".to_owned(),
+            Limited::Calls => "no run counts calls; use Callgrind profiles".to_owned(),
         };
         format!("{}: not judged, {why}", self.text())
     }
 
-    /// The message for a limit on functions that are in none of the runs.
+    /// Returns the message for a limit that matches no function of any run.
     pub(crate) fn unmatched(&self) -> String {
         let (Scope::Functions(regex) | Scope::Worst(Some(regex))) = &self.scope else {
             return format!(
-                "{}: not judged, the runs have no functions; --allow-unmatched accepts that",
+                "{}: not judged, the runs have no functions; --allow-unmatched accepts this",
                 self.text()
             );
         };
         format!(
-            "{}: not judged, \"{regex}\" matches no function of any run; --allow-unmatched accepts that",
+            "{}: not judged, \"{regex}\" matches no function of any run; --allow-unmatched accepts this",
             self.text()
         )
     }
 
-    /// The message for a limit on an event that no run counts.
+    /// Returns the message for a limit on an event that no run counts, with the event of the most similar name.
     fn without_event(&self, wanted: &str, events: &BTreeSet<String>) -> String {
         let list: Vec<&str> = events.iter().map(String::as_str).collect();
         let mut sentence = format!(
@@ -63,12 +63,12 @@ impl Limit {
                 list.join(" ")
             }
         );
-        let alike = |event: &&&str| {
+        let distance = |event: &&&str| {
             let (event, wanted) = (event.to_lowercase(), wanted.to_lowercase());
             strsim::damerau_levenshtein(&event, &wanted)
         };
-        let nearest = list.iter().min_by_key(alike);
-        if let Some(nearest) = nearest.filter(|event| alike(event) * 2 <= wanted.len().max(2)) {
+        let nearest = list.iter().min_by_key(distance);
+        if let Some(nearest) = nearest.filter(|event| distance(event) * 2 <= wanted.len().max(2)) {
             sentence += &format!("; did you mean {nearest}?");
         }
         sentence
@@ -80,22 +80,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_limit_on_no_event_names_those_there_are() {
+    fn limit_on_an_unknown_event_lists_the_known_events() {
         let events = BTreeSet::from(["Ir", "Dr", "total_bytes"].map(str::to_owned));
-        let says = |limit: &str| limit.parse::<Limit>().unwrap().not_counted(&events);
+        let message = |limit: &str| limit.parse::<Limit>().unwrap().not_counted(&events);
         let list = "the events are Dr Ir total_bytes";
         assert_eq!(
-            says("ir>+5%"),
+            message("ir>+5%"),
             format!("ir>+5%: not judged, no run counts ir; {list}; did you mean Ir?")
         );
         assert_eq!(
-            says("incl.total_byts[f]>+5%"),
+            message("incl.total_byts[f]>+5%"),
             format!(
                 "incl.total_byts[f]>+5%: not judged, no run counts total_byts; {list}; did you mean total_bytes?"
             )
         );
         assert_eq!(
-            says("wall_clock>+5%"),
+            message("wall_clock>+5%"),
             format!("wall_clock>+5%: not judged, no run counts wall_clock; {list}")
         );
     }

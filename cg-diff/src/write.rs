@@ -4,16 +4,16 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use cg_names::rules::{Part, Rules, Strength};
-use cg_stream::profile::{FunctionKey, Key, Symbol};
+use cg_profile::{FunctionKey, Key, Symbol};
 use cg_stream::record::{
     Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame, FunctionName, Host, Name, PerRun,
-    RecordType, RunRecord, SilentRun, Status, Total,
+    RecordType, RunBelowThreshold, RunRecord, Status, Total,
 };
 use cg_stream::rows::{CauseName, CauseNames, CauseRow};
-use cg_stream::tool::Diagnostics;
 use cg_stream::writer::Writer;
+use cg_tool::Diagnostics;
 
-use crate::causes::{CauseOfNode, Causes, NodeFunction};
+use crate::causes::{Causes, NodeCause, NodeFunction};
 use crate::code;
 use crate::compare::{self, Change, Comparison};
 use crate::explain::Explanations;
@@ -22,51 +22,51 @@ use crate::inlining::{self, HostCosts, Inlining};
 use crate::join::Certainty;
 use crate::snapshots;
 
-/// Everything that is written.
-pub(crate) struct ToldComparison<'a> {
-    pub(crate) of: &'a Comparison<'a>,
+/// The input of [`write()`].
+pub(crate) struct ComparisonOutput<'a> {
+    pub(crate) comparison: &'a Comparison<'a>,
     pub(crate) explanations: &'a Explanations,
     pub(crate) causes: &'a Causes,
     pub(crate) summary: &'a DiffSummary,
     pub(crate) rules: &'a Rules,
-    /// For each type that is compared, the first event that it has.
+    /// The first event of each compared type.
     pub(crate) first_events: BTreeMap<RecordType, usize>,
 }
 
-/// Writes the stream; rows that are the same only where `with_same`.
+/// Writes the stream. Unchanged rows are written only with `with_same`.
 ///
-/// A change beyond the range of `i64`, which counts that Valgrind let underflow make, is left out and told to
-/// `diagnostics`; the figures themselves are written all the same.
+/// Leaves out a change beyond the range of `i64`, and warns about it. Counts that underflow in Valgrind cause such changes.
+/// The figures themselves are written.
 ///
 /// # Errors
-/// What the output reports.
+/// Returns an error if the output cannot be written.
 pub(crate) fn write(
-    told: &ToldComparison,
+    written: &ComparisonOutput,
     with_same: bool,
     diagnostics: &mut Diagnostics,
     out: &mut Writer<&mut dyn Write>,
 ) -> io::Result<()> {
-    out.run(&told.run_record())?;
-    told.write_causes(diagnostics, out)?;
-    let inlining = inlining::of(told.of.runs, told.of.joined);
-    for change in &told.of.changes {
+    out.run(&written.run_record())?;
+    written.write_causes(diagnostics, out)?;
+    let inlining = inlining::find_inlining(written.comparison.runs, written.comparison.joined);
+    for change in &written.comparison.changes {
         let inlining = inlining.get(&change.row);
         if with_same || change.status != Status::Same || inlining.is_some() {
-            out.record(&told.diff_record(change, inlining, diagnostics))?;
+            out.record(&written.diff_record(change, inlining, diagnostics))?;
         }
     }
-    for snapshot in snapshots::of_runs(told.of.runs) {
+    for snapshot in snapshots::collect_snapshots(written.comparison.runs) {
         out.record(&snapshot)?;
     }
-    // An input that could not be read to its end makes no whole comparison.
-    if diagnostics.had_trouble() {
+    // A comparison of incomplete inputs is incomplete: it has no `end` record.
+    if diagnostics.has_errors() {
         out.flush()
     } else {
         out.end()
     }
 }
 
-/// The nodes of causes as they are written.
+/// The nodes of causes with their names.
 struct CauseNodes {
     nodes: Vec<CauseNode>,
     names: CauseNames,
@@ -74,14 +74,14 @@ struct CauseNodes {
 
 struct CauseNode {
     name: CauseName,
-    /// The function that it is inlined into.
+    /// The function that this node is inlined into.
     host: Option<CauseName>,
-    /// Whether any function of it was paired by a guess.
+    /// True if a function of this node was paired by a guess.
     is_guess: bool,
 }
 
-impl ToldComparison<'_> {
-    /// Writes where the difference of the totals comes from.
+impl ComparisonOutput<'_> {
+    /// Writes the causes of the difference of the totals.
     fn write_causes(
         &self,
         diagnostics: &mut Diagnostics,
@@ -97,7 +97,7 @@ impl ToldComparison<'_> {
                 .iter()
                 .any(|delta| i64::try_from(*delta).is_err())
             {
-                diagnostics.trouble("--causes: a cause is beyond 64 bits and left out");
+                diagnostics.error("--causes: left out a cause that exceeds 64 bits");
                 continue;
             }
             out.cause(&self.cause_row(cause, &nodes), &nodes.names)?;
@@ -105,29 +105,33 @@ impl ToldComparison<'_> {
         Ok(())
     }
 
-    /// What the nodes of causes are called.
+    /// Returns the nodes of causes with their names.
     fn cause_nodes(&self) -> CauseNodes {
-        let mut change_of = vec![None; self.of.joined.rows.len()];
-        for change in &self.of.changes {
+        let mut change_of = vec![None; self.comparison.joined.rows.len()];
+        for change in &self.comparison.changes {
             change_of[change.row] = Some(change);
         }
-        let function_of = |function: &NodeFunction| match function {
+        let node_name = |function: &NodeFunction| match function {
             NodeFunction::Key(key) => self.function_name(*key),
-            NodeFunction::Row(row) => change_of[*row]
-                .map_or_else(FunctionName::default, |change| self.function_of(change)),
+            NodeFunction::Row(row) => {
+                change_of[*row].map_or_else(FunctionName::default, |change| self.row_name(change))
+            }
         };
         let is_guess = |function: &NodeFunction| match function {
-            NodeFunction::Row(row) => self.of.joined.rows[*row].certainty > Certainty::Told,
+            NodeFunction::Row(row) => {
+                self.comparison.joined.rows[*row].certainty > Certainty::Certain
+            }
             NodeFunction::Key(_) => false,
         };
         let events = self.causes.events.iter();
-        let mut names = CauseNames::new(events.map(|event| self.of.runs.events[*event].as_str()));
+        let mut names =
+            CauseNames::new(events.map(|event| self.comparison.runs.events[*event].as_str()));
         let nodes = self.causes.nodes.iter().map(|chain| {
-            let name = chain.first().map(function_of).unwrap_or_default();
+            let name = chain.first().map(node_name).unwrap_or_default();
             let host = chain.last().filter(|_| chain.len() > 1);
             CauseNode {
                 name: names.add(&name),
-                host: host.map(|host| names.add(&function_of(host))),
+                host: host.map(|host| names.add(&node_name(host))),
                 is_guess: chain.iter().any(is_guess),
             }
         });
@@ -135,7 +139,7 @@ impl ToldComparison<'_> {
         CauseNodes { nodes, names }
     }
 
-    fn cause_row<'c>(&'c self, cause: &'c CauseOfNode, nodes: &CauseNodes) -> CauseRow<'c> {
+    fn cause_row<'c>(&'c self, cause: &'c NodeCause, nodes: &CauseNodes) -> CauseRow<'c> {
         let node = &nodes.nodes[cause.node];
         let callee = cause.callee.map(|callee| &nodes.nodes[callee]);
         let site = cause.line.and_then(|line| line.site);
@@ -151,13 +155,13 @@ impl ToldComparison<'_> {
             cycle: cause.cycle,
             guess: node.is_guess || callee.is_some_and(|callee| callee.is_guess),
             line: cause.line.map(|line| line.line),
-            site: site.map(|site| self.of.runs.names.symbols.text(site)),
+            site: site.map(|site| self.comparison.runs.names.symbols.text(site)),
             delta: &cause.delta,
         }
     }
 
-    /// What a row is called.
-    fn function_of(&self, change: &Change) -> FunctionName<'_> {
+    /// Returns the name of a row. A sum of functions has their common name.
+    fn row_name(&self, change: &Change) -> FunctionName<'_> {
         let function = self.function_name(change.shown.function);
         match change.has_several_names {
             true => FunctionName {
@@ -168,28 +172,38 @@ impl ToldComparison<'_> {
         }
     }
 
-    /// The value of a field, if all runs agree on it.
-    fn of_all<T: Clone + PartialEq>(&self, field: fn(&RunRecord) -> &Option<T>) -> Option<T> {
-        let profiles = self.of.runs.profiles.iter();
+    /// Returns the value of a field if all runs agree on it.
+    fn common_value<T: Clone + PartialEq>(&self, field: fn(&RunRecord) -> &Option<T>) -> Option<T> {
+        let profiles = self.comparison.runs.profiles.iter();
         let mut values = profiles.flat_map(|profile| profile.runs()).map(field);
         let first = values.next()?;
         first.clone().filter(|_| values.all(|value| value == first))
     }
 
     fn run_record(&self) -> RunRecord {
-        let events = self.of.runs.events.iter().map(|event| event.clone().into());
-        let totals = figures::totals(self.of.runs);
+        let events = self
+            .comparison
+            .runs
+            .events
+            .iter()
+            .map(|event| event.clone().into());
+        let totals = figures::totals(self.comparison.runs);
         let totals = events.zip(totals.iter().map(Figure::per_run));
-        let names = self.of.runs.sides.iter().map(|(name, _)| name.clone());
+        let names = self
+            .comparison
+            .runs
+            .sides
+            .iter()
+            .map(|(name, _)| name.clone());
         let mut run = RunRecord {
             stream: cg_stream::record::VERSION,
-            tool: self.of_all(|run| &run.tool),
-            creator: self.of_all(|run| &run.creator),
-            command: self.of_all(|run| &run.command),
-            time_unit: self.of_all(|run| &run.time_unit),
+            tool: self.common_value(|run| &run.tool),
+            creator: self.common_value(|run| &run.creator),
+            command: self.common_value(|run| &run.command),
+            time_unit: self.common_value(|run| &run.time_unit),
             source: self.sources(),
             runs: names.collect(),
-            events: self.of.runs.events.clone(),
+            events: self.comparison.runs.events.clone(),
             total: Total::PerRun(CountsPerRun(totals.collect())),
             ..RunRecord::default()
         };
@@ -197,11 +211,11 @@ impl ToldComparison<'_> {
         run
     }
 
-    /// What the runs were read from, as they say.
+    /// Returns the distinct sources of the runs.
     fn sources(&self) -> Vec<String> {
         let mut sources: Vec<String> = Vec::new();
         for run in self
-            .of
+            .comparison
             .runs
             .profiles
             .iter()
@@ -222,20 +236,21 @@ impl ToldComparison<'_> {
         inlining: Option<&Inlining>,
         diagnostics: &mut Diagnostics,
     ) -> DiffRecord<'_> {
-        let row = &self.of.joined.rows[change.row];
-        let figures = figures::of_row(self.of.runs, self.of.joined, change.row);
+        let (runs, joined) = (self.comparison.runs, self.comparison.joined);
+        let row = &joined.rows[change.row];
+        let figures = figures::row_figures(runs, joined, change.row);
         let key = &change.shown;
-        let function = self.function_of(change);
+        let function = self.row_name(change);
         let sides = self.sides();
-        let is_told = |is_inclusive| self.of.joined.tells_change(change.row, sides, is_inclusive);
+        let is_known = |is_inclusive| joined.is_change_known(change.row, sides, is_inclusive);
         let why = self.explanations.why.get(&change.row);
         let explained_by = self.explanations.explained_by.get(&change.row);
         let is_sum = figures.merged.iter().flatten().any(|count| *count > 1);
         let mut deltas = |figures: &[Figure]| {
-            self.deltas(row.of, figures, |event, delta| {
-                let of = self.name(key.function.name).unwrap_or_default();
+            self.deltas(row.kind, figures, |event, delta| {
+                let name = self.name(key.function.name).unwrap_or_default();
                 diagnostics.warn(format!(
-                    "{of}: the change of {event} by {delta} is beyond 64 bits and left out"
+                    "{name}: left out the change of {event} by {delta}, which exceeds 64 bits"
                 ));
             })
         };
@@ -245,10 +260,10 @@ impl ToldComparison<'_> {
             at_most: self.at_most(change.row, &figures.cost).map(Box::new),
             places: self.places(change.row).map(Box::new),
             was: (change.status == Status::Renamed)
-                .then(|| compare::first_key(self.of.runs, self.of.joined, change.row))
+                .then(|| compare::first_key(runs, joined, change.row))
                 .flatten()
                 .map(|key| Box::new(self.function_name(key.function))),
-            guess: row.certainty > Certainty::Told,
+            guess: row.certainty > Certainty::Certain,
             joined: self.rules.names(row.matched).map(Name::from).collect(),
             merged: is_sum.then(|| Box::new(PerRun(figures.merged.clone()))),
             calls: figures
@@ -256,40 +271,40 @@ impl ToldComparison<'_> {
                 .as_ref()
                 .map(Figure::per_run)
                 .unwrap_or_default(),
-            cost: self.per_run(row.of, &figures.cost, |figure| figure.per_run()),
-            incl: self.per_run(row.of, &figures.incl, |figure| figure.per_run()),
-            delta: match is_told(false) {
+            cost: self.per_run(row.kind, &figures.cost, |figure| figure.per_run()),
+            incl: self.per_run(row.kind, &figures.incl, |figure| figure.per_run()),
+            delta: match is_known(false) {
                 true => deltas(&figures.cost),
                 false => Counts::default(),
             },
-            incl_delta: match is_told(true) && is_told(false) {
+            incl_delta: match is_known(true) && is_known(false) {
                 true => deltas(&figures.incl),
                 false => Counts::default(),
             },
             out_of_line: inlining
-                .map(|inlining| self.per_run(row.of, &inlining.out_of_line, Figure::per_run))
+                .map(|inlining| self.per_run(row.kind, &inlining.out_of_line, Figure::per_run))
                 .map(Box::new),
             gone_inline: inlining
-                .map(|inlining| self.per_run(row.of, &inlining.gone_inline, Figure::per_run))
+                .map(|inlining| self.per_run(row.kind, &inlining.gone_inline, Figure::per_run))
                 .map(Box::new),
-            hosts: inlining.map_or_else(Vec::new, |inlining| self.hosts(row.of, &inlining.hosts)),
-            code: code::of_row(self.of.runs, self.of.joined, change.row, self.sides()),
+            hosts: inlining.map_or_else(Vec::new, |inlining| self.hosts(row.kind, &inlining.hosts)),
+            code: code::compare_row(runs, joined, change.row, sides),
             why: why.cloned().map(Box::new),
             explained_by: explained_by
-                .and_then(|callee| compare::last_key(self.of.runs, self.of.joined, *callee))
+                .and_then(|callee| compare::last_key(runs, joined, *callee))
                 .map(|key| Box::new(self.function_name(key.function))),
-            min: self.of_files(row.of, &figures, Figure::min),
-            spread: self.of_files(row.of, &figures, Figure::spread),
-            noise: self.noise(row.of, &figures),
+            min: self.file_figures(row.kind, &figures, Figure::min),
+            spread: self.file_figures(row.kind, &figures, Figure::spread),
+            noise: self.noise(row.kind, &figures),
             z: self.z(change.row).map(Box::new),
-            ..self.key_fields(row.of, key, function)
+            ..self.key_fields(row.kind, key, function)
         }
     }
 
-    /// What a row is of.
+    /// Returns a record with only the fields that identify the row.
     fn key_fields<'r>(
         &'r self,
-        of: RecordType,
+        kind: RecordType,
         key: &Key,
         function: FunctionName<'r>,
     ) -> DiffRecord<'r> {
@@ -304,32 +319,38 @@ impl ToldComparison<'_> {
                 .map(|callee| Box::new(self.function_name(callee))),
             kind: self.name(key.kind),
             what: self.name(key.what),
-            of: Name::from(of.name()),
+            of: Name::from(kind.name()),
             stack: self.stack(key),
             ..DiffRecord::default()
         }
     }
 
-    /// The sides that are compared: old and new.
+    /// The compared sides: old and new.
     fn sides(&self) -> [usize; 2] {
-        self.of.options.sides(self.of.runs)
+        self.comparison.options.sides(self.comparison.runs)
     }
 
-    /// Which of them does not tell all of a row.
-    fn below(&self, row: usize) -> Option<SilentRun> {
-        let (sides, untold) = (self.sides(), self.of.joined.untold(row)?);
-        let is_silent = |side: usize| untold.silent & 1 << side != 0;
-        let is_of_any = |is_inclusive| untold.between(sides, is_inclusive).is_some();
-        SilentRun::of(sides.map(is_silent)).filter(|_| is_of_any(false) || is_of_any(true))
+    /// Returns the sides on which this row is below Massif's threshold.
+    fn below(&self, row: usize) -> Option<RunBelowThreshold> {
+        let (sides, hidden) = (
+            self.sides(),
+            self.comparison.joined.cost_below_threshold(row)?,
+        );
+        let is_below = |side: usize| hidden.hiding_sides & 1 << side != 0;
+        let is_inexact = |is_inclusive| hidden.between(sides, is_inclusive).is_some();
+        RunBelowThreshold::from_flags(sides.map(is_below))
+            .filter(|_| is_inexact(false) || is_inexact(true))
     }
 
-    /// The most that a side may have of a row of which it does not tell all.
+    /// Returns the maximum cost on each side on which this row is below Massif's threshold.
     fn at_most(&self, row: usize, cost: &[Figure]) -> Option<CountsPerRun<'_>> {
-        let untold = self.of.joined.untold(row)?;
-        let event = self.first_events.get(&self.of.joined.rows[row].of)?;
+        let hidden = self.comparison.joined.cost_below_threshold(row)?;
+        let event = self
+            .first_events
+            .get(&self.comparison.joined.rows[row].kind)?;
         let entries = cost.get(*event)?.entries.iter().enumerate();
         let most = entries.map(|(side, entry)| {
-            let more = untold.more.get(side).copied().filter(|more| *more > 0)?;
+            let more = hidden.more.get(side).copied().filter(|more| *more > 0)?;
             Some(entry.unwrap_or(0).saturating_add(more))
         });
         let most: Vec<Option<Count>> = most.collect();
@@ -337,48 +358,61 @@ impl ToldComparison<'_> {
         is_any.then(|| CountsPerRun(vec![(self.event(*event), PerRun(most))]))
     }
 
-    /// How many places a row is the sum of that no run tells apart.
+    /// Returns the number of places below Massif's threshold that a row sums, for each side.
     fn places(&self, row: usize) -> Option<PerRun> {
-        let of_side = |side: usize| {
-            let of_file = |profile: usize| {
-                let places = &self.of.runs.profiles[profile].table(self.of.joined.rows[row].of);
-                let records = self.of.joined.records(row, profile).iter();
+        let side_places = |side: usize| {
+            let file_places = |profile: usize| {
+                let places = &self.comparison.runs.profiles[profile]
+                    .table(self.comparison.joined.rows[row].kind);
+                let records = self.comparison.joined.records(row, profile).iter();
                 let places = &places.numbers().places;
                 let found = records.filter_map(|record| places.count(*record as usize));
                 found.reduce(|sum, places| sum + places)
             };
-            self.of.runs.files_of(side).filter_map(of_file).max()
+            self.comparison
+                .runs
+                .files_of(side)
+                .filter_map(file_places)
+                .max()
         };
-        let places: Vec<Option<Count>> = (0..self.of.runs.sides.len()).map(of_side).collect();
+        let places: Vec<Option<Count>> = (0..self.comparison.runs.sides.len())
+            .map(side_places)
+            .collect();
         let is_any = places.iter().any(Option::is_some);
         is_any.then_some(PerRun(places))
     }
 
-    fn hosts(&self, of: RecordType, hosts: &[HostCosts]) -> Vec<Host<'_>> {
+    fn hosts(&self, kind: RecordType, hosts: &[HostCosts]) -> Vec<Host<'_>> {
         let host = |host: &HostCosts| Host {
             function: self.function_name(host.function),
-            cost: self.per_run(of, &host.cost, Figure::per_run),
+            cost: self.per_run(kind, &host.cost, Figure::per_run),
         };
         hosts.iter().map(host).collect()
     }
 
-    /// By how many standard deviations of chance the samples of a row changed.
+    /// Returns the change of a row's samples in standard deviations of chance.
     fn z(&self, row: usize) -> Option<serde_json::Number> {
-        let sampling = self.of.options.sampling?;
-        let (event, is_inclusive) = (sampling.event(), self.of.options.inclusive);
-        let sampled = sampling.of_row(self.of.runs, self.of.joined, row, event, is_inclusive);
+        let sampling = self.comparison.options.sampling?;
+        let (event, is_inclusive) = (sampling.event(), self.comparison.options.inclusive);
+        let sampled = sampling.row_figure(
+            self.comparison.runs,
+            self.comparison.joined,
+            row,
+            event,
+            is_inclusive,
+        );
         let [reference, last] = self.sides();
         let z = sampled.z(reference, last);
         serde_json::Number::from_f64((z * 100.0).round() / 100.0)
     }
 
-    /// The events to write: the first that the type has, and the others where some entry is not 0.
+    /// Returns the events to write: the first event of the type, and other events with an entry that is not 0.
     fn written<'f>(
         &self,
-        of: RecordType,
+        kind: RecordType,
         figures: &'f [Figure],
     ) -> impl Iterator<Item = (usize, &'f Figure)> {
-        let first = self.first_events.get(&of).copied().unwrap_or(0);
+        let first = self.first_events.get(&kind).copied().unwrap_or(0);
         figures.iter().enumerate().filter(move |(event, figure)| {
             *event == first || figure.entries.iter().flatten().any(|count| *count != 0)
         })
@@ -386,76 +420,81 @@ impl ToldComparison<'_> {
 
     fn per_run(
         &self,
-        of: RecordType,
+        kind: RecordType,
         figures: &[Figure],
         entries: impl Fn(&Figure) -> PerRun,
     ) -> CountsPerRun<'_> {
         CountsPerRun(
-            self.written(of, figures)
+            self.written(kind, figures)
                 .map(|(event, figure)| (self.event(event), entries(figure)))
                 .collect(),
         )
     }
 
-    /// What the files of each side say of self cost, where a side has several.
-    fn of_files(
+    /// Returns a figure of self cost over the files of each side, if a side has several files.
+    fn file_figures(
         &self,
-        of: RecordType,
+        kind: RecordType,
         figures: &Figures,
         entries: impl Fn(&Figure) -> figures::Entries,
     ) -> Option<Box<CountsPerRun<'_>>> {
         self.has_several_files()
-            .then(|| Box::new(self.per_run(of, &figures.cost, |figure| PerRun(entries(figure)))))
+            .then(|| Box::new(self.per_run(kind, &figures.cost, |figure| PerRun(entries(figure)))))
     }
 
-    /// The greatest change of self cost that is noise, where a side has several files. Of samples `z` tells.
-    fn noise(&self, of: RecordType, figures: &Figures) -> Option<Box<Counts<'_>>> {
+    /// Returns the greatest change of self cost that counts as noise, if a side has several files. Sampled runs have `z`
+    /// instead.
+    fn noise(&self, kind: RecordType, figures: &Figures) -> Option<Box<Counts<'_>>> {
         let [reference, last] = self.sides();
-        let is_told = self.has_several_files() && self.of.options.sampling.is_none();
-        is_told.then(|| {
+        let has_noise = self.has_several_files() && self.comparison.options.sampling.is_none();
+        has_noise.then(|| {
             let noise = |figure: &Figure| {
-                // As far as a change is written.
+                // Limited to the range of a written change.
                 let noise = figure.noise(reference, last);
                 noise.min(i64::MAX.into())
             };
-            let events = self.written(of, &figures.cost);
+            let events = self.written(kind, &figures.cost);
             let noise = events.map(|(event, figure)| (self.event(event), noise(figure)));
             Box::new(Counts(noise.collect()))
         })
     }
 
     fn has_several_files(&self) -> bool {
-        self.of.runs.sides.iter().any(|(_, files)| files.len() > 1)
+        self.comparison
+            .runs
+            .sides
+            .iter()
+            .any(|(_, files)| files.len() > 1)
     }
 
     fn deltas(
         &self,
-        of: RecordType,
+        kind: RecordType,
         figures: &[Figure],
         mut beyond: impl FnMut(&str, Count),
     ) -> Counts<'_> {
         let [reference, last] = self.sides();
         let mut deltas = Vec::new();
-        for (event, figure) in self.written(of, figures) {
-            if !self.of.runs.is_common(event) {
+        for (event, figure) in self.written(kind, figures) {
+            if !self.comparison.runs.is_common(event) {
                 continue;
             }
             let delta = figure.change(reference, last);
             if i64::try_from(delta).is_ok() {
                 deltas.push((self.event(event), delta));
             } else {
-                beyond(&self.of.runs.events[event], delta);
+                beyond(&self.comparison.runs.events[event], delta);
             }
         }
         Counts(deltas)
     }
 
     fn event(&self, event: usize) -> Name<'_> {
-        Name::from(self.of.runs.events[event].as_str())
+        Name::from(self.comparison.runs.events[event].as_str())
     }
 
     fn name(&self, symbol: Option<Symbol>) -> Option<Name<'_>> {
-        self.of.runs.names.symbols.name(symbol)
+        self.comparison.runs.names.name(symbol)
     }
 
     fn function_name(&self, function: FunctionKey) -> FunctionName<'_> {
@@ -466,17 +505,17 @@ impl ToldComparison<'_> {
         }
     }
 
-    /// The name that all records of a sum have once it is normalised.
+    /// Returns the normalised name, which all records of a sum have in common.
     fn common_name(&self, name: Option<Symbol>) -> Option<Name<'_>> {
-        let text = self.of.runs.names.symbols.text(name?);
+        let text = self.comparison.runs.names.symbols.text(name?);
         let (common, _) = self.rules.apply(text, Part::Function, Strength::Counter);
         Some(Name::from(common.into_owned()))
     }
 
     fn stack(&self, key: &Key) -> Vec<Frame<'_>> {
-        let names = &self.of.runs.names;
+        let names = &self.comparison.runs.names;
         let frames = names.stacks.frames_of(key.stack);
-        // Addresses are those of one run.
+        // Addresses differ between runs, so they are left out.
         frames
             .iter()
             .map(|frame| names.frame(frame, None))

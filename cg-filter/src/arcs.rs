@@ -1,7 +1,7 @@
-//! Who calls whom, as far as `--caller` and `--callee` need it: which functions have a matching neighbour.
+//! The functions with a matching caller or callee, for `--caller` and `--callee`.
 
+use cg_collections::maps::OrderedSet;
 use cg_stream::Error;
-use cg_stream::maps::OrderedSet;
 
 use crate::predicate::NamePredicates;
 use crate::record::{Field, RecordFields};
@@ -9,8 +9,8 @@ use crate::record::{Field, RecordFields};
 /// A function of one [`FunctionIds`] table.
 pub(crate) type ArcFunctionId = u32;
 
-/// Functions by number. Each is known by name, file and object, and once more without its file, because the file of a
-/// `line` record is that of the line.
+/// Numbers for functions. Each function has one number for name, file and object, and one without the file, because a `line`
+/// record has the file of the line instead.
 #[derive(Default)]
 pub(crate) struct FunctionIds(OrderedSet<Box<[u8]>>);
 
@@ -37,8 +37,8 @@ impl FunctionIds {
     }
 }
 
-/// Appends a part to a key so that keys are equal where all parts are, and sort as their parts do. A NUL ends a part;
-/// names of PHP's anonymous classes hold some themselves.
+/// Appends a part to a key. Keys are equal if all parts are equal, and sort like their parts. Two NULs end a part; a NUL
+/// inside a part is escaped, because the names of PHP's anonymous classes contain NULs.
 pub(crate) fn push_part(key: &mut Vec<u8>, part: &[u8]) {
     for piece in part.split_inclusive(|byte| *byte == 0) {
         key.extend_from_slice(piece);
@@ -64,7 +64,7 @@ struct Neighbours {
 }
 
 impl NeighbourFunctions {
-    /// Takes note of a `call` record.
+    /// Adds a `call` record.
     pub(crate) fn add(
         &mut self,
         record: &mut RecordFields<'_>,
@@ -104,7 +104,7 @@ impl NeighbourFunctions {
         }
     }
 
-    /// The id of the function of a `fn` or `line` record, to be matched once all arcs are known.
+    /// Returns the id of the function of a `fn` or `line` record, for a match when all arcs are known.
     pub(crate) fn function(
         &mut self,
         record: &mut RecordFields<'_>,
@@ -120,7 +120,7 @@ impl NeighbourFunctions {
         })
     }
 
-    /// Whether a function has the neighbours that are asked for.
+    /// Returns true if a function has the wanted caller and callee.
     pub(crate) fn match_function(&self, function: ArcFunctionId, names: &NamePredicates) -> bool {
         let neighbours = self.neighbours.get(function as usize);
         let neighbours = neighbours.copied().unwrap_or_default();
@@ -128,8 +128,8 @@ impl NeighbourFunctions {
             && (names.callee.is_none() || neighbours.callee_matches)
     }
 
-    /// Whether any `call` record came by.
-    pub(crate) fn is_any_known(&self) -> bool {
+    /// Returns true if there was a `call` record.
+    pub(crate) fn has_call_records(&self) -> bool {
         self.is_any_known
     }
 }
@@ -139,7 +139,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_equal_and_sort_as_their_parts_do() {
+    fn keys_compare_like_their_parts() {
         let key = |parts: &[&str]| {
             let mut key = Vec::new();
             for part in parts {

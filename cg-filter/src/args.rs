@@ -2,11 +2,11 @@
 
 use std::ffi::OsString;
 
-use cg_names::whose::CodeOwner;
+use cg_names::code_origin::CodeOwner;
 use cg_parse::record_args::{RecordArgs, SnapshotArgs};
 use cg_stream::percent::Percent;
 use cg_stream::record::RecordType;
-use cg_stream::tool::{CommandLine, Spellings, Suggested};
+use cg_tool::{CommandLine, Spellings, Suggested};
 use clap::Parser;
 use clap::builder::TypedValueParser as _;
 
@@ -21,17 +21,15 @@ use crate::whose::WantedOwners;
 
 /// Keep the records of a cost stream that match.
 ///
-/// REGEX is searched for in function names, as grep would; of a record with a stack, in the function to blame. All
-/// conditions have to hold. A record without a name, file or object is matched as if that were empty. Records of a type
-/// that this version does not know pass unless --type leaves them out.
+/// Searches function names for REGEX, like grep. In a record with a stack, searches the blamed function. All conditions have
+/// to match. A missing name, file or object counts as an empty text. Records of unknown types are kept, except with --type.
 ///
-/// What is known of a function that is kept is kept with it: a call where its caller or its callee matches, a sampled
-/// stack where the function to blame or the innermost one does. -v keeps what does not, and no call that a left out
-/// function makes or gets.
+/// A call is kept if its caller or its callee matches. A sampled stack is kept if its blamed or its innermost function
+/// matches. -v keeps the other records. It drops a call if one of its functions matches.
 ///
-/// Kept lines are passed on byte for byte. Without any condition all of them are. The run and end records always pass,
-/// so percentages stay those of the whole program. A raw profile is read as cg-parse would read it, with the records
-/// that --calls, --lines, --stacks and --inline ask for: cg-fmt's trees, sources and flame graphs need them.
+/// Kept lines are passed on byte for byte. Without a condition, all lines are kept. The run and end records are always kept,
+/// so percentages still refer to the whole program. A raw profile is read like in cg-parse, with the records of --calls,
+/// --lines, --stacks and --inline. The trees, sources and flame graphs of cg-fmt need these records.
 #[derive(Parser, Debug)]
 #[command(
     name = "cg-filter",
@@ -50,23 +48,22 @@ use crate::whose::WantedOwners;
   cg-filter --frame '^mycrate::' memcheck.xml | cg-fmt
   cg-diff before.out after.out | cg-filter --min-change Ir=5%
   cg-diff before.out after.out | cg-filter --min Ir=1000 -v -e '^std::' -e '^core::'",
-    after_long_help = "An EVENT is looked up in a record's cost; where a record has none (call records), in incl; \
-else in the field of that name (calls, indirect_bytes, max_bytes). incl.EVENT is the inclusive cost. In a diff it is the size of the \
+    after_long_help = "An EVENT is looked up in a record's cost, then in the field of the same name (calls, indirect_bytes, max_bytes) \
+and, in records without cost (call records), in incl. incl.EVENT is the inclusive cost. In a diff, the count is the size of the \
 difference between the last and the first run.
 
-Exit status: 0 is done, even when nothing is left; 1 is nothing left, with --exit-status; 2 is trouble."
+Exit status: 0 is success, even if no record is kept; 1 is no record kept, with --exit-status; 2 is an error."
 )]
 #[command(next_help_heading = "Conditions")]
 pub(crate) struct Args {
-    /// A regular expression to search for in function names, and the inputs: streams or profiles; - or none is standard
-    /// input.
+    /// A regular expression for function names, and the inputs: streams or profiles; - or no input is standard input.
     ///
-    /// With -e all are inputs. Without, the first is one too where it is the path of a file and hardly a regular
-    /// expression; a line on standard error says so. '' matches all names.
+    /// With -e, all arguments are inputs. Without -e, the first argument is also an input if it is the path of a file and
+    /// does not look like a regular expression; a note on standard error says so. '' matches all names.
     #[arg(value_names = ["REGEX", "FILE"], num_args = 0.., help_heading = None)]
     positionals: Vec<OsString>,
 
-    /// Search for this in function names.
+    /// Search function names for REGEX.
     ///
     /// May be given several times; one match is enough.
     #[arg(
@@ -77,17 +74,17 @@ pub(crate) struct Args {
     )]
     regexps: Vec<String>,
 
-    /// Keep records with a frame that matches, anywhere in their stack.
+    /// Keep records with a matching frame anywhere in their stack.
     ///
-    /// Of records without a stack, those whose function matches. REGEX and -e look at the function to blame: the
-    /// innermost one of the program itself; of sampled stacks, at the innermost of all too.
+    /// Without a stack, the function of the record has to match. REGEX and -e search only the blamed function, which is the
+    /// innermost function of the program itself; in sampled stacks, also the innermost function of all.
     #[arg(long, value_name = "REGEX")]
     frame: Vec<String>,
 
     /// Keep records whose file matches.
     ///
-    /// That is a function's own file, a line's file, the file of the frame to blame. Of a call, REGEX, --file and --obj
-    /// have to match the same end.
+    /// This is the file of the function, of the line, or of the blamed frame. In a call, REGEX, --file and --obj have to
+    /// match the same function.
     #[arg(long, value_name = "REGEX")]
     file: Vec<String>,
 
@@ -97,7 +94,7 @@ pub(crate) struct Args {
 
     /// Keep records of threads whose name or number matches.
     ///
-    /// Of samples and findings, as far as the profile tells threads apart: perf script prints their numbers.
+    /// Samples and findings have threads, if the profile records them: perf script prints their numbers.
     #[arg(long, value_name = "REGEX")]
     thread: Vec<String>,
 
@@ -105,33 +102,33 @@ pub(crate) struct Args {
     #[arg(long, value_name = "REGEX")]
     process: Vec<String>,
 
-    /// Keep what is called from functions that match.
+    /// Keep functions that matching functions call.
     ///
-    /// Of fn and line records: those of functions that a matching function calls directly, as the stream's call records
-    /// say (cg-parse --calls). Of call records: those whose calling function matches. Of records with a stack: those
-    /// with a matching frame anywhere outside the frame to blame.
+    /// fn and line records are kept if a matching function calls their function directly; this needs call records (cg-parse
+    /// --calls). A call record is kept if its caller matches. A record with a stack is kept if a frame outside the blamed
+    /// frame matches.
     #[arg(long, value_name = "REGEX")]
     caller: Vec<String>,
 
-    /// Keep what calls functions that match.
+    /// Keep functions that call matching functions.
     ///
-    /// Of fn and line records: those of functions that call a matching function directly, as the stream's call records
-    /// say (cg-parse --calls). Of call records: those whose called function matches. Of records with a stack: those
-    /// with a matching frame anywhere inside the frame to blame.
+    /// fn and line records are kept if their function calls a matching function directly; this needs call records (cg-parse
+    /// --calls). A call record is kept if its callee matches. A record with a stack is kept if a frame inside the blamed
+    /// frame matches.
     #[arg(long, value_name = "REGEX")]
     callee: Vec<String>,
 
-    /// Keep what is own, dependency, std, system or kernel; several are separated by commas.
+    /// Keep functions by the owner of their code: own, dependency, std, system, kernel.
     ///
-    /// Whose code the function is: the program's own, another project's that it uses (cargo's registry, vendor folders,
-    /// /usr/include, site-packages, node_modules, …), the library of its language, the system's or the kernel's. Of a call,
-    /// either end's.
+    /// Separate several values by commas. own is the program itself, dependency is a project that the program uses (cargo's
+    /// registry, vendor folders, /usr/include, site-packages, node_modules, …), and std is the library of its language. A
+    /// call is kept if one of its functions matches.
     #[arg(long, value_name = "WHOSE", value_delimiter = ',', value_parser = Suggested(OWNERS).try_map(|word| owner(&word)), hide_possible_values = true)]
     whose: Vec<CodeOwner>,
 
-    /// Keep the records that the patterns do not match.
+    /// Keep the records that do not match.
     ///
-    /// Of all regular expressions and --whose taken together.
+    /// This inverts all regular expressions and --whose together.
     #[arg(short = 'v', long)]
     invert_match: bool,
 
@@ -139,7 +136,7 @@ pub(crate) struct Args {
     #[arg(short, long)]
     ignore_case: bool,
 
-    /// Take all regular expressions as plain text.
+    /// Treat all regular expressions as plain text.
     #[arg(short = 'F', long)]
     fixed_strings: bool,
 
@@ -153,14 +150,14 @@ pub(crate) struct Args {
 
     /// Keep records of these types: fn, line, call, leak, …
     ///
-    /// Types are fn, line, call, inline, leak, error, heap, program_point, stack, snapshot, diff, or any other; of a diff,
-    /// also the type that was compared.
+    /// Types are fn, line, call, inline, leak, error, heap, program_point, stack, snapshot, diff, or any other. For a diff
+    /// record, the compared type also counts.
     #[arg(long = "type", value_name = "TYPE", value_delimiter = ',', value_parser = Suggested(RecordType::LISTED), hide_possible_values = true)]
     types: Vec<String>,
 
     /// Keep records with at least N of this event.
     ///
-    /// May be given several times, and all have to hold.
+    /// May be given several times; all have to match.
     #[arg(long, value_name = "EVENT=N")]
     min: Vec<Minimum>,
 
@@ -168,15 +165,15 @@ pub(crate) struct Args {
     #[arg(long, value_name = "EVENT=P")]
     min_percent: Vec<MinimumPercent>,
 
-    /// Keep records of a diff whose count of this event changed by at least N, or by P percent of the old figure.
+    /// Keep diff records whose count changed by at least N, or by P percent of the old count.
     #[arg(long, value_name = "EVENT=P%|N")]
     min_change: Vec<MinimumChange>,
 
     /// Keep the N most expensive functions.
     ///
-    /// Of records of types other than fn, the N most expensive of each type. Records of several runs are added up before
-    /// they are ranked. line and call records stay with their functions where the stream has fn records: a call where its
-    /// caller or its callee is kept.
+    /// For other types than fn, keeps the N most expensive records of each type. Records of several runs are added up first.
+    /// If the stream has fn records, line and call records are kept with their functions: a call is kept if its caller or
+    /// its callee is kept.
     #[arg(
         short = 'n',
         long,
@@ -187,21 +184,21 @@ pub(crate) struct Args {
     )]
     top: Option<usize>,
 
-    /// Keep the smallest set of functions that covers P percent of the total, as callgrind_annotate does.
+    /// Keep the fewest functions that cover P percent of the total, like callgrind_annotate.
     ///
-    /// It does not work by an inclusive cost, which does not add up.
+    /// Inclusive costs are not possible, because they overlap.
     #[arg(long, value_name = "P", help_heading = "Ranking")]
     threshold: Option<Percent>,
 
     /// Sort by an event (Ir), incl.EVENT or calls, largest first.
     ///
-    /// --top and --threshold then go by it instead of the first event.
+    /// --top and --threshold then use this key instead of the first event.
     #[arg(long, value_name = "KEY", help_heading = "Ranking", hide_possible_values = true, allow_hyphen_values = true, value_parser = Suggested(SORT_KEYS).try_map(|key| sort_key(&key)))]
     sort: Option<CountKey>,
 
-    /// Print how many records are kept, not the records.
+    /// Print the number of kept records, not the records.
     ///
-    /// Of several inputs behind the name of each, which is judged by itself.
+    /// With several inputs, prints one count per input, after its name. Each input is filtered separately.
     #[arg(
         short,
         long,
@@ -210,7 +207,7 @@ pub(crate) struct Args {
     )]
     count: bool,
 
-    /// Print the names of the inputs of which a record is kept, not the records.
+    /// Print the names of inputs with kept records, not the records.
     #[arg(short = 'l', long, help_heading = "Output")]
     files_with_matches: bool,
 
@@ -220,17 +217,17 @@ pub(crate) struct Args {
     #[command(flatten)]
     snapshots: SnapshotArgs,
 
-    /// Exit with 1 when no record is kept, as grep does.
+    /// Exit with 1 if no record is kept, like grep.
     #[arg(long, help_heading = "Output")]
     exit_status: bool,
 }
 
 fn number_of_functions(text: &str) -> Result<usize, String> {
     text.parse()
-        .map_err(|_| "expected how many functions to keep".to_owned())
+        .map_err(|_| "expected the number of functions to keep".to_owned())
 }
 
-/// A key to sort by. The largest come first anyway, which is what a `-` in front of it asks for elsewhere.
+/// Parses a key to sort by. Ignores a leading `-`: in other tools it means largest first, which is always the order here.
 fn sort_key(key: &str) -> Result<CountKey, String> {
     key.strip_prefix('-').unwrap_or(key).parse()
 }
@@ -239,7 +236,7 @@ fn sort_key(key: &str) -> Result<CountKey, String> {
 const OWNERS: &[&str] = &["own", "dependency", "std", "system", "kernel"];
 
 fn owner(word: &str) -> Result<CodeOwner, String> {
-    CodeOwner::with_word(word).ok_or_else(|| format!("expected one of {}", OWNERS.join(", ")))
+    CodeOwner::from_word(word).ok_or_else(|| format!("expected one of {}", OWNERS.join(", ")))
 }
 
 /// The keys that shells complete.
@@ -269,25 +266,25 @@ impl CommandLine for Args {
 }
 
 impl Args {
-    /// The arguments without an option, told apart.
+    /// Splits the arguments without an option into a regular expression and files.
     pub(crate) fn positionals(&self, stdin: impl FnOnce() -> Stdin) -> Positionals {
-        positionals::tell_apart(&self.positionals, !self.regexps.is_empty(), stdin)
+        positionals::split_arguments(&self.positionals, !self.regexps.is_empty(), stdin)
     }
 
-    /// What is to be kept.
+    /// Converts the arguments.
     ///
     /// # Errors
-    /// For a regular expression that is none, and a condition that makes no sense.
+    /// Returns an error if a regular expression is invalid or a condition makes no sense.
     pub(crate) fn options(&self, positionals: &Positionals) -> anyhow::Result<Options> {
-        if let Some(told) = positionals.regex.as_deref().and_then(condition::told)
+        if let Some(suggestion) = positionals.regex.as_deref().and_then(condition::suggestion)
             && !self.fixed_strings
         {
-            anyhow::bail!(told);
+            anyhow::bail!(suggestion);
         }
         let is_inclusive = self.sort.as_ref().is_some_and(|key| key.is_inclusive);
         anyhow::ensure!(
             !is_inclusive || self.threshold.is_none(),
-            "--threshold adds costs up, and inclusive costs overlap: use --min-percent incl.EVENT=P"
+            "--threshold adds up costs, but inclusive costs overlap; use --min-percent incl.EVENT=P"
         );
         let pattern_options = PatternOptions {
             ignore_case: self.ignore_case,
@@ -351,7 +348,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_short_help_is_of_options_and_no_spelling_is_one() {
-        assert_eq!(cg_stream::tool::check::<Args>(), Ok(()));
+    fn short_help_lists_options_and_no_spelling_is_an_option() {
+        assert_eq!(cg_tool::check::<Args>(), Ok(()));
     }
 }

@@ -1,12 +1,13 @@
-//! Conditions in the place of the regular expression, as other filters take them: `Ir>1000`, `fn == "main"`.
+//! Recognises conditions in the syntax of other filters, such as `Ir>1000` or `fn == "main"`, in place of the regular
+//! expression.
 
 use std::ffi::OsStr;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
-/// What to write instead of a condition; `None` where it is a regular expression and nothing else.
-pub(crate) fn told(regex: &OsStr) -> Option<String> {
+/// Returns a message with the replacement for a condition; `None` if the text is only a regular expression.
+pub(crate) fn suggestion(regex: &OsStr) -> Option<String> {
     static CONDITION: LazyLock<Option<Regex>> = LazyLock::new(|| {
         let form = r#"^\s*(?:select\(|filter )?\s*[$.]?((?:cost\.|incl\.|\.)*)([A-Za-z_][\w.:%-]*?)\s*(>=|<=|=~|==|!=|=|>|<)\s*["']?([^"')]*)["']?\)?\s*$"#;
         Regex::new(form).ok()
@@ -28,7 +29,7 @@ pub(crate) fn told(regex: &OsStr) -> Option<String> {
         _ => None,
     };
     let instead = match (option, operator) {
-        // Of a name: `>` may be a part of one, and `=` of an assignment operator.
+        // In names, `>` can be a part of the name, and `=` a part of an assignment operator.
         (Some(_), ">" | "<" | ">=" | "<=") | (Some(_), "=") if value.is_empty() => return None,
         (Some(option), "==" | "=" | "=~") => match option {
             "--type " => format!("--type {value}"),
@@ -37,15 +38,15 @@ pub(crate) fn told(regex: &OsStr) -> Option<String> {
         },
         (Some(option), "!=") => format!("-v {option}'^{value}$'"),
         (Some(_), _) => return None,
-        (None, _) => of_count(path, key, operator, value)?,
+        (None, _) => count_option(path, key, operator, value)?,
     };
     Some(format!(
-        "{text} is a condition, and REGEX is searched for in names; write {instead} (-e {text} searches for it)"
+        "{text} is a condition, but REGEX searches names; write {instead} (-e {text} searches names for the text)"
     ))
 }
 
-/// The option for a limit on a count: `--min Ir=1001` of `Ir>1000`.
-fn of_count(path: &str, key: &str, operator: &str, value: &str) -> Option<String> {
+/// Returns the option for a condition on a count, such as `--min Ir=1001` for `Ir>1000`.
+fn count_option(path: &str, key: &str, operator: &str, value: &str) -> Option<String> {
     let (value, is_percent) = match value.strip_suffix('%') {
         Some(value) => (value.trim(), true),
         None => (value, key.ends_with('%')),
@@ -62,7 +63,7 @@ fn of_count(path: &str, key: &str, operator: &str, value: &str) -> Option<String
     };
     Some(match operator {
         "<" | "<=" | "!=" => {
-            format!("| jq -c 'select(.cost.{event} {operator} {digits})' behind cg-filter")
+            format!("| jq -c 'select(.cost.{event} {operator} {digits})' after cg-filter")
         }
         _ if is_percent => format!("--min-percent {key}={digits}"),
         ">" if number.fract() == 0.0 => format!("--min {key}={}", number as i64 + 1),
@@ -70,7 +71,7 @@ fn of_count(path: &str, key: &str, operator: &str, value: &str) -> Option<String
     })
 }
 
-/// Events have a colon at most (`cycles:u`), paths of functions two in a row.
+/// Returns true for the path of a function. Event names have single colons (`cycles:u`), paths have double colons.
 fn event_is_path(key: &str) -> bool {
     key.contains("::")
 }
@@ -80,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conditions_are_told_from_names_and_answered_with_options() {
+    fn conditions_are_distinguished_from_names_and_replaced_by_options() {
         for (typed, expected) in [
             ("Ir>1000", Some("write --min Ir=1001 (")),
             ("Ir >= 1_000", Some("write --min Ir=1000 (")),
@@ -97,7 +98,7 @@ mod tests {
             ("type=leak", Some("write --type leak (")),
             ("thread=worker", Some("write --thread '^worker$' (")),
             ("fn!=main", Some("write -v '^main$' (")),
-            // Names, and regular expressions of them.
+            // Names, and regular expressions for names.
             ("operator>=", None),
             ("operator>", None),
             ("Option<u8>", None),
@@ -107,13 +108,13 @@ mod tests {
             ("fn>", None),
             ("std::ptr::eq<5", None),
         ] {
-            let told = told(OsStr::new(typed));
+            let found = suggestion(OsStr::new(typed));
             match expected {
                 Some(expected) => assert!(
-                    told.as_deref().is_some_and(|told| told.contains(expected)),
-                    "{typed}: {told:?}"
+                    found.as_deref().is_some_and(|text| text.contains(expected)),
+                    "{typed}: {found:?}"
                 ),
-                None => assert_eq!(told, None, "{typed}"),
+                None => assert_eq!(found, None, "{typed}"),
             }
         }
     }

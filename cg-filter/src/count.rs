@@ -1,4 +1,4 @@
-//! Event counts of records: how they are named on the command line, found in a line, and compared.
+//! Event counts of records: their keys on the command line, their values in a line, and comparisons.
 
 use std::str::FromStr;
 
@@ -9,7 +9,7 @@ use cg_stream::record::Count;
 
 use crate::record::{Field, RecordFields};
 
-/// What a count is called: an event, `incl.` and an event, or a field such as `calls`.
+/// The key of a count: an event, `incl.` and an event, or a field such as `calls`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CountKey {
     pub(crate) is_inclusive: bool,
@@ -38,7 +38,7 @@ impl FromStr for CountKey {
 }
 
 impl CountKey {
-    /// What a record has of it in `cost`, or beside it.
+    /// Finds the value in `cost` or among the fields of a record.
     fn find_self<'a>(&self, record: &mut RecordFields<'a>) -> Result<Option<Value<'a>>, Error> {
         match record.find_in(Field::Cost, &self.event)? {
             None => record.find(&self.event),
@@ -46,7 +46,7 @@ impl CountKey {
         }
     }
 
-    /// The count of a record, `None` where the record does not name it, which means 0.
+    /// Returns the count in a record; `None` if the record lacks it, which means 0.
     pub(crate) fn find(&self, record: &mut RecordFields<'_>) -> Result<Option<Count>, Error> {
         let has_cost = record.object(Field::Cost)?.is_some();
         let mut value = None;
@@ -65,7 +65,7 @@ impl CountKey {
     }
 }
 
-/// `incl.Ir` and the like, as it was written.
+/// Writes the key as on the command line, such as `incl.Ir`.
 impl std::fmt::Display for CountKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let prefix = if self.is_inclusive { "incl." } else { "" };
@@ -73,7 +73,7 @@ impl std::fmt::Display for CountKey {
     }
 }
 
-/// A count, or of the array that a diff has the absolute value of last less first, `null` being 0.
+/// Reads a count. For the array of a diff, returns the absolute value of last minus first; `null` counts as 0.
 fn read_count(value: Value<'_>) -> Option<Count> {
     if value.elements().is_none() {
         return value.count();
@@ -97,7 +97,7 @@ impl FromStr for Minimum {
             .parse::<i64>()
             .map(Count::from)
             .or_else(|_| least.parse::<u64>().map(Count::from))
-            .map_err(|_| format!("expected an integer behind =, found \"{least}\""))?;
+            .map_err(|_| format!("expected an integer after =, found \"{least}\""))?;
         Ok(Minimum { key, least })
     }
 }
@@ -121,7 +121,7 @@ impl FromStr for MinimumPercent {
     }
 }
 
-/// `EVENT=N` or `EVENT=P%`: how far a figure of a diff has to have moved, either way.
+/// `EVENT=N` or `EVENT=P%`: the minimum change of a figure in a diff, in either direction.
 #[derive(Clone, Debug)]
 pub(crate) struct MinimumChange {
     pub(crate) key: CountKey,
@@ -131,7 +131,7 @@ pub(crate) struct MinimumChange {
 #[derive(Clone, Copy, Debug)]
 enum LeastChange {
     Count(Count),
-    /// Of the old figure.
+    /// A percentage of the old figure.
     Percent(Percent),
 }
 
@@ -143,7 +143,7 @@ impl FromStr for MinimumChange {
         let least = match least.strip_suffix('%') {
             Some(percent) => LeastChange::Percent(percent.parse()?),
             None => LeastChange::Count(least.parse::<u64>().map(Count::from).map_err(|_| {
-                format!("expected a number or a percentage behind =, found \"{least}\"")
+                format!("expected a number or a percentage after =, found \"{least}\"")
             })?),
         };
         Ok(MinimumChange { key, least })
@@ -151,8 +151,7 @@ impl FromStr for MinimumChange {
 }
 
 impl MinimumChange {
-    /// True for a change from one figure to another that is large enough. What was nothing before has moved by more
-    /// than any percentage.
+    /// Returns true if a change is large enough. A change from 0 exceeds any percentage.
     pub(crate) fn is_reached(&self, OldAndNew { old, new }: OldAndNew) -> bool {
         let moved = (new - old).abs();
         match self.least {
@@ -163,7 +162,7 @@ impl MinimumChange {
     }
 }
 
-/// The figures of a diff that its `delta` is the difference of; a run that lacks the record has 0.
+/// The two figures whose difference is the `delta` of a diff. A run without the record has 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OldAndNew {
     pub(crate) old: Count,
@@ -171,7 +170,7 @@ pub(crate) struct OldAndNew {
 }
 
 impl CountKey {
-    /// The old and the new figure of a diff record; `None` where it does not name them, and in records of no diff.
+    /// Returns the old and the new figure of a diff record; `None` if it lacks them, and for other records.
     pub(crate) fn find_change(
         &self,
         record: &mut RecordFields<'_>,
@@ -183,7 +182,7 @@ impl CountKey {
         let Some((first, last)) = entries.and_then(ends) else {
             return Ok(None);
         };
-        // The run that changes are relative to need not be the first.
+        // Changes need not be relative to the first run.
         let delta = match record.find(deltas)?.and_then(|deltas| deltas.fields()) {
             Some(deltas) => deltas
                 .find(&self.event)
@@ -200,7 +199,7 @@ impl CountKey {
     }
 }
 
-/// The first and the last entry of an array, `null` being 0.
+/// Returns the first and the last entry of an array; `null` counts as 0.
 fn ends(value: Value<'_>) -> Option<(Count, Count)> {
     let mut runs = value.elements()?;
     let count = |value: Value<'_>| match value.raw() {
@@ -215,7 +214,7 @@ fn ends(value: Value<'_>) -> Option<(Count, Count)> {
     Some((first, last))
 }
 
-/// The two sides of the last `=`; event names of other producers may hold one.
+/// Splits a condition at the last `=`, because event names of other producers may contain one.
 fn split<'a>(text: &'a str, form: &str) -> Result<(CountKey, &'a str), String> {
     let (key, value) = text
         .rsplit_once('=')
@@ -236,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn counts_are_found_in_cost_incl_and_beside_them() {
+    fn counts_are_found_in_cost_incl_and_other_fields() {
         let function = r#"{"type":"fn","fn":"f","calls":3,"cost":{"Ir":5},"incl":{"Ir":9,"Dr":1}}"#;
         assert_eq!(find("Ir", function), Some(5));
         assert_eq!(find("incl.Ir", function), Some(9));
@@ -247,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diff_counts_by_the_size_of_its_difference() {
+    fn count_of_a_diff_is_the_size_of_its_difference() {
         let diff =
             r#"{"type":"diff","of":"fn","cost":{"Ir":[100,7,40],"Dr":[null,3]},"calls":[1,1]}"#;
         assert_eq!(find("Ir", diff), Some(60));
@@ -256,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_measured_by_the_old_figure() {
+    fn change_is_relative_to_the_old_figure() {
         let check = |minimum: &str, line: &str| {
             let minimum: MinimumChange = minimum.parse().unwrap();
             let mut reader = Reader::new(line.as_bytes());
@@ -283,7 +282,7 @@ mod tests {
             check("Ir=0", r#"{"type":"fn","fn":"f","cost":{"Ir":5}}"#),
             None
         );
-        // Relative to the second of three runs.
+        // The delta is relative to the second of three runs.
         let three = r#"{"type":"diff","of":"fn","cost":{"Ir":[100,50,51]},"delta":{"Ir":1}}"#;
         assert_eq!(check("Ir=2%", three), Some(true));
         assert_eq!(check("Ir=3%", three), Some(false));

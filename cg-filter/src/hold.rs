@@ -1,48 +1,48 @@
-//! Lines that cannot be judged before the input ends, kept in order.
+//! Buffered lines that cannot be judged before the end of the input.
 //!
-//! The most expensive records are known only at the end, and until then any line may be needed. Like `sort`, a large
-//! input waits in a temporary file: memory holds a few words per line, and small inputs as a whole.
+//! The most expensive records are known only at the end, and until then any line may be needed. Like in `sort`, a large
+//! input waits in a temporary file. Small inputs wait in memory. For each line, a few words are in memory.
 
 use std::io::{self, BufReader, Read, Seek, Write};
 
 use tempfile::SpooledTempFile;
 
-/// Up to this size the lines wait in memory.
+/// The maximum size of lines that wait in memory.
 const LARGEST_IN_MEMORY: usize = 2 * 1024 * 1024;
 
-/// Buffered lines, each with what is known of it.
-pub(crate) struct Held<T> {
+/// Buffered lines, each with metadata.
+pub(crate) struct BufferedLines<T> {
     lines: io::BufWriter<SpooledTempFile>,
-    known: Vec<(T, u32)>,
+    metadata: Vec<(T, u32)>,
 }
 
-impl<T> Held<T> {
-    pub(crate) fn new() -> Held<T> {
-        Held {
+impl<T> BufferedLines<T> {
+    pub(crate) fn new() -> BufferedLines<T> {
+        BufferedLines {
             lines: io::BufWriter::with_capacity(64 * 1024, SpooledTempFile::new(LARGEST_IN_MEMORY)),
-            known: Vec::new(),
+            metadata: Vec::new(),
         }
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.known.is_empty()
+        self.metadata.is_empty()
     }
 
-    /// Adds a line with what is known of it.
-    pub(crate) fn push(&mut self, raw: &[u8], known: T) -> io::Result<()> {
+    /// Adds a line with its metadata.
+    pub(crate) fn push(&mut self, raw: &[u8], metadata: T) -> io::Result<()> {
         let length = u32::try_from(raw.len())
             .map_err(|_| io::Error::other("a line is longer than 4 GiB"))?;
         self.lines.write_all(raw).map_err(in_temporary_file)?;
-        self.known.push((known, length));
+        self.metadata.push((metadata, length));
         Ok(())
     }
 
-    /// What is known of the lines, in order.
-    pub(crate) fn known(&self) -> impl Iterator<Item = &T> {
-        self.known.iter().map(|(known, _)| known)
+    /// The metadata of the lines, in order.
+    pub(crate) fn metadata(&self) -> impl Iterator<Item = &T> {
+        self.metadata.iter().map(|(metadata, _)| metadata)
     }
 
-    /// Hands out the lines that are wanted, in order.
+    /// Calls `take` for each wanted line, in order.
     pub(crate) fn replay(
         self,
         is_wanted: impl Fn(&T) -> bool,
@@ -55,11 +55,11 @@ impl<T> Held<T> {
         lines.rewind().map_err(in_temporary_file)?;
         let mut lines = BufReader::with_capacity(64 * 1024, lines);
         let mut line = Vec::new();
-        for (known, length) in &self.known {
-            if is_wanted(known) {
+        for (metadata, length) in &self.metadata {
+            if is_wanted(metadata) {
                 line.resize(*length as usize, 0);
                 lines.read_exact(&mut line).map_err(in_temporary_file)?;
-                take(known, &line)?;
+                take(metadata, &line)?;
             } else {
                 lines
                     .seek_relative(i64::from(*length))
@@ -70,11 +70,11 @@ impl<T> Held<T> {
     }
 }
 
-/// Names the temporary file in an error, which else would seem to be about the input or the output.
+/// Names the temporary file in an error. Otherwise, the error would seem to concern the input or the output.
 fn in_temporary_file(error: io::Error) -> io::Error {
     io::Error::new(
         error.kind(),
-        format!("cannot use a temporary file (TMPDIR names their folder): {error}"),
+        format!("cannot use a temporary file: {error}; TMPDIR sets the directory"),
     )
 }
 
@@ -83,9 +83,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_come_back_in_order_from_memory_and_from_a_file() {
+    fn lines_keep_their_order_in_memory_and_in_a_file() {
         for count in [3, 40_000] {
-            let mut held = Held::new();
+            let mut held = BufferedLines::new();
             for number in 0..count {
                 let line = format!("{number:0100}\n");
                 held.push(line.as_bytes(), number).unwrap();

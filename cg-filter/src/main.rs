@@ -6,8 +6,6 @@ use std::os::fd::AsFd as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::process::ExitCode;
 
-use cg_stream::tool;
-
 use positionals::Stdin;
 
 mod args;
@@ -25,24 +23,24 @@ mod rank;
 mod whose;
 
 fn main() -> ExitCode {
-    tool::main(|args: args::Args, output, diagnostics| {
+    cg_tool::main(|args: args::Args, output, diagnostics| {
         let positionals = args.positionals(stdin);
         let options = args.options(&positionals)?;
         if let Some(note) = &positionals.note {
             diagnostics.warn(note);
         }
-        let files = tool::inputs(&positionals.files, diagnostics);
+        let files = cg_tool::inputs(&positionals.files, diagnostics);
         filter::run(&files, options, output, diagnostics)
     })
 }
 
-/// What standard input has. Waits for the first byte.
+/// Returns the state of standard input. Waits for the first byte.
 fn stdin() -> Stdin {
     let stdin = io::stdin();
     if stdin.is_terminal() {
         return Stdin::Nothing;
     }
-    // An input that cannot be read is left to those who read it.
+    // Treat an unreadable input as present. The reader reports the error.
     if !stdin.lock().fill_buf().is_ok_and(|bytes| bytes.is_empty()) {
         return Stdin::Something;
     }

@@ -1,11 +1,11 @@
-//! Regular expressions as grep's options shape them.
+//! Regular expressions with the options of grep.
 
 use memchr::memchr;
 use regex::bytes::{Regex, RegexSet, RegexSetBuilder};
 use regex_syntax::ParserBuilder;
 use regex_syntax::hir::literal::{ExtractKind, Extractor};
 
-/// How all regular expressions of a command line are meant.
+/// The options for all regular expressions of a command line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct PatternOptions {
     pub(crate) ignore_case: bool,
@@ -14,16 +14,16 @@ pub(crate) struct PatternOptions {
     pub(crate) whole_names: bool,
 }
 
-/// Regular expressions of which any may match. They are looked for in bytes: a name need not be UTF-8.
+/// Regular expressions, of which any may match. They match bytes, because a name need not be UTF-8.
 #[derive(Clone, Debug)]
 pub(crate) struct Patterns {
     set: RegexSet,
-    /// Finds the literal texts of which every match has one; `None` where the patterns have no such texts.
+    /// Finds a literal text that every match contains; `None` if the patterns have no such texts.
     literals: Option<Regex>,
 }
 
 impl Patterns {
-    /// The patterns for the values of one flag, `None` where it was not given.
+    /// Compiles the patterns of one flag; `None` if it was not given.
     pub(crate) fn new(
         flag: &str,
         regexes: &[String],
@@ -32,7 +32,7 @@ impl Patterns {
         if regexes.is_empty() {
             return Ok(None);
         }
-        // Each is tried alone first, so that the message can say which one is wrong.
+        // Try each pattern separately, to name the wrong one in the message.
         for regex in regexes {
             build(std::slice::from_ref(regex), options)
                 .map_err(|reason| anyhow::anyhow!("{flag}: \"{regex}\": {reason}"))?;
@@ -42,16 +42,16 @@ impl Patterns {
             .map_err(|reason| anyhow::anyhow!("{flag}: {reason}"))
     }
 
-    /// Whether any of them is found in these bytes.
+    /// Returns true if any pattern matches these bytes.
     pub(crate) fn match_in(&self, text: &[u8]) -> bool {
         self.set.is_match(text)
     }
 
-    /// Whether any of them may be found in a text of this line of JSON. Where it is false, no text of it has a match: what
-    /// has no backslash stands there as it is.
+    /// Returns true if any pattern may match a text in this line of JSON. If it returns false, no text in the line matches:
+    /// texts without a backslash are unescaped.
     ///
-    /// One search over the line spares most dropped records the walk over their fields. Of a stream with calls that takes
-    /// 0.6 times the instructions, since both ends of a call are looked at.
+    /// For most dropped records, one search over the line replaces the walk over the fields. A stream with calls takes 0.6
+    /// times the instructions, because both functions of a call are checked.
     pub(crate) fn may_match_within(&self, line: &[u8]) -> bool {
         self.literals
             .as_ref()
@@ -60,7 +60,7 @@ impl Patterns {
 }
 
 fn build(regexes: &[String], options: PatternOptions) -> Result<Patterns, String> {
-    let shaped: Vec<String> = regexes
+    let patterns: Vec<String> = regexes
         .iter()
         .map(|regex| {
             let regex = match options.fixed_strings {
@@ -70,32 +70,33 @@ fn build(regexes: &[String], options: PatternOptions) -> Result<Patterns, String
             if options.whole_names {
                 format!("^(?:{regex})$")
             } else if options.whole_words {
-                // Half boundaries, as in ripgrep: a whole one would ask for a word character at a pattern's own edge.
+                // Half boundaries, like in ripgrep: a full one requires a word character at the edge of the pattern.
                 format!(r"\b{{start-half}}(?:{regex})\b{{end-half}}")
             } else {
                 regex
             }
         })
         .collect();
-    let set = RegexSetBuilder::new(&shaped)
+    let set = RegexSetBuilder::new(&patterns)
         .case_insensitive(options.ignore_case)
         .build()
         .map_err(|error| {
-            // The message of a syntax error is a drawing of several lines; the last one has the reason.
+            // The message of a syntax error has several lines; the last one has the reason.
             let text = error.to_string();
             let reason = text.lines().last().unwrap_or_default();
             reason.strip_prefix("error: ").unwrap_or(reason).to_owned()
         })?;
     Ok(Patterns {
         set,
-        literals: literals(&shaped, options.ignore_case),
+        literals: literals(&patterns, options.ignore_case),
     })
 }
 
-/// What finds the texts of which every match of these patterns has one: those that it begins with, or else those that
-/// it ends with.
+/// Makes a regex for literal texts of which every match contains one: the possible prefixes of a match, or else the possible
+/// suffixes.
 fn literals(patterns: &[String], ignore_case: bool) -> Option<Regex> {
-    /// So few are searched for with vector instructions; a word in any case is cut to fewer letters.
+    /// The maximum number of texts that are searched for with vector instructions. If case is ignored, words are shortened
+    /// to stay below it.
     const MOST: usize = 32;
     let mut texts = Vec::new();
     for pattern in patterns {
@@ -105,7 +106,7 @@ fn literals(patterns: &[String], ignore_case: bool) -> Option<Regex> {
             .build()
             .parse(pattern)
             .ok()?;
-        let of_kind = |kind| {
+        let extract = |kind| {
             let found = Extractor::new()
                 .kind(kind)
                 .limit_total(MOST)
@@ -118,7 +119,7 @@ fn literals(patterns: &[String], ignore_case: bool) -> Option<Regex> {
                 .collect();
             texts
         };
-        texts.extend(of_kind(ExtractKind::Prefix).or_else(|| of_kind(ExtractKind::Suffix))?);
+        texts.extend(extract(ExtractKind::Prefix).or_else(|| extract(ExtractKind::Suffix))?);
     }
     Regex::new(&texts.join("|")).ok()
 }
@@ -134,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn any_pattern_may_match_and_the_empty_one_always_does() {
+    fn any_pattern_may_match_and_an_empty_pattern_always_does() {
         let plain = PatternOptions::default();
         assert!(matches(&["^b", "a$"], plain, "a"));
         assert!(!matches(&["^b", "a$"], plain, "c"));
@@ -142,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn options_mean_what_they_mean_to_grep() {
+    fn options_work_like_in_grep() {
         let plain = PatternOptions::default();
         let words = PatternOptions {
             whole_words: true,
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_is_only_ruled_out_if_none_of_its_texts_can_match() {
+    fn line_is_ruled_out_only_if_no_text_in_it_can_match() {
         let may_match = |regexes: &[&str], options, line: &str| {
             let regexes: Vec<String> = regexes.iter().map(|&regex| regex.into()).collect();
             let patterns = Patterns::new("REGEX", &regexes, options).unwrap().unwrap();
@@ -200,7 +201,7 @@ mod tests {
             (&["FREE"], any_case, false),
             (&[".*loc$"], plain, true),
             (&[".*free$"], plain, false),
-            // These match a text that has no bytes, or any.
+            // These patterns match an empty text, or any text.
             (&["^$"], plain, true),
             (&["x*"], plain, true),
             (&["free|"], plain, true),
@@ -209,12 +210,12 @@ mod tests {
         ] {
             assert_eq!(may_match(regexes, options, line), expect, "{regexes:?}");
         }
-        // A text with an escape has to be decoded first.
+        // A text with an escape sequence has to be decoded first.
         assert!(may_match(&["free"], plain, r#"{"fn":"\u0066ree"}"#));
     }
 
     #[test]
-    fn a_wrong_pattern_is_named_with_its_flag() {
+    fn message_names_the_wrong_pattern_and_its_flag() {
         let error = Patterns::new(
             "--file",
             &["a".into(), "b(".into()],

@@ -1,31 +1,31 @@
-//! Which of the arguments without an option is the regular expression, and which are inputs.
+//! Splits the arguments without an option into the regular expression and the inputs.
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
-/// The arguments without an option, told apart.
+/// The arguments without an option.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Positionals {
     pub(crate) regex: Option<OsString>,
     pub(crate) files: Vec<PathBuf>,
-    /// What was taken as what, where that may not be what was meant.
+    /// A note on the interpretation of the first argument, if it may surprise the user.
     pub(crate) note: Option<String>,
 }
 
-/// What standard input has.
+/// The state of standard input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stdin {
-    /// Something to read.
+    /// There is something to read.
     Something,
-    /// It is a pipe, and nothing came out of it.
+    /// It is a pipe without any data.
     EmptyPipe,
-    /// Nothing was piped in: a person at a terminal, the null device.
+    /// It is a terminal or empty, such as the null device.
     Nothing,
 }
 
-/// Tells the arguments apart. The first is a regular expression unless -e gives one, or it is the path of a file and
-/// hardly anything else. `stdin` is asked only where the answer matters, since it waits for the first byte.
-pub(crate) fn tell_apart(
+/// Splits the arguments. The first is a regular expression, unless there is one from -e, or it is the path of a file and
+/// does not look like a regular expression. Calls `stdin` only if necessary, because it waits for the first byte.
+pub(crate) fn split_arguments(
     positionals: &[OsString],
     has_regexp: bool,
     stdin: impl FnOnce() -> Stdin,
@@ -48,7 +48,7 @@ pub(crate) fn tell_apart(
         return all_files(Some(read_as_file(first)));
     }
     let mut note = None;
-    // Behind a pipe, one argument is the regular expression.
+    // After a pipe, a single argument is the regular expression.
     if others.is_empty() && !first.is_empty() {
         let stdin = stdin();
         if is_path && stdin != Stdin::Something {
@@ -77,15 +77,15 @@ fn read_as_file(argument: &OsStr) -> String {
     format!("{name} is read as a file; -e {name} searches function names for it")
 }
 
-/// Pipes are files too: `<(…)` is one.
+/// Returns true for an existing path that is not a directory, including a pipe such as `<(…)`.
 fn is_file(argument: &OsStr) -> bool {
     Path::new(argument)
         .metadata()
         .is_ok_and(|metadata| !metadata.is_dir())
 }
 
-/// Names of profiles have a folder, an extension or a process number in them. Of functions somebody searches for, hardly
-/// any has.
+/// Returns true if an argument looks like the name of a profile: with a folder, an extension or a process number. The names
+/// of functions hardly ever have these characters.
 fn is_hardly_a_regex(argument: &OsStr) -> bool {
     let bytes = argument.as_encoded_bytes();
     bytes.iter().any(|byte| matches!(byte, b'/' | b'.' | b'-'))
@@ -95,15 +95,19 @@ fn is_hardly_a_regex(argument: &OsStr) -> bool {
 mod tests {
     use super::*;
 
-    /// What is made of arguments: the regular expression, the number of files, and whether something is said.
-    fn told(arguments: &[&OsStr], has_regexp: bool, stdin: Stdin) -> (bool, usize, bool) {
+    /// Splits arguments. Returns true for a regular expression, the number of files, and true for a note.
+    fn split(arguments: &[&OsStr], has_regexp: bool, stdin: Stdin) -> (bool, usize, bool) {
         let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
-        let told = tell_apart(&arguments, has_regexp, || stdin);
-        (told.regex.is_some(), told.files.len(), told.note.is_some())
+        let found = split_arguments(&arguments, has_regexp, || stdin);
+        (
+            found.regex.is_some(),
+            found.files.len(),
+            found.note.is_some(),
+        )
     }
 
     #[test]
-    fn a_file_is_no_regex_unless_a_stream_waits_or_its_name_could_be_a_functions() {
+    fn file_is_an_input_unless_a_stream_waits_or_the_name_may_be_a_function() {
         use Stdin::{EmptyPipe, Nothing, Something};
         let folder = tempfile::tempdir().unwrap();
         let profile = folder.path().join("callgrind.out.7");
@@ -133,7 +137,7 @@ mod tests {
             (&[], false, Nothing, (false, 0, false)),
         ] {
             assert_eq!(
-                told(arguments, has_regexp, stdin),
+                split(arguments, has_regexp, stdin),
                 expected,
                 "{arguments:?}, -e {has_regexp}, {stdin:?}"
             );

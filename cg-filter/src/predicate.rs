@@ -1,4 +1,4 @@
-//! The conditions that a record alone can meet or miss: its type and its names.
+//! Conditions that depend only on the record: its type and its names.
 
 use cg_stream::record::RecordType;
 use cg_stream::{Error, Line};
@@ -7,7 +7,7 @@ use crate::pattern::Patterns;
 use crate::record::{Field, NamedFrame, RecordFields};
 use crate::whose::WantedOwners;
 
-/// The types that `--type` lists; none means all.
+/// The types of `--type`; empty means all types.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Types(Vec<String>);
 
@@ -16,12 +16,12 @@ impl Types {
         Types(names.to_vec())
     }
 
-    /// Whether a type was asked for by this name.
+    /// Returns true if `--type` lists this name.
     pub(crate) fn names(&self, name: &str) -> bool {
         self.0.iter().any(|listed| listed == name)
     }
 
-    /// Whether this type was asked for and no other.
+    /// Returns true if `--type` lists only this name.
     pub(crate) fn are_only(&self, name: &str) -> bool {
         self.names(name) && self.0.len() == 1
     }
@@ -43,46 +43,56 @@ impl Types {
     }
 }
 
-/// What is asked of the names in a record.
+/// Conditions on the names in a record.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NamePredicates {
     pub(crate) name: Option<Patterns>,
-    /// What some frame has to match.
+    /// Patterns for any frame.
     pub(crate) frame: Option<Patterns>,
     pub(crate) file: Option<Patterns>,
     pub(crate) obj: Option<Patterns>,
     pub(crate) caller: Option<Patterns>,
     pub(crate) callee: Option<Patterns>,
-    /// What the name or the number of a thread has to match.
+    /// Patterns for the name or the number of a thread.
     pub(crate) thread: Option<Patterns>,
-    /// The same of a process.
+    /// Patterns for the name or the number of a process.
     pub(crate) process: Option<Patterns>,
-    /// Whose code it is.
+    /// The wanted owners of the code.
     pub(crate) whose: Option<WantedOwners>,
-    /// Keep what all of these together do not match.
+    /// True if records that do not match are kept.
     pub(crate) invert: bool,
 }
 
-/// Whether a record meets [`NamePredicates`].
+/// The result of checking a record against [`NamePredicates`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Match {
     Keep,
     Drop,
-    /// It is a function, and only the arcs of the whole stream tell who calls it or whom it calls.
-    AskArcs,
+    /// The record is a function, and the result depends on the arcs of the whole stream.
+    NeedsArcs,
 }
 
 impl NamePredicates {
     pub(crate) fn is_empty(&self) -> bool {
-        let of_record = [&self.name, &self.frame, &self.file, &self.obj];
-        let of_task = [&self.thread, &self.process];
-        !self.ask_arcs()
-            && self.whose.is_none()
-            && of_record.into_iter().chain(of_task).all(Option::is_none)
+        // The compiler reports a field that is missing here.
+        let NamePredicates {
+            name,
+            frame,
+            file,
+            obj,
+            caller,
+            callee,
+            thread,
+            process,
+            whose,
+            invert: _,
+        } = self;
+        let patterns = [name, frame, file, obj, caller, callee, thread, process];
+        whose.is_none() && patterns.into_iter().all(Option::is_none)
     }
 
-    /// Whether it matters who calls whom.
-    pub(crate) fn ask_arcs(&self) -> bool {
+    /// Returns true if a condition depends on arcs.
+    pub(crate) fn needs_arcs(&self) -> bool {
         self.caller.is_some() || self.callee.is_some()
     }
 
@@ -98,14 +108,14 @@ impl NamePredicates {
             .into_iter()
             .all(|patterns| may_be_met(patterns, record))
             && self.match_own(record, kind)?;
-        if matched && self.ask_arcs() && matches!(kind, RecordType::Fn | RecordType::Line) {
-            return Ok(Match::AskArcs);
+        if matched && self.needs_arcs() && matches!(kind, RecordType::Fn | RecordType::Line) {
+            return Ok(Match::NeedsArcs);
         }
-        let matched = matched && (!self.ask_arcs() || self.match_neighbours(record, kind)?);
+        let matched = matched && (!self.needs_arcs() || self.match_neighbours(record, kind)?);
         Ok(self.verdict(matched))
     }
 
-    /// The judgement once it is known whether all patterns match.
+    /// Returns the result, given that all patterns match or not.
     pub(crate) fn verdict(&self, matched: bool) -> Match {
         if matched != self.invert {
             Match::Keep
@@ -120,7 +130,7 @@ impl NamePredicates {
                 RecordType::Call | RecordType::Cause => {
                     self.match_callee(record)? || self.match_any(&record.inlined()?)
                 }
-                // Its cost is self cost of the innermost function.
+                // The cost of a sampled stack is self cost of its innermost function.
                 RecordType::Stack => self.match_any(record.innermost()?.as_slice()),
                 _ => false,
             };
@@ -139,7 +149,7 @@ impl NamePredicates {
         }
     }
 
-    /// Whether the function that a record names at its top level matches: of a call, the caller.
+    /// Returns true if the top-level function of a record matches; in a call, this is the caller.
     fn match_fields(&self, record: &mut RecordFields<'_>) -> Result<bool, Error> {
         for (patterns, field) in [
             (&self.name, Field::Name),
@@ -155,7 +165,7 @@ impl NamePredicates {
         Ok(true)
     }
 
-    /// Whether the thread and the process of a record match, by name or number.
+    /// Returns true if the thread and the process of a record match, by name or number.
     fn match_task(&self, record: &mut RecordFields<'_>) -> Result<bool, Error> {
         for (patterns, name, number) in [
             (&self.thread, Field::Thread, Field::Tid),
@@ -171,7 +181,7 @@ impl NamePredicates {
         Ok(true)
     }
 
-    /// Whether the called function of an arc matches. Most ask for its name alone: its other fields are left aside then.
+    /// Returns true if the called function of an arc matches. If only its name matters, the other fields are not parsed.
     fn match_callee(&self, record: &mut RecordFields<'_>) -> Result<bool, Error> {
         if self.file.is_none() && self.obj.is_none() {
             let name = record.callee_name()?;
@@ -180,7 +190,7 @@ impl NamePredicates {
         Ok(self.match_any(record.callee()?.as_slice()))
     }
 
-    /// Whether a function that is not the one at a record's top level matches.
+    /// Returns true if any of these functions matches.
     fn match_any(&self, functions: &[NamedFrame<'_>]) -> bool {
         functions.iter().any(|function| {
             is_met(&self.name, &function.name)
@@ -189,7 +199,7 @@ impl NamePredicates {
         })
     }
 
-    /// Whether a record that was dropped would be kept if its name were looked for in all its frames.
+    /// Returns true if a dropped record would be kept by a search in all its frames.
     pub(crate) fn would_match_frame(
         &self,
         record: &mut RecordFields<'_>,
@@ -205,7 +215,7 @@ impl NamePredicates {
         }
     }
 
-    /// `--caller` and `--callee` for records that name both ends themselves: arcs and stacks.
+    /// Checks `--caller` and `--callee` for records that contain both functions: arcs and stacks.
     fn match_neighbours(
         &self,
         record: &mut RecordFields<'_>,
@@ -227,7 +237,7 @@ impl NamePredicates {
     }
 }
 
-/// Whether any frame matches; of a record without a stack, its function, and of a call, an end.
+/// Returns true if any frame matches. Without a stack, checks the function of the record; in a call, all its functions.
 fn match_frame(
     patterns: &Patterns,
     record: &mut RecordFields<'_>,
@@ -251,7 +261,7 @@ fn is_met(patterns: &Option<Patterns>, text: &[u8]) -> bool {
         .is_none_or(|patterns| patterns.match_in(text))
 }
 
-/// Whether any text of a record may match.
+/// Returns true if any text in a record may match.
 fn may_be_met(patterns: &Option<Patterns>, record: &RecordFields<'_>) -> bool {
     patterns
         .as_ref()

@@ -1,34 +1,34 @@
-//! `--top`, `--threshold` and `--sort`: which records are the most expensive, once all are known.
+//! Ranks records for `--top`, `--threshold` and `--sort`, after all records are read.
 //!
-//! Concatenation is addition, so records with the same key are added up before they are ranked; all lines of a chosen
+//! Concatenating streams adds them up, so records with the same key are summed before they are ranked. All lines of a chosen
 //! key are kept. Keys are ranked within their type, largest first, then by function, file and object as bytes.
 
+use cg_collections::maps::{OrderedMap, OrderedSet, Set};
+use cg_collections::sorting::Order as _;
 use cg_stream::Error;
-use cg_stream::maps::{OrderedMap, OrderedSet, Set};
 use cg_stream::percent::Percent;
 use cg_stream::record::{Count, RecordType};
-use cg_stream::sorting::Order as _;
 
 use crate::arcs::push_part;
 use crate::count::CountKey;
 use crate::filter::runs::RunFigures;
 use crate::record::{Field, RecordFields};
 
-/// How many are kept.
+/// The selection of records to keep.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) enum Selection {
     #[default]
     All,
     /// The N most expensive of each type.
     Top(usize),
-    /// The fewest that cover this share of the total, by type.
+    /// For each type, the fewest records that cover this share of the total.
     Threshold(Percent),
 }
 
-/// A key of one [`Ranking`].
+/// The number of a key in a [`Ranking`].
 pub(crate) type GroupId = u32;
 
-/// Records by key, and what they cost.
+/// Records grouped by key, with their costs.
 #[derive(Default)]
 pub(crate) struct Ranking {
     key: Option<CountKey>,
@@ -36,7 +36,7 @@ pub(crate) struct Ranking {
     found: u64,
     types: Vec<RankedType>,
     groups: OrderedMap<RankedKey, RankedGroup>,
-    /// Which groups [`Ranking::choose`] chose.
+    /// For each group, true if [`Ranking::choose`] chose it.
     chosen: Vec<bool>,
     /// Interned files and objects, which many keys share.
     texts: OrderedSet<Box<[u8]>>,
@@ -45,30 +45,31 @@ pub(crate) struct Ranking {
 struct RankedType {
     kind: RecordType,
     is_diff: bool,
-    /// The count that a type is ranked by; `None` if its records have no cost, as snapshots, and all are kept.
+    /// The count that the type is ranked by. `None` if the records have no cost, such as snapshots; then all are kept.
     key: Option<CountKey>,
 }
 
-/// What makes two records the same record.
+/// The identity of a record.
 #[derive(PartialEq, Eq, Hash)]
 struct RankedKey {
-    of: usize,
+    /// The position in [`Ranking::types`].
+    ranked_type: usize,
     name: Box<[u8]>,
     file: TextId,
     obj: TextId,
-    /// Line, kind, callee, stack and the rest as bytes that are equal if these are; empty for most functions.
+    /// Line, kind, callee, stack and other fields, encoded as bytes; empty for most functions.
     rest: Box<[u8]>,
 }
 
-/// A text of one [`Ranking`].
+/// The number of a text in a [`Ranking`].
 type TextId = u32;
 
 #[derive(Default)]
 struct RankedGroup {
     cost: Count,
-    /// Of calls, the called function.
+    /// For calls, the called function.
     callee: Option<(Box<[u8]>, TextId)>,
-    /// Whether any of its records is kept by all other conditions.
+    /// True if a record of the group is kept by all other conditions.
     is_shown: bool,
 }
 
@@ -80,7 +81,7 @@ impl Ranking {
         }
     }
 
-    /// The group of a record and what the record adds to it; `None` for a record that is not ranked.
+    /// Returns the group of a record and the cost that the record adds; `None` if the record is not ranked.
     pub(crate) fn group(
         &mut self,
         record: &mut RecordFields<'_>,
@@ -88,8 +89,8 @@ impl Ranking {
         is_diff: bool,
         runs: &RunFigures,
     ) -> Result<Option<(GroupId, Count)>, Error> {
-        let of = self.ranked_type(record, kind, is_diff, runs)?;
-        let Some(key) = &self.types[of].key else {
+        let ranked_type = self.ranked_type(record, kind, is_diff, runs)?;
+        let Some(key) = &self.types[ranked_type].key else {
             return Ok(None);
         };
         let found = key.find(record)?;
@@ -97,7 +98,7 @@ impl Ranking {
         self.found += u64::from(found.is_some());
         let cost = found.unwrap_or(0);
         let key = RankedKey {
-            of,
+            ranked_type,
             name: record.text(Field::Name)?.as_ref().into(),
             file: self.text_id(&record.text(Field::File)?),
             obj: self.text_id(&record.text(Field::Obj)?),
@@ -128,7 +129,7 @@ impl Ranking {
             .map_or(b"", |text| text.as_ref())
     }
 
-    /// The index into `types`; the first record of a type decides what the type is ranked by.
+    /// Returns the position in `types`. The first record of a type determines the key for ranking the type.
     fn ranked_type(
         &mut self,
         record: &mut RecordFields<'_>,
@@ -156,22 +157,24 @@ impl Ranking {
         }
     }
 
-    /// Chooses groups, after all records are added, and returns them in their order.
+    /// Chooses groups after all records are added. Returns the chosen groups in order.
     pub(crate) fn choose(&mut self, selection: Selection, runs: &RunFigures) -> Vec<GroupId> {
         let order = self.in_order();
         let keys = self.groups.keys();
-        let kind_of = |index: &usize| self.types[keys[*index].of].kind;
-        let has_functions = order.iter().any(|index| kind_of(index) == RecordType::Fn);
+        let kind_at = |index: &usize| self.types[keys[*index].ranked_type].kind;
+        let has_functions = order.iter().any(|index| kind_at(index) == RecordType::Fn);
         let follows_its_function =
             |kind: RecordType| has_functions && matches!(kind, RecordType::Line | RecordType::Call);
         let mut chosen = vec![false; self.groups.len()];
         let mut chosen_functions: Set<(&[u8], TextId)> = Set::default();
-        for of_type in order.chunk_by(|left, right| keys[*left].of == keys[*right].of) {
-            let kind = kind_of(&of_type[0]);
+        let same_type =
+            |left: &usize, right: &usize| keys[*left].ranked_type == keys[*right].ranked_type;
+        for groups in order.chunk_by(same_type) {
+            let kind = kind_at(&groups[0]);
             if follows_its_function(kind) {
                 continue;
             }
-            for index in &of_type[..self.count_chosen(of_type, selection, runs)] {
+            for index in &groups[..self.count_chosen(groups, selection, runs)] {
                 chosen[*index] = true;
                 if kind == RecordType::Fn {
                     chosen_functions.insert(keys[*index].function());
@@ -179,7 +182,7 @@ impl Ranking {
             }
         }
         for index in &order {
-            if follows_its_function(kind_of(index)) {
+            if follows_its_function(kind_at(index)) {
                 // A call belongs to both of its functions.
                 let callee = self.groups[*index].callee.as_ref();
                 chosen[*index] = chosen_functions.contains(&keys[*index].function())
@@ -192,7 +195,7 @@ impl Ranking {
         order.map(as_id).collect()
     }
 
-    /// The groups that have a record, by type, then cost, then name, file and object.
+    /// Returns the groups with a record, sorted by type, cost, name, file and object.
     fn in_order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = (0..self.groups.len())
             .filter(|index| self.groups[*index].is_shown)
@@ -200,9 +203,12 @@ impl Ranking {
         order.order_by(|left, right| {
             let (left_key, right_key) = (&self.groups.keys()[*left], &self.groups.keys()[*right]);
             let (left, right) = (&self.groups[*left], &self.groups[*right]);
-            let type_of = |key: &RankedKey| (self.types[key.of].kind, self.types[key.of].is_diff);
-            type_of(left_key)
-                .cmp(&type_of(right_key))
+            let type_rank = |key: &RankedKey| {
+                let ranked_type = &self.types[key.ranked_type];
+                (ranked_type.kind, ranked_type.is_diff)
+            };
+            type_rank(left_key)
+                .cmp(&type_rank(right_key))
                 .then_with(|| magnitude(right.cost).cmp(&magnitude(left.cost)))
                 .then_with(|| left_key.name.cmp(&right_key.name))
                 .then_with(|| self.text(left_key.file).cmp(self.text(right_key.file)))
@@ -212,7 +218,7 @@ impl Ranking {
         order
     }
 
-    /// How many of the groups of a type, which are in order, are chosen.
+    /// Returns the number of chosen groups of a type. The groups are in order.
     fn count_chosen(&self, groups: &[usize], selection: Selection, runs: &RunFigures) -> usize {
         let percent = match selection {
             Selection::All => return groups.len(),
@@ -221,10 +227,10 @@ impl Ranking {
         };
         let cost = |index: &usize| magnitude(self.groups[*index].cost);
         let costs = groups.iter().map(cost);
-        let of = &self.types[self.groups.keys()[groups[0]].of];
-        let total = match &of.key {
+        let ranked_type = &self.types[self.groups.keys()[groups[0]].ranked_type];
+        let total = match &ranked_type.key {
             // The absolute differences in a diff do not add up to the difference of the totals.
-            Some(key) if !of.is_diff => runs.total(&key.event),
+            Some(key) if !ranked_type.is_diff => runs.total(&key.event),
             _ => None,
         };
         let total = total.filter(|total| *total > 0);
@@ -238,7 +244,7 @@ impl Ranking {
         costs.take_while(is_needed).count()
     }
 
-    /// The key that was asked for, where there were records and none of them has it.
+    /// Returns the wanted key if there were records and none of them has it.
     pub(crate) fn missing_key(&self) -> Option<&CountKey> {
         (self.key.as_ref()).filter(|_| self.asked > 0 && self.found == 0)
     }
@@ -249,24 +255,24 @@ impl Ranking {
 }
 
 impl RankedKey {
-    /// The function as `line` and `call` records name it too: of a line, the file is its own.
+    /// The function as in `line` and `call` records. A line has its own file, so the file is left out.
     fn function(&self) -> (&[u8], TextId) {
         (&self.name, self.obj)
     }
 }
 
-/// Four billion distinct keys do not fit in memory.
+/// Converts an index to an id. Four billion distinct keys do not fit in memory.
 fn as_id(index: usize) -> u32 {
     u32::try_from(index).unwrap_or(u32::MAX)
 }
 
-/// Negative costs are those of profiles that are differences themselves, and are as interesting as positive ones.
+/// Returns the absolute cost. Profiles that are differences have negative costs, which matter as much as positive costs.
 fn magnitude(cost: Count) -> Count {
     cost.saturating_abs()
 }
 
-/// The event that a type is ranked by if none is asked for: the first event of the run that its records have,
-/// preferably one that is not 0 throughout.
+/// Returns the default key for ranking a type: the first event of the run that the records have, preferably an event whose
+/// total is not 0.
 fn first_event(
     record: &mut RecordFields<'_>,
     runs: &RunFigures,
@@ -293,7 +299,7 @@ fn first_event(
     Ok(None)
 }
 
-/// What a key has besides the function, in bytes.
+/// Encodes the key of a record without its function.
 fn rest_of_key(record: &mut RecordFields<'_>) -> Result<Vec<u8>, Error> {
     let mut rest = Vec::new();
     for field in [

@@ -1,4 +1,4 @@
-//! A line of a stream, looked at field by field and no further than a condition asks.
+//! A line of a stream, parsed field by field, and only as far as a condition needs.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -8,16 +8,16 @@ use cg_stream::record::RecordType;
 use cg_stream::{Error, Line};
 use memchr::memmem::Finder;
 
-/// Built once: that takes longer than to search what is left of a line.
+/// Built once, because this takes longer than a search in the rest of a line.
 static INLINED_KEY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("inlined"));
-/// How our own writers begin the called function of an arc.
+/// The beginning of the called function of an arc, as our own writers write it.
 static CALLEE_START: LazyLock<Finder<'static>> =
     LazyLock::new(|| Finder::new(r#""callee":{"fn":""#));
 
-/// Makes [`Field`] of the keys that a stream has for its variants.
+/// Defines [`Field`] from its variants and their keys in a stream.
 macro_rules! fields {
     ($($field:ident $key:literal,)*) => {
-        /// The fields that conditions look at and keys are made of.
+        /// The fields that conditions and keys use.
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub(crate) enum Field {
             $($field,)*
@@ -43,10 +43,10 @@ fields! {
     Inlined b"inlined",
 }
 
-/// A record of which only the fields before the last one asked for have been looked at.
+/// A record that is parsed only up to the last requested field.
 ///
-/// Our own writers put `type` and `fn` first, so a condition on the name steps over two short strings and never sees
-/// the rest of the line. Keys in any other order are found all the same.
+/// Our own writers put `type` and `fn` first, so a condition on the name reads only two short strings. Keys in any other
+/// order are also found.
 pub(crate) struct RecordFields<'a> {
     line: Line<'a>,
     rest: Fields<'a>,
@@ -55,7 +55,7 @@ pub(crate) struct RecordFields<'a> {
 
 impl<'a> RecordFields<'a> {
     pub(crate) fn new(line: Line<'a>) -> Result<RecordFields<'a>, Error> {
-        match Fields::of(line.bytes) {
+        match Fields::parse(line.bytes) {
             Ok(rest) => Ok(RecordFields {
                 line,
                 rest,
@@ -70,7 +70,7 @@ impl<'a> RecordFields<'a> {
         self.line.bytes
     }
 
-    /// The type of the records it is about: for a record of a diff, the type that was compared.
+    /// Returns the type of the record; for a diff record, the compared type.
     pub(crate) fn kind(&mut self) -> Result<RecordType, Error> {
         if self.line.kind != RecordType::Diff {
             return Ok(self.line.kind);
@@ -79,7 +79,7 @@ impl<'a> RecordFields<'a> {
         Ok(std::str::from_utf8(&of).map_or(RecordType::Other, RecordType::from_name))
     }
 
-    /// The value of a field, `None` where the record has none or it is `null`.
+    /// Returns the value of a field; `None` if it is missing or `null`.
     #[inline]
     pub(crate) fn get(&mut self, field: Field) -> Result<Option<Value<'a>>, Error> {
         while self.found[field as usize].is_none() {
@@ -96,7 +96,7 @@ impl<'a> RecordFields<'a> {
         Ok(self.found[field as usize].filter(|value| value.raw() != b"null"))
     }
 
-    /// The text of a field; empty where the record has none.
+    /// Returns the text of a field; empty if it is missing.
     #[inline]
     pub(crate) fn text(&mut self, field: Field) -> Result<Cow<'a, [u8]>, Error> {
         match self.get(field)? {
@@ -107,7 +107,7 @@ impl<'a> RecordFields<'a> {
         }
     }
 
-    /// The text of a field that is a name or a number; empty where the record has none.
+    /// Returns the text of a field that is a name or a number; empty if it is missing.
     pub(crate) fn label(&mut self, field: Field) -> Result<Cow<'a, [u8]>, Error> {
         let value = self.get(field)?;
         Ok(value.map_or(Cow::Borrowed(b""), |value| {
@@ -115,7 +115,7 @@ impl<'a> RecordFields<'a> {
         }))
     }
 
-    /// The fields of an object such as `cost`.
+    /// Returns the fields of an object such as `cost`.
     pub(crate) fn object(&mut self, field: Field) -> Result<Option<Fields<'a>>, Error> {
         match self.get(field)? {
             None => Ok(None),
@@ -126,7 +126,7 @@ impl<'a> RecordFields<'a> {
         }
     }
 
-    /// The value of a field of an object such as `cost`, where the record has both.
+    /// Returns the value of a field in an object such as `cost`; `None` if one of them is missing.
     pub(crate) fn find_in(&mut self, field: Field, key: &str) -> Result<Option<Value<'a>>, Error> {
         match self.object(field)? {
             Some(fields) => (fields.find(key)).map_err(|Malformed| self.malformed()),
@@ -134,40 +134,40 @@ impl<'a> RecordFields<'a> {
         }
     }
 
-    /// The value of any field at top level, by its key.
+    /// Returns the value of any top-level field, by its key.
     pub(crate) fn find(&self, key: &str) -> Result<Option<Value<'a>>, Error> {
-        Fields::of(self.line.bytes)
+        Fields::parse(self.line.bytes)
             .and_then(|fields| fields.find(key))
             .map_err(|Malformed| malformed(&self.line))
     }
 
-    /// The frames of the stack, innermost first; none where the record has no stack.
+    /// Returns the frames of the stack, innermost first; empty if the record has no stack.
     pub(crate) fn frames(&mut self) -> Result<Vec<NamedFrame<'a>>, Error> {
-        self.list_of_frames(Field::Stack, usize::MAX)
+        self.read_frames(Field::Stack, usize::MAX)
     }
 
-    /// The innermost frame of the stack.
+    /// Returns the innermost frame of the stack.
     pub(crate) fn innermost(&mut self) -> Result<Option<NamedFrame<'a>>, Error> {
-        Ok(self.list_of_frames(Field::Stack, 1)?.pop())
+        Ok(self.read_frames(Field::Stack, 1)?.pop())
     }
 
-    /// The functions of a call but for the one that the profile names as its caller: the called one, and those inlined
-    /// functions that the call leaves from, which are in the caller's object.
+    /// Returns the functions of a call except its caller: the callee, and the inlined functions that contain the call, which
+    /// are in the caller's object.
     pub(crate) fn other_ends(&mut self) -> Result<Vec<NamedFrame<'a>>, Error> {
         let mut ends = self.inlined()?;
         ends.extend(self.callee()?);
         Ok(ends)
     }
 
-    /// The inlined functions that a call leaves from. Most calls leave from none: a look for the key in what was not
-    /// stepped over yet spares them the walk over it.
+    /// Returns the inlined functions that contain a call. Most calls have none, so a search for the key in the rest of the
+    /// line comes first, which is faster than parsing the fields.
     pub(crate) fn inlined(&mut self) -> Result<Vec<NamedFrame<'a>>, Error> {
         if self.found[Field::Inlined as usize].is_none()
             && INLINED_KEY.find(self.rest.rest()).is_none()
         {
             return Ok(Vec::new());
         }
-        let mut inlined = self.list_of_frames(Field::Inlined, usize::MAX)?;
+        let mut inlined = self.read_frames(Field::Inlined, usize::MAX)?;
         if !inlined.is_empty() {
             let obj = self.text(Field::Obj)?;
             inlined.iter_mut().for_each(|frame| frame.obj = obj.clone());
@@ -175,8 +175,8 @@ impl<'a> RecordFields<'a> {
         Ok(inlined)
     }
 
-    /// The first frames of a field that is a list of them; none where the record has no such field.
-    fn list_of_frames(&mut self, field: Field, most: usize) -> Result<Vec<NamedFrame<'a>>, Error> {
+    /// Returns at most `most` frames from a list of frames; empty if the field is missing.
+    fn read_frames(&mut self, field: Field, most: usize) -> Result<Vec<NamedFrame<'a>>, Error> {
         let Some(stack) = self.get(field)? else {
             return Ok(Vec::new());
         };
@@ -192,7 +192,7 @@ impl<'a> RecordFields<'a> {
             .collect()
     }
 
-    /// The called function of an arc.
+    /// Returns the called function of an arc.
     pub(crate) fn callee(&mut self) -> Result<Option<NamedFrame<'a>>, Error> {
         match self.get(Field::Callee)? {
             None => Ok(None),
@@ -202,7 +202,7 @@ impl<'a> RecordFields<'a> {
         }
     }
 
-    /// The name of the called function of an arc; empty where the arc tells its other fields only.
+    /// Returns the name of the called function of an arc; empty if the callee has other fields but no name.
     pub(crate) fn callee_name(&mut self) -> Result<Option<Cow<'a, [u8]>>, Error> {
         if let Some(name) = self.plain_callee_name() {
             return Ok(Some(Cow::Borrowed(name)));
@@ -216,8 +216,8 @@ impl<'a> RecordFields<'a> {
         }
     }
 
-    /// The name of the called function where it is written as our own writers do, and can be found without a step over
-    /// each field: no escape stands before or in it, and no list or object that it might be a part of.
+    /// Returns the name of the called function by a search instead of parsing each field. `None` unless it is written as by
+    /// our own writers, without an escape before or in it, and without a list or object before it that may contain it.
     fn plain_callee_name(&self) -> Option<&'a [u8]> {
         if self.found[Field::Callee as usize].is_some() {
             return None;
@@ -230,7 +230,7 @@ impl<'a> RecordFields<'a> {
         is_plain.then(|| &name[..length])
     }
 
-    /// An error about a value of this record.
+    /// Makes an error about a value of this record.
     pub(crate) fn unexpected(&self, expected: &str, found: Value<'_>) -> Error {
         const LONGEST: usize = 40;
         let found = found.raw();
@@ -241,19 +241,19 @@ impl<'a> RecordFields<'a> {
         )
     }
 
-    /// An error of stepping through a value of this record.
+    /// Makes an error about malformed JSON in this record.
     pub(crate) fn malformed(&self) -> Error {
         malformed(&self.line)
     }
 }
 
-/// What a frame of a stack, or the called end of an arc, says of its function.
+/// The function of a stack frame, or the called function of an arc.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NamedFrame<'a> {
     pub(crate) name: Cow<'a, [u8]>,
     pub(crate) file: Cow<'a, [u8]>,
     pub(crate) obj: Cow<'a, [u8]>,
-    /// The line number as it is written.
+    /// The line number as text.
     pub(crate) line: &'a [u8],
     pub(crate) addr: Cow<'a, [u8]>,
     pub(crate) is_kernel: bool,

@@ -1,25 +1,25 @@
-//! Whose code a function is: the condition `--whose`.
+//! The condition `--whose`, on the owner of a function's code.
 
 use std::cell::RefCell;
 
-use cg_names::whose::{CodeOwner, Facts, owners_by};
+use cg_collections::maps::Map;
+use cg_names::code_origin::{CodeOwner, Facts, find_owners};
 use cg_stream::Error;
-use cg_stream::maps::Map;
 use cg_stream::record::{Frame, Name, RecordType};
 
 use crate::arcs::push_part;
 use crate::record::{Field, NamedFrame, RecordFields};
 
-/// The answers that are wanted.
+/// The wanted owners.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct WantedOwners {
     owners: Vec<CodeOwner>,
-    /// Cache: what functions without a stack are, by name, file and object.
+    /// A cache: the owners of functions without a stack, by name, file and object.
     known: RefCell<Map<Box<[u8]>, CodeOwner>>,
 }
 
 impl WantedOwners {
-    /// `None` where nothing was asked.
+    /// Makes the condition; `None` without wanted owners.
     pub(crate) fn new(owners: &[CodeOwner]) -> Option<WantedOwners> {
         (!owners.is_empty()).then(|| WantedOwners {
             owners: owners.to_vec(),
@@ -27,8 +27,8 @@ impl WantedOwners {
         })
     }
 
-    /// Whether a function of a record is of one that is wanted. Of a record with a stack, its frames tell together whose
-    /// the function to blame is, and of a sampled stack the innermost.
+    /// Returns true if a function of a record has a wanted owner. In a record with a stack, the owner of the blamed function
+    /// follows from all frames; in a sampled stack, the innermost function is also checked.
     pub(crate) fn match_record(
         &self,
         record: &mut RecordFields<'_>,
@@ -53,9 +53,9 @@ impl WantedOwners {
         };
         let facts: Vec<Facts> = frames
             .iter()
-            .map(|frame| Facts::of(&whole(frame)))
+            .map(|frame| Facts::from_frame(&to_frame(frame)))
             .collect();
-        let owners = owners_by(&facts);
+        let owners = find_owners(&facts);
         let is_wanted = |position: usize| self.owners.contains(&owners[position]);
         Ok(is_wanted(blamed) || (kind == RecordType::Stack && is_wanted(0)))
     }
@@ -67,7 +67,7 @@ impl WantedOwners {
         }
         let mut known = self.known.borrow_mut();
         let owner = known.get(&*key).copied().unwrap_or_else(|| {
-            let owner = Facts::of(&whole(function)).owner_alone();
+            let owner = Facts::from_frame(&to_frame(function)).owner_without_context();
             known.insert(key.into(), owner);
             owner
         });
@@ -75,8 +75,8 @@ impl WantedOwners {
     }
 }
 
-/// The frame as names are read of it: an empty text is none.
-fn whole<'f>(frame: &'f NamedFrame<'_>) -> Frame<'f> {
+/// Converts a frame for `cg-names`. An empty text counts as missing.
+fn to_frame<'f>(frame: &'f NamedFrame<'_>) -> Frame<'f> {
     let name = |text: &'f [u8]| (!text.is_empty()).then(|| Name::from_bytes(text));
     Frame {
         name: name(&frame.name),

@@ -1,4 +1,4 @@
-//! What cg-filter keeps: command lines over small streams, and the lines that are left.
+//! Runs cg-filter on small streams and checks the kept lines.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 const RUN: &str = r#"{"type":"run","stream":1,"tool":"callgrind","events":["Ir","Dr"],"total":{"Ir":1000,"Dr":20}}"#;
 const END: &str = r#"{"type":"end","records":5}"#;
 
-/// Five functions, and one record of a type that nobody knows.
+/// Five functions, and one record of an unknown type.
 const FUNCTIONS: [&str; 6] = [
     r#"{"type":"fn","fn":"demo::main","file":"src/main.rs","obj":"demo","calls":1,"cost":{"Ir":500},"incl":{"Ir":1000}}"#,
     r#"{"type":"fn","fn":"demo::parse","file":"src/parse.rs","obj":"demo","calls":7,"cost":{"Ir":300,"Dr":20},"incl":{"Ir":490}}"#,
@@ -30,7 +30,7 @@ fn filter(args: &[&str], input: &[u8]) -> Output {
     let mut stdin = child.stdin.take().unwrap();
     let input = input.to_vec();
     let writer = std::thread::spawn(move || {
-        // A filter that refuses its arguments does not read.
+        // cg-filter does not read its input if it refuses the arguments.
         let _ = stdin.write_all(&input);
     });
     let output = child.wait_with_output().unwrap();
@@ -47,7 +47,7 @@ fn stream(lines: &[&str]) -> String {
     text + END + "\n"
 }
 
-/// The numbers of the input's records that come out, in the order in which they do; `run` and `end` must be there.
+/// Returns the positions of the kept records in the input, in the order of the output. Checks that `run` and `end` are kept.
 fn kept(args: &[&str], lines: &[&str]) -> Vec<usize> {
     let output = filter(args, stream(lines).as_bytes());
     let stderr = String::from_utf8(output.stderr).unwrap();
@@ -65,7 +65,7 @@ fn kept(args: &[&str], lines: &[&str]) -> Vec<usize> {
 }
 
 #[test]
-fn conditions_keep_what_matches_all_of_them() {
+fn records_that_match_all_conditions_are_kept() {
     let cases: &[(&[&str], &[usize])] = &[
         (&[""], &[0, 1, 2, 3, 4, 5]),
         (&["^demo::"], &[0, 1, 5]),
@@ -103,7 +103,7 @@ fn conditions_keep_what_matches_all_of_them() {
     }
 }
 
-/// `main` calls `f` and `g`; `f` calls `malloc`. Arcs come first or last.
+/// `main` calls `f` and `g`; `f` calls `malloc`. The test also reverses the order, so that arcs come first.
 const GRAPH: [&str; 9] = [
     r#"{"type":"fn","fn":"main","file":"a.c","obj":"p","cost":{"Ir":5}}"#,
     r#"{"type":"fn","fn":"f","file":"a.c","obj":"p","cost":{"Ir":4}}"#,
@@ -127,7 +127,7 @@ fn callers_and_callees_are_found_through_call_records() {
         (&["--caller", "main", "--type", "fn", "--top", "1"], &[1]),
         (&["--top", "2"], &[0, 1, 5, 6, 7, 8]),
         (&["--type", "call", "--top", "1"], &[6]),
-        // A call is of both its functions.
+        // A call belongs to both of its functions.
         (&["^malloc$"], &[4, 8]),
         (&["-x", "g"], &[3, 7]),
         (&["--file", "^a.c$", "-x", "f"], &[1, 6, 8]),
@@ -152,7 +152,7 @@ fn callers_and_callees_are_found_through_call_records() {
 }
 
 #[test]
-fn calls_from_inlined_code_are_of_the_function_that_it_is_of() {
+fn calls_from_inlined_code_belong_to_the_inlined_functions() {
     let calls = [
         r#"{"type":"call","fn":"host","file":"h.c","obj":"p","inlined":[{"fn":"hash","file":"k.h"},{"fn":"put","file":"h.c"}],"callee":{"fn":"memcmp","obj":"libc"},"calls":1,"incl":{"Ir":1}}"#,
         r#"{"type":"call","fn":"host","file":"h.c","obj":"p","callee":{"fn":"memcpy","obj":"libc"},"calls":1,"incl":{"Ir":1}}"#,
@@ -171,7 +171,7 @@ fn calls_from_inlined_code_are_of_the_function_that_it_is_of() {
 }
 
 #[test]
-fn the_called_function_is_found_however_the_call_is_written() {
+fn called_function_is_found_in_any_form_of_a_call_record() {
     let calls = [
         r#"{"type":"call","fn":"f","obj":"p","callee":{"fn":"g<{closure}>","obj":"libc"},"calls":1,"incl":{"Ir":1}}"#,
         r#"{"type":"call","fn":"f","callee":{"obj":"libc","fn":"g"},"calls":1,"incl":{"Ir":1}}"#,
@@ -199,7 +199,7 @@ fn the_called_function_is_found_however_the_call_is_written() {
 }
 
 #[test]
-fn a_sampled_stack_is_of_the_function_it_is_blamed_on_and_of_its_innermost() {
+fn sampled_stack_belongs_to_its_blamed_and_its_innermost_function() {
     let stacks = [
         r#"{"type":"stack","fn":"make","cost":{"Ir":7},"stack":[{"fn":"malloc","obj":"libc"},{"fn":"make","obj":"p"},{"fn":"main","obj":"p"}]}"#,
         r#"{"type":"stack","fn":"main","cost":{"Ir":3},"stack":[{"fn":"main","obj":"p"}]}"#,
@@ -219,7 +219,7 @@ fn a_sampled_stack_is_of_the_function_it_is_blamed_on_and_of_its_innermost() {
 }
 
 #[test]
-fn functions_are_kept_by_whose_code_they_are() {
+fn functions_are_kept_by_the_owner_of_their_code() {
     let records = [
         r#"{"type":"fn","fn":"app::run","file":"src/main.rs","cost":{"Ir":1}}"#,
         r#"{"type":"fn","fn":"text::cut","file":"/home/dev/.cargo/registry/src/i-1949cf8c6b5b557f/text-1.0.0/src/lib.rs","cost":{"Ir":1}}"#,
@@ -227,7 +227,7 @@ fn functions_are_kept_by_whose_code_they_are() {
         r#"{"type":"fn","fn":"memcpy","obj":"/usr/lib/libc.so.6","cost":{"Ir":1}}"#,
         r#"{"type":"call","fn":"app::run","file":"src/main.rs","callee":{"fn":"memcpy","obj":"/usr/lib/libc.so.6"},"calls":1,"incl":{"Ir":1}}"#,
         r#"{"type":"stack","fn":"app::run","cost":{"Ir":1},"stack":[{"fn":"do_read","kernel":true},{"fn":"app::run"}]}"#,
-        // The address says that the bare name was inlined into the library's function.
+        // The equal address shows that `with` is inlined into the function of the library.
         r#"{"type":"leak","fn":"with","file":"cell.rs","kind":"definite","cost":{"bytes":1},"stack":[{"fn":"malloc","addr":"0x1"},{"fn":"with","file":"cell.rs","addr":"0x2"},{"fn":"std::rt::init","file":"rt.rs","addr":"0x2"}]}"#,
     ];
     let cases: &[(&[&str], &[usize])] = &[
@@ -252,27 +252,27 @@ fn functions_are_kept_by_whose_code_they_are() {
 }
 
 #[test]
-fn records_that_were_asked_for_and_are_not_there_are_named() {
+fn missing_types_of_wanted_records_are_reported() {
     for (option, kind) in [
         ("--calls", "call"),
         ("--lines", "line"),
         ("--inline", "inline"),
         ("--stacks", "stack"),
     ] {
-        let said = |records: &[&str]| {
+        let stderr = |records: &[&str]| {
             let output = filter(&[option], stream(records).as_bytes());
             assert_eq!(output.status.code(), Some(0));
             String::from_utf8(output.stderr).unwrap()
         };
-        let missing = said(&FUNCTIONS[..1]);
+        let missing = stderr(&FUNCTIONS[..1]);
         assert!(missing.contains(&format!("{option}: there are no {kind} records")));
         let there = format!(r#"{{"type":"{kind}","fn":"f","callee":{{}},"stack":[]}}"#);
-        assert_eq!(said(&[&there]), "");
+        assert_eq!(stderr(&[&there]), "");
     }
 }
 
 #[test]
-fn callers_without_call_records_are_trouble() {
+fn caller_condition_without_call_records_is_an_error() {
     let output = filter(&["--caller", "main"], stream(&FUNCTIONS).as_bytes());
     assert_eq!(output.status.code(), Some(2));
     assert!(
@@ -283,7 +283,7 @@ fn callers_without_call_records_are_trouble() {
 }
 
 #[test]
-fn frames_outside_the_one_to_blame_are_callers_and_those_inside_are_callees() {
+fn frames_outside_the_blamed_frame_are_callers_and_frames_inside_are_callees() {
     let leaks = [
         r#"{"type":"leak","fn":"make","kind":"definite","cost":{"bytes":64,"blocks":1},"stack":[{"fn":"malloc"},{"fn":"make"},{"fn":"main"}]}"#,
         r#"{"type":"leak","fn":"grow","kind":"possible","cost":{"bytes":32,"blocks":2},"stack":[{"fn":"realloc"},{"fn":"grow"},{"fn":"make"},{"fn":"main"}]}"#,
@@ -302,7 +302,7 @@ fn frames_outside_the_one_to_blame_are_callers_and_those_inside_are_callees() {
 }
 
 #[test]
-fn a_diff_is_filtered_by_its_difference_and_by_what_it_compares() {
+fn diff_is_filtered_by_its_difference_and_its_compared_type() {
     let diffs = [
         r#"{"type":"diff","fn":"a","of":"fn","status":"changed","cost":{"Ir":[900,500]},"delta":{"Ir":-400}}"#,
         r#"{"type":"diff","fn":"b","of":"fn","status":"added","cost":{"Ir":[null,50]},"delta":{"Ir":50}}"#,
@@ -322,7 +322,7 @@ fn a_diff_is_filtered_by_its_difference_and_by_what_it_compares() {
 }
 
 #[test]
-fn concatenated_streams_are_added_up_before_they_are_ranked() {
+fn concatenated_streams_are_summed_before_ranking() {
     let one = stream(&[
         r#"{"type":"fn","fn":"a","cost":{"Ir":60}}"#,
         r#"{"type":"fn","fn":"b","cost":{"Ir":50}}"#,
@@ -363,7 +363,7 @@ fn without_a_condition_every_byte_passes() {
 }
 
 #[test]
-fn what_was_cut_short_is_passed_on_and_is_trouble() {
+fn truncated_stream_is_passed_on_and_is_an_error() {
     let whole = stream(&FUNCTIONS);
     for length in 1..whole.len() - 1 {
         let output = filter(&[], &whole.as_bytes()[..length]);
@@ -382,7 +382,7 @@ fn what_was_cut_short_is_passed_on_and_is_trouble() {
 }
 
 #[test]
-fn a_fragment_is_filtered_and_a_percentage_of_it_is_trouble() {
+fn fragment_is_filtered_but_a_percentage_of_it_is_an_error() {
     let fragment = FUNCTIONS.join("\n");
     let output = filter(&["malloc"], fragment.as_bytes());
     assert_eq!(output.status.code(), Some(0));
@@ -399,7 +399,7 @@ fn a_fragment_is_filtered_and_a_percentage_of_it_is_trouble() {
 }
 
 #[test]
-fn exit_status_is_greps_only_when_asked() {
+fn exit_status_is_like_greps_only_with_the_option() {
     let functions = stream(&FUNCTIONS[..5]);
     let status = |args: &[&str]| filter(args, functions.as_bytes()).status.code();
     assert_eq!(status(&["nothing"]), Some(0));
@@ -409,7 +409,7 @@ fn exit_status_is_greps_only_when_asked() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_an_error_that_names_the_flag() {
+fn invalid_condition_is_an_error_that_names_the_flag() {
     let cases: &[(&[&str], &str)] = &[
         (&["a("], "REGEX: \"a(\": unclosed group"),
         (&["--file", "["], "--file: \"[\": unclosed character class"),
@@ -435,7 +435,7 @@ fn what_cannot_be_meant_is_an_error_that_names_the_flag() {
 }
 
 #[test]
-fn a_kept_line_goes_out_before_the_next_one_is_waited_for() {
+fn kept_line_is_written_before_the_next_line_is_read() {
     let mut child = Command::new(env!("CARGO_BIN_EXE_cg-filter"))
         .arg("demo")
         .stdin(Stdio::piped())
@@ -451,7 +451,7 @@ fn a_kept_line_goes_out_before_the_next_one_is_waited_for() {
         assert_eq!(seen, format!("{line}\n").as_bytes());
     }
     drop(stdin);
-    // No end record came.
+    // The stream has no end record.
     assert_eq!(child.wait().unwrap().code(), Some(2));
 }
 
@@ -462,8 +462,8 @@ const STACKS: &[u8] = br#"{"type":"run","stream":1,"tool":"memcheck","events":["
 {"type":"end","records":3}
 "#;
 
-/// How many records are kept, and what is said on standard error.
-fn kept_of_stacks(args: &[&str]) -> (usize, String) {
+/// Filters `STACKS`. Returns the number of kept records, and standard error.
+fn filter_stacks(args: &[&str]) -> (usize, String) {
     let output = filter(args, STACKS);
     assert!(output.status.success());
     let text = String::from_utf8(output.stdout).unwrap();
@@ -474,24 +474,56 @@ fn kept_of_stacks(args: &[&str]) -> (usize, String) {
 }
 
 #[test]
-fn a_regex_looks_at_the_function_to_blame_and_frame_at_all() {
-    assert_eq!(kept_of_stacks(&["^demo::"]).0, 1);
-    assert_eq!(kept_of_stacks(&["--frame", "^demo::main$"]).0, 2);
-    // A record without a stack has its function alone.
-    assert_eq!(kept_of_stacks(&["--frame", "^alloc::"]).0, 2);
-    assert_eq!(kept_of_stacks(&["^demo::", "--frame", "^other::"]).0, 0);
-    assert_eq!(kept_of_stacks(&["-v", "--frame", "^other::"]).0, 2);
+fn regex_matches_the_blamed_function_and_frame_matches_any_frame() {
+    assert_eq!(filter_stacks(&["^demo::"]).0, 1);
+    assert_eq!(filter_stacks(&["--frame", "^demo::main$"]).0, 2);
+    // Without a stack, --frame matches the function.
+    assert_eq!(filter_stacks(&["--frame", "^alloc::"]).0, 2);
+    assert_eq!(filter_stacks(&["^demo::", "--frame", "^other::"]).0, 0);
+    assert_eq!(filter_stacks(&["-v", "--frame", "^other::"]).0, 2);
 }
 
 #[test]
-fn nothing_kept_although_frames_match_is_said() {
+fn hint_is_printed_if_only_frames_match() {
     let hint = "--frame REGEX keeps records by any frame";
-    assert!(kept_of_stacks(&["^demo::main$"]).1.contains(hint));
+    assert!(filter_stacks(&["^demo::main$"]).1.contains(hint));
     for quiet in [
         &["^demo::grow$"][..],
         &["^nowhere$"],
         &["--frame", "^nowhere$"],
+        // The names in frames would not keep more records.
+        &["-v", "."],
     ] {
-        assert_eq!(kept_of_stacks(quiet).1, "", "{quiet:?}");
+        assert_eq!(filter_stacks(quiet).1, "", "{quiet:?}");
     }
+}
+
+#[test]
+fn negative_costs_are_ranked_by_their_size() {
+    let differences = [
+        r#"{"type":"fn","fn":"more","cost":{"Ir":4}}"#,
+        r#"{"type":"fn","fn":"less","cost":{"Ir":-10}}"#,
+        r#"{"type":"fn","fn":"most","cost":{"Ir":70}}"#,
+        r#"{"type":"fn","fn":"same","cost":{"Ir":0}}"#,
+    ];
+    assert_eq!(kept(&["--sort", "Ir"], &differences), [2, 1, 0, 3]);
+    assert_eq!(kept(&["--top", "2"], &differences), [1, 2]);
+}
+
+#[test]
+fn percentage_is_a_share_of_the_run_that_the_record_belongs_to() {
+    let section = |total: u64, cost: u64| {
+        format!(
+            "{{\"type\":\"run\",\"stream\":1,\"events\":[\"Ir\"],\"total\":{{\"Ir\":{total}}}}}\n{{\"type\":\"fn\",\"fn\":\"f{cost}\",\"cost\":{{\"Ir\":{cost}}}}}\n{{\"type\":\"end\",\"records\":1}}\n"
+        )
+    };
+    let both = section(1000, 500) + &section(100, 60) + &section(10_000, 501);
+    let output = filter(&["--min-percent", "Ir=50"], both.as_bytes());
+    let text = String::from_utf8(output.stdout).unwrap();
+    let functions: Vec<&str> = text
+        .lines()
+        .filter(|line| line.contains("\"fn\":"))
+        .collect();
+    assert_eq!(functions.len(), 2);
+    assert!(functions[0].contains("f500") && functions[1].contains("f60"));
 }

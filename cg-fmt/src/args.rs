@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use cg_parse::record_args::SearchArgs;
+use cg_profile::formula::Formula;
 use cg_sources::{Places, rust_sources};
 use cg_stream::record::RecordType;
-use cg_stream::tool::{ColorChoice, CommandLine, Output, Spellings, Suggested};
+use cg_tool::{ColorChoice, CommandLine, Output, Spellings, Suggested};
 use clap::builder::{PossibleValue, TypedValueParser as _};
 use clap::{Parser, ValueEnum};
 
@@ -13,13 +14,13 @@ use regex::Regex;
 
 use crate::options::{Directions, Events, GroupBy, Options, OutputFormat, PercentOf, Top, View};
 
-/// Format a cost stream, or a raw profile: tables, CSV, TSV, markdown, JSON, pictures, and what other viewers read.
+/// Format a cost stream or a raw profile: tables, CSV, TSV, markdown, JSON, pictures, and files for other viewers.
 ///
-/// Records with equal keys are added up, sorted by cost and listed. Tables and markdown are for reading: the 25 largest
-/// rows, with thousands separators, and a closing line that says what was left out. CSV and TSV are for programs: all
-/// rows and bare integers. JSON is the stream again, added up, sorted and cut. Pictures and files for other viewers are of
-/// records with stacks (sampled stacks, leaks, errors, heap records, program points, and the rows of a diff of these), or
-/// of functions and calls. Control characters in names are shown as escapes (\n, \u{1b}) everywhere but in JSON.
+/// Adds up records with equal keys, sorts them by cost and lists them. Tables and markdown are for people: they show the 25
+/// largest rows with thousands separators, and end with a line about the rows that are left out. CSV and TSV are for
+/// programs: they have all rows, with plain integers. JSON is the same stream after adding up, sorting and cutting. Pictures
+/// and files for other viewers need records with stacks (sampled stacks, leaks, errors, heap records, program points, and
+/// diffs of these), or functions and calls. Control characters in names are shown as escapes (\n, \u{1b}), except in JSON.
 #[derive(Parser, Debug)]
 #[command(
     name = "cg-fmt",
@@ -41,17 +42,18 @@ use crate::options::{Directions, Events, GroupBy, Options, OutputFormat, Percent
   cg-fmt --tree snapshot=3..9 massif.out.1234
   cg-fmt -f flamegraph -o allocations.svg dhat.out.1234
   cg-fmt --tree callers --sort gmax_bytes dhat.out.1234",
-    after_long_help = "Exit status: 0 is done; 2 is trouble, after what could be read was written."
+    after_long_help = "Exit status: 0 is success; 2 is an error, after all readable input was written."
 )]
 #[command(next_help_heading = "Views")]
 pub(crate) struct Args {
-    /// Streams and raw profiles, added up; - or none is standard input.
+    /// Streams and raw profiles to add up. Without FILE, or with -, reads standard input.
     #[arg(value_name = "FILE", help_heading = None)]
     files: Vec<PathBuf>,
 
-    /// The record type to list: fn, line, call, leak, error, …
+    /// List this record type: fn, line, call, leak, error, …
     ///
-    /// Default: functions if there are any, else lines, calls, errors and leaks, heap, program points.
+    /// Default: the first of these types that the input has: functions, lines, calls, errors and leaks, program points, heap
+    /// records, stacks.
     #[arg(
         long = "type",
         value_name = "TYPE",
@@ -61,17 +63,18 @@ pub(crate) struct Args {
 
     /// Sum by file, obj, crate, module, fn, thread, whose, …
     ///
-    /// Also by process. whose is whose code it is: own, dependency (cargo's registry, vendor folders, /usr/include, site-packages, node_modules, …), std, system or
-    /// kernel. Self cost is summed. Crates and modules are read from the paths in Rust and C++ names; functions without a path, as
-    /// in C, are grouped by their object. Groups of stacks have inclusive cost too: that of all stacks that a function of
-    /// the group is in.
+    /// Also by process. whose is the origin of the code: own, dependency (cargo's registry, vendor folders, /usr/include,
+    /// site-packages, node_modules, …), std, system or kernel. The self cost is summed. Crates and modules come from the
+    /// paths in Rust and C++ names. Functions without a path, as in C, are grouped by their object. Groups of stacks also
+    /// have an inclusive cost: the cost of all stacks that contain a function of the group.
     #[arg(long, value_name = "WHAT", hide_possible_values = true)]
     group_by: Option<GroupBy>,
 
     /// Show stacks (of samples, leaks, heap records, program points) by function.
     ///
-    /// A function's own cost is the cost of the stacks it is blamed for; of samples, of the stacks it is innermost in. Its
-    /// inclusive cost is that of all stacks it is in. Tables, CSV and TSV of samples are by function anyway.
+    /// The self cost of a function is the cost of the stacks that it is blamed for; with samples, of the stacks whose
+    /// innermost frame it is. The inclusive cost is the cost of all stacks that contain it. Tables, CSV and TSV always show
+    /// samples by function.
     #[arg(
         long,
         value_name = "WHAT",
@@ -82,10 +85,11 @@ pub(crate) struct Args {
 
     /// Show a tree of callers, callees or both.
     ///
-    /// Of functions, with call counts and the cost of these calls, from the call records that cg-parse writes with
-    /// --calls. Of records with stacks (leaks, heap records, program points), with the cost of all stacks through each
-    /// frame. snapshot=N shows what the heap held at a Massif snapshot, snapshot=N..M what it held at M against N; of one
-    /// without a tree the newest before it stands for it. cg-diff --snapshot N..M is the same as a stream.
+    /// For functions, the tree has call counts and the cost of these calls. It needs the call records that cg-parse writes
+    /// with --calls. For records with stacks (leaks, heap records, program points), it has the cost of all stacks through
+    /// each frame. snapshot=N shows the heap at Massif snapshot N, and snapshot=N..M compares the heap at M with the heap at
+    /// N. If a snapshot has no tree, the newest earlier tree is used. cg-diff --snapshot N..M writes the same comparison as
+    /// a stream.
     #[arg(
         long,
         value_name = "WHICH",
@@ -95,12 +99,12 @@ pub(crate) struct Args {
     )]
     tree: Option<TreeOf>,
 
-    /// Show the functions that match: who calls them, what they call, and which own functions brought the program there.
+    /// Show matching functions with their callers, their callees, and the nearest own functions on the way to them.
     ///
-    /// Callers (<), the function (*) and its callees (>), each with its calls, inclusive cost and share, and nobody else;
-    /// then (^) the nearest own functions on the ways that lead there, however far. Of stacks all of it is exact, without
-    /// counts of calls; of a graph of calls (cg-parse --calls) what came through a function with several callers is divided
-    /// by the cost of their calls, and a note says that it is estimated.
+    /// Lists callers (<), the function (*) and its callees (>), each with its calls, inclusive cost and share. Then lists
+    /// (^) the nearest own functions on the call paths to the function, at any distance. Figures from stacks are exact, but
+    /// have no counts of calls. In a call graph (cg-parse --calls), the cost through a function with several callers is
+    /// divided among them by the cost of their calls, and a note says that it is estimated.
     #[arg(
         long,
         value_name = "REGEX",
@@ -111,61 +115,62 @@ pub(crate) struct Args {
 
     /// Fold the branches of a tree of stacks that are below this percentage of the total.
     ///
-    /// By default 1. Where inlined functions are known, callers and callees in a tree of calls are folded too. In a flame
-    /// graph, leave out frames that are narrower; by default 0.01. In a graph of calls, leave out functions below it and
-    /// calls below a fifth of it; by default 0.5.
+    /// The default is 1. If inlined functions are known, callers and callees in a tree of calls are folded too. A flame
+    /// graph leaves out narrower frames; the default is 0.01. A call graph leaves out functions below this percentage and
+    /// calls below a fifth of it; the default is 0.5.
     #[arg(long, value_name = "PERCENT")]
     threshold: Option<f64>,
 
     /// Compare the stacks of two inputs, OLD NEW: with -f flamegraph, folded, speedscope or pprof.
     ///
-    /// A flame graph is as wide as the later run, red where that costs more and blue where it costs less, with what is gone
-    /// below. Stacks are the same where all names are; --names stable leaves out what a build puts into them. Without it
-    /// inputs are added up.
+    /// Frames of the flame graph are as wide as in the new run, red if they cost more and blue if they cost less. Stacks
+    /// that only the old run has are drawn below. Two stacks match if all their names are equal; --names stable ignores the
+    /// parts of names that change from build to build. Without --diff, inputs are added up.
     #[arg(long)]
     diff: bool,
 
     /// Show every frame of a stack.
     ///
-    /// Where a stack has frames of the program itself, tables and markdown fold those of allocators, language runtimes and
-    /// the system that stand in a row: "… 7 frames of std".
+    /// By default, if a stack has own frames of the program, tables and markdown fold consecutive frames of allocators,
+    /// language runtimes and the system: "… 7 frames of std".
     #[arg(long)]
     all_frames: bool,
 
     /// Show source lines with their cost.
     ///
-    /// A profile may name any file, so only sources below DIR, or else below the current directory, are shown, and those of
-    /// the Rust toolchains' own library. `--source DIR` works too if DIR comes before the files. Reads the line records
-    /// that cg-parse writes with --lines, and shows the calls that leave from a line where there are call records
-    /// (--calls) too. Where line records have chains of inlined functions (--inline --instr), lines in a row whose code is
-    /// of one function are headed by its name, their cost, and what it is inlined into.
+    /// A profile may name any file, so only sources below DIR (default: the current directory) and the sources of Rust's
+    /// standard library are shown. `--source DIR` also works if DIR comes before the files. Reads the line records that
+    /// cg-parse writes with --lines. If there are call records (--calls), the calls from a line follow the line. If line
+    /// records have chains of inlined functions (--inline --instr), consecutive lines with code of one function have a
+    /// heading with its name, their cost, and the function that it is inlined into.
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, conflicts_with_all = ["group_by", "kind", "tree"])]
     source: Option<Option<PathBuf>>,
 
-    /// Look for sources below this directory too, and show them from there; can be given several times.
+    /// Look for sources below this directory too; can be given several times.
     #[arg(long, value_name = "DIR", requires = "source")]
     source_root: Vec<PathBuf>,
 
-    /// Tell inlined functions of raw profiles by name.
+    /// Show inlined functions of raw profiles separately.
     ///
-    /// Of callgrind profiles with addresses (--dump-instr=yes) whose objects have debug information. Functions are then
-    /// listed as if nothing were inlined, --tree shows what is inlined into what beside the calls, which leave from the
-    /// functions that the source shows, and --source heads lines by the functions that they are of. Of streams, cg-parse --inline writes what this needs.
+    /// Needs callgrind profiles with addresses (--dump-instr=yes) whose objects have debug information. Functions are then
+    /// listed as if nothing were inlined. --tree also shows which function is inlined into which, and calls start at the
+    /// functions of the source. --source heads lines with the function that their code belongs to. For streams, use
+    /// cg-parse --inline, which writes the necessary records.
     #[arg(long)]
     inline: bool,
 
     #[command(flatten)]
     search: SearchArgs,
 
-    /// How many lines of source to show around a line with a cost.
+    /// Show this many lines of source around each line with a cost.
     #[arg(long, value_name = "N", default_value_t = 8)]
     context: usize,
 
     /// Sort by a column: Ir, incl, calls, fn, file, delta, …
     ///
-    /// That is an event (Ir), incl, incl.EVENT, calls, fn, file, obj, delta or any other column. Counts are sorted from the
-    /// largest down, differences by their size, names as bytes; behind a - all from the largest down. By default rows are sorted by the cost of the first event;
-    /// those of a diff stay as cg-diff sorted them.
+    /// COLUMN is an event (Ir), incl, incl.EVENT, calls, fn, file, obj, delta or any other column. Counts are sorted largest
+    /// first, differences by absolute value, and names as bytes. With - before COLUMN, names are sorted in descending order
+    /// too. By default rows are sorted by the cost of the first event, and the rows of a diff keep the order of cg-diff.
     #[arg(
         long,
         value_name = "COLUMN",
@@ -176,13 +181,13 @@ pub(crate) struct Args {
     )]
     sort: Option<String>,
 
-    /// Turn the order around.
+    /// Reverse the order of the rows.
     #[arg(long, help_heading = "Rows and columns")]
     reverse: bool,
 
     /// Show this many rows, or all.
     ///
-    /// Tables and markdown show 25 by default, other formats all.
+    /// By default, tables and markdown show 25 rows, and other formats show all.
     #[arg(
         short = 'n',
         long,
@@ -194,14 +199,9 @@ pub(crate) struct Args {
     top: Option<Top>,
 
     /// Show these columns, separated by commas.
-    ///
-    /// EVENT% is the percentage of an event. An unknown name is answered with all that there are. Sums and ratios follow
-    /// from events: CEst (KCachegrind's estimate of cycles), L1m, D1m, LLm, Bm; IPC, CPI, cache-miss-rate,
-    /// branch-miss-rate, D1-miss-rate, LL-miss-rate; and your own, as 'IPC=instructions/cycles' or 'cost=Ir + 10 L1m'. A sum
-    /// adds up like an event, with percentages; a ratio is computed from sums, and is empty where it divides by 0. Both can
-    /// be named in --sort and --event too.
     #[arg(
         long,
+        long_help = columns_help(),
         value_name = "COLUMNS",
         value_delimiter = ',',
         value_parser = Suggested(COLUMNS),
@@ -210,10 +210,10 @@ pub(crate) struct Args {
     )]
     columns: Vec<String>,
 
-    /// Show the columns of these events, separated by commas, or all; --event EVENT chooses the one of a picture.
+    /// Show the columns of these events, separated by commas, or all; --event EVENT chooses the event of a picture.
     ///
-    /// By default tables and markdown show all events where there are at most three, otherwise the first and the one
-    /// that --sort names; CSV and TSV have all.
+    /// By default, tables and markdown show all events if there are at most three, otherwise the first event and the event
+    /// that --sort names. CSV and TSV have all events.
     #[arg(
         long,
         value_name = "EVENTS",
@@ -223,7 +223,7 @@ pub(crate) struct Args {
     )]
     events: Vec<String>,
 
-    /// What percentages are of: the total of the program, or the sum of the records that were read.
+    /// Base percentages on the total of the program, or on the sum of the records read (shown).
     #[arg(
         long,
         value_name = "WHAT",
@@ -234,31 +234,40 @@ pub(crate) struct Args {
 
     /// table (default), csv, tsv, markdown, html, json, svg, flamegraph, …
     ///
-    /// Without it the ending of -o's file tells: .html, .csv, .tsv, .md, .jsonl, .svg (memory over time where the profile
-    /// has it, else a flame graph), .folded, .dot, .pb.gz, .speedscope.json, .trace.json.
+    /// Without -f, the extension of the file of -o chooses the format: .html, .csv, .tsv, .md, .jsonl, .svg (memory over
+    /// time if the profile has it, otherwise a flame graph), .folded, .dot, .pb.gz, .speedscope.json, .trace.json,
+    /// .callgrind.
     ///
-    /// html is a viewer for a browser that needs nothing else: all rows to sort, filter and search, flame graphs, a tree of
-    /// calls, callers and callees, annotated source, memory over time. Of a raw profile it reads calls, lines and stacks too,
-    /// of a diff the two profiles that it names, as far as they are there; the sources it may show are those of --source.
-    /// svg is a picture of the memory of a run of Massif or heaptrack over time, with its peak and its growth, and the
-    /// functions that held most at the snapshots with a tree; of two runs, or of a diff of two, it has the later over the
-    /// earlier. flamegraph is an interactive picture (SVG) of stacks; of a diff of stacks (cg-diff --all --type stack) it is
-    /// as wide as the later run, red where that costs more and blue where it costs less, with what is gone below.
-    /// folded is a line a stack, as flamegraph.pl, inferno and speedscope read it, of a diff with two counts.
-    /// Of a raw profile of Callgrind's, whose calls are no stacks, these formats draw what cg-parse --stacks makes of it.
-    /// speedscope and pprof (packed by gzip) are those viewers' own files, with all events; firefox is the Firefox Profiler's
-    /// JSON, and trace is trace events for Perfetto, with one and with the times of samples: of a stream where cg-parse --times
-    /// wrote it. callgrind is of functions and calls, for KCachegrind, callgrind_annotate
-    /// and gprof2dot: of a stream as far as it has them (cg-parse --calls --lines --levels), of a raw profile with its calls,
-    /// lines and levels of recursion, and of stacks; of a diff each event stands twice, as EVENT.old and EVENT.new.
-    /// dot is the graph of calls for Graphviz (dot -Tsvg), as gprof2dot draws it, own functions framed.
+    /// html is a self-contained viewer for a browser: all rows to sort, filter and search, flame graphs, a tree of calls,
+    /// callers and callees, annotated source, and memory over time. For a raw profile it also reads calls, lines and stacks.
+    /// For a diff it reads these from the two profiles, if the files still exist unchanged. --source sets the sources that
+    /// the page may show.
+    ///
+    /// svg is a picture of memory over time for Massif and heaptrack. It shows the peak, the growth, and the functions that
+    /// held most memory at the snapshots with a tree. For two runs, or a diff of two, it draws the later run over the
+    /// earlier one.
+    ///
+    /// flamegraph is an interactive picture (SVG) of stacks. For a diff of stacks (cg-diff --all --type stack), frames are
+    /// as wide as in the later run, red if they cost more and blue if they cost less. Stacks that only the earlier run has
+    /// are drawn below.
+    ///
+    /// folded has one line per stack, for flamegraph.pl, inferno and speedscope; for a diff, each line has two counts.
+    /// speedscope and pprof (compressed with gzip) are the files of these viewers, with all events. firefox is the JSON of
+    /// the Firefox Profiler, and trace is trace events for Perfetto. Both have one event, and the times of samples if the
+    /// profile has them; streams have them with cg-parse --times. For a raw Callgrind profile, which has calls instead of
+    /// stacks, these formats draw the estimated stacks of cg-parse --stacks.
+    ///
+    /// callgrind has functions and calls, for KCachegrind, callgrind_annotate and gprof2dot. From a raw profile it takes
+    /// calls, lines and levels of recursion; a stream needs cg-parse --calls --lines --levels for these. It is also made
+    /// from stacks. For a diff, each event occurs twice, as EVENT.old and EVENT.new. dot is the call graph for Graphviz (dot
+    /// -Tsvg) in the style of gprof2dot, with a frame around own functions.
     #[arg(short, long, hide_possible_values = true, help_heading = "Output")]
     format: Option<OutputFormat>,
 
-    /// Names in pictures and files for other viewers: as they are (full), or stable over builds.
+    /// Names in pictures and files for other viewers: unchanged (full), or the same for every build (stable).
     ///
-    /// Stable names are what cg-diff joins by: without hashes, disambiguators and numbers of closures, objects without
-    /// directory, version and hash, files without directories. So two exports compare in any viewer.
+    /// Stable names are the names that cg-diff joins by. They have no hashes, disambiguators and numbers of closures;
+    /// objects have no directory, version and hash, and files have no directory. Any viewer can compare two such exports.
     #[arg(
         long,
         value_name = "WHICH",
@@ -267,14 +276,14 @@ pub(crate) struct Args {
     )]
     names: NamesName,
 
-    /// Write CSV, or with -f tsv TSV, for a spreadsheet.
+    /// Write CSV, or TSV with -f tsv, for a spreadsheet.
     ///
-    /// A byte order mark comes first, names that would be formulas get a ' in front, and integers above 2^53, which
-    /// spreadsheets round, are texts.
+    /// The file begins with a byte order mark. Names that would be formulas begin with '. Integers above 2^53, which
+    /// spreadsheets round, are written as text.
     #[arg(long, help_heading = "Output")]
     excel: bool,
 
-    /// Colour the table: when writing to a terminal (auto), always or never. NO_COLOR is obeyed.
+    /// Colour the table: on a terminal (auto), always or never; auto obeys NO_COLOR.
     #[arg(
         long,
         value_name = "WHEN",
@@ -285,14 +294,14 @@ pub(crate) struct Args {
 
     /// Fit tables into this many columns; 0 writes them in full.
     ///
-    /// By default tables fit the terminal, and are written in full anywhere else. Objects, files, calls and explanations give
-    /// way first, then what is in the brackets of names. On a terminal percentages have bars beside them where there is
-    /// room. Graphs are this wide, by default 80 columns.
+    /// By default, tables fit the terminal; elsewhere they are written in full. Objects, files, calls and explanations are
+    /// shortened first, then the text in the brackets of names. On a terminal, percentages have bars beside them if there is
+    /// room. Graphs have this width too; their default is 80 columns.
     #[arg(long, value_name = "COLUMNS", help_heading = "Output")]
     pub(crate) width: Option<usize>,
 }
 
-/// The columns that shells complete.
+/// Column names for shell completion.
 const COLUMNS: &[&str] = &[
     "Ir",
     "Ir%",
@@ -327,6 +336,19 @@ impl CommandLine for Args {
     const SPELLINGS: Spellings = include_str!("spellings.txt");
 }
 
+/// Returns the help of `--columns`, with the figures that have a name.
+fn columns_help() -> String {
+    let figures: Vec<&str> = Formula::known_names().collect();
+    format!(
+        "Show these columns, separated by commas.\n\n\
+         EVENT% is the percentage of an event. The error for an unknown name lists all columns. Sums and ratios are computed from \
+         events: {}; and your own, such as 'IPC=instructions/cycles' or 'cost=Ir + 10 L1m'. CEst is KCachegrind's estimate of \
+         cycles. A sum adds up like an event and has percentages. A ratio is computed from sums, and is empty if the divisor is 0. \
+         --sort and --event accept both.",
+        figures.join(", ")
+    )
+}
+
 impl Args {
     /// The inputs, without the directory that may follow `--source`.
     pub(crate) fn inputs(&self) -> &[PathBuf] {
@@ -342,9 +364,9 @@ impl Args {
         (matches!(self.source, Some(None)) && first.is_dir()).then_some(first)
     }
 
-    /// What is asked for, also by the name of the output.
+    /// Converts the arguments. Without `--format`, the name of the output file chooses the format.
     pub(crate) fn options(&self, output: &Output) -> Options {
-        let by_name = OutputFormat::of_name(output);
+        let by_name = OutputFormat::from_name(output);
         let format = match self.format.or(by_name).unwrap_or(OutputFormat::Table) {
             OutputFormat::Table if self.excel => OutputFormat::Csv,
             format => format,
@@ -390,7 +412,7 @@ impl Args {
         }
     }
 
-    /// Where sources may be shown from.
+    /// Returns the places whose sources may be shown.
     fn places(&self, directory: Option<&PathBuf>) -> Places {
         let mut roots = self.source_root.clone();
         match directory {
@@ -429,14 +451,14 @@ impl Args {
     }
 }
 
-/// Which names are written.
+/// The value of `--names`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum NamesName {
     Full,
     Stable,
 }
 
-/// What `--tree` shows.
+/// The value of `--tree`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum TreeOf {
     Calls(Directions),
@@ -444,7 +466,7 @@ enum TreeOf {
     Snapshots([u64; 2]),
 }
 
-/// The words of a list, without the blanks that stand behind its commas.
+/// Trims the words of a list and drops empty ones.
 fn words(list: &[String]) -> Vec<String> {
     let words = list.iter().map(|word| word.trim().to_owned());
     words.filter(|word| !word.is_empty()).collect()
@@ -467,14 +489,14 @@ fn tree(text: &str) -> Result<TreeOf, String> {
         "both" => Ok(calls(true, true)),
         _ => text
             .strip_prefix("snapshot=")
-            .and_then(of_snapshots)
+            .and_then(parse_snapshots)
             .ok_or_else(|| {
                 "expected callers, callees, both, snapshot=N or snapshot=N..M".to_owned()
             }),
     }
 }
 
-fn of_snapshots(text: &str) -> Option<TreeOf> {
+fn parse_snapshots(text: &str) -> Option<TreeOf> {
     match text.split_once("..") {
         None => text.parse().ok().map(TreeOf::Snapshot),
         Some((old, new)) => Some(TreeOf::Snapshots([old.parse().ok()?, new.parse().ok()?])),
@@ -496,7 +518,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_short_help_is_of_options_and_no_spelling_is_one() {
-        assert_eq!(cg_stream::tool::check::<Args>(), Ok(()));
+    fn short_help_lists_options_and_spellings_are_not_options() {
+        assert_eq!(cg_tool::check::<Args>(), Ok(()));
     }
 }

@@ -1,19 +1,19 @@
-//! Columns that follow from events: known ones by name (`CEst`, `IPC`), the user's own as `NAME=EXPRESSION`.
+//! Columns computed from events: known formulas by name (`CEst`, `IPC`), the user's own as `NAME=EXPRESSION`.
 
-use cg_stream::derived::Formula;
-use cg_stream::profile::Profile;
+use cg_profile::Profile;
+use cg_profile::formula::Formula;
 
 use crate::options::{Events, Options, RatioColumn};
 
-/// Puts what the options name into the profile, if it is a sum, or among the ratios of the options. What is an event, and
-/// what is neither, stays as it is.
+/// Adds the sums that the options name to the profile, and the ratios to the options. Names of events and unknown names stay
+/// unchanged.
 ///
 /// # Errors
-/// Where an expression is none, and for a ratio where counts are added up.
+/// Returns an error for an invalid expression, and for a ratio in an output that adds up counts.
 pub(crate) fn add(profile: &mut Profile, options: &mut Options) -> anyhow::Result<()> {
     let mut ratios = std::mem::take(&mut options.ratios);
     let mut take = |name: &mut String, is_shown: bool| -> anyhow::Result<bool> {
-        let Some(formula) = formula_of(name, profile)? else {
+        let Some(formula) = find_formula(name, profile)? else {
             return Ok(false);
         };
         if formula.divisor.is_none() {
@@ -53,7 +53,7 @@ pub(crate) fn add(profile: &mut Profile, options: &mut Options) -> anyhow::Resul
     let adds_up = !options.format.has_columns() || !options.view.is_list();
     if let Some(ratio) = ratios.first().filter(|_| adds_up) {
         anyhow::bail!(
-            "{} is a ratio, which does not add up: tables, CSV and TSV have columns of it",
+            "{} is a ratio, which does not add up; only tables, CSV and TSV have columns for ratios",
             ratio.formula.name
         );
     }
@@ -61,8 +61,8 @@ pub(crate) fn add(profile: &mut Profile, options: &mut Options) -> anyhow::Resul
     Ok(())
 }
 
-/// The figure that a column is of: `incl.CEst%` of `CEst`. Its name becomes the one that the figure has.
-fn formula_of(name: &mut String, profile: &Profile) -> anyhow::Result<Option<Formula>> {
+/// Returns the formula of a column: `CEst` for `incl.CEst%`. Corrects the name in the column to the name of the formula.
+fn find_formula(name: &mut String, profile: &Profile) -> anyhow::Result<Option<Formula>> {
     let events = profile.events();
     if profile.event(name).is_some() {
         return Ok(None);

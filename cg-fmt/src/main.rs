@@ -1,15 +1,17 @@
-//! cg-fmt: a cost stream to tables, CSV, TSV, markdown and JSON.
+//! cg-fmt formats profiles and cost streams.
 
 use std::process::ExitCode;
 
-use cg_stream::tool::{self, Outcome};
+use cg_tool::Outcome;
 
 mod args;
 mod derive;
 mod options;
+mod output_format;
 mod terminal;
 mod two_runs;
 
+mod export;
 mod output;
 
 mod read;
@@ -18,8 +20,8 @@ mod report;
 mod format;
 
 fn main() -> ExitCode {
-    tool::main(|args: args::Args, output, diagnostics| {
-        let files = tool::inputs(args.inputs(), diagnostics);
+    cg_tool::main(|args: args::Args, output, diagnostics| {
+        let files = cg_tool::inputs(args.inputs(), diagnostics);
         let mut options = args.options(output);
         let mut read = read::read(&files, &options, diagnostics)?;
         derive::add(&mut read.profile, &mut options)?;

@@ -1,149 +1,58 @@
-//! What cg-fmt was asked for, in its own terms.
+//! The options of cg-fmt, independent of the command line.
 
 use cg_parse::Search;
+use cg_profile::formula::Formula;
 use cg_sources::Places;
-use cg_stream::derived::Formula;
 use cg_stream::record::RecordType;
-use cg_stream::tool::Output;
 use regex::Regex;
 
-/// How the records are shown.
+pub(crate) use crate::output_format::OutputFormat;
+
+/// The selection and presentation of the records.
 #[derive(Clone, Debug)]
 pub(crate) struct Options {
     pub(crate) format: OutputFormat,
-    /// The format is a flame graph for no other reason than that a picture is wanted: memory over time is one too.
+    /// True if the user wants any picture (`-o x.svg`): memory over time, or else a flame graph.
     pub(crate) is_any_picture: bool,
-    /// CSV and TSV are for a spreadsheet.
+    /// True if CSV and TSV are for a spreadsheet.
     pub(crate) excel: bool,
-    /// The record type to show; `None` takes the one that tells most.
+    /// The record type to show; `None` chooses by the contents of the input.
     pub(crate) kind: Option<RecordType>,
     /// The column to sort by; `None` sorts by cost.
     pub(crate) sort: Option<String>,
-    /// Names are sorted from the largest down too, as counts are.
+    /// True if names are sorted in descending order, as counts are.
     pub(crate) is_descending: bool,
     pub(crate) reverse: bool,
     pub(crate) top: Option<Top>,
-    /// The columns to show; empty for those the format shows by itself.
+    /// The columns to show; empty for the default columns of the format.
     pub(crate) columns: Vec<String>,
     pub(crate) events: Events,
-    /// Columns of ratios, which are computed from the sums of their events.
+    /// Columns of ratios, computed from the sums of their events.
     pub(crate) ratios: Vec<RatioColumn>,
     pub(crate) percent_of: PercentOf,
-    /// Show stacks as the functions in them.
+    /// True if stacks are shown by function.
     pub(crate) by_function: bool,
     pub(crate) group_by: Option<GroupBy>,
     pub(crate) view: View,
-    /// Whether inlined functions of raw profiles are wanted.
+    /// True if inlined functions of raw profiles are shown separately.
     pub(crate) inline: bool,
-    /// Where objects of raw profiles are looked for.
+    /// The search paths for objects of raw profiles.
     pub(crate) search: Search,
-    /// Branches of a tree of stacks below this percentage are folded; 1 for people, as `ms_print` has it.
+    /// The percentage below which branches of a tree of stacks are folded.
     pub(crate) threshold: Option<f64>,
-    /// Show every frame of a stack, of libraries too.
+    /// True if every frame of a stack is shown, also those of libraries.
     pub(crate) all_frames: bool,
-    /// The two inputs are compared, not added up.
+    /// True if the two inputs are compared instead of added up.
     pub(crate) is_diff: bool,
-    /// Write stable names in exports: the same names for every build of the same source.
+    /// True if exports have stable names: the same names for every build of the same source.
     pub(crate) stable_names: bool,
     /// The width of graphs in columns.
     pub(crate) graph_width: usize,
-    /// Where the sources that an HTML page shows may be.
+    /// The places whose sources an HTML page may show.
     pub(crate) places: Places,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub(crate) enum OutputFormat {
-    Table,
-    Csv,
-    Tsv,
-    #[value(alias = "md")]
-    Markdown,
-    /// A page for a browser.
-    Html,
-    #[value(alias = "jsonl")]
-    Json,
-    /// A picture of memory over time.
-    Svg,
-    /// A picture of stacks.
-    Flamegraph,
-    /// Stacks as lines of text.
-    Folded,
-    /// Stacks as speedscope's JSON.
-    Speedscope,
-    /// Stacks as pprof's protocol buffer.
-    Pprof,
-    /// Stacks as the Firefox Profiler's JSON.
-    Firefox,
-    /// Stacks over time as Trace Events, for Perfetto.
-    Trace,
-    /// Functions and calls as Callgrind writes them.
-    Callgrind,
-    /// A graph of calls for Graphviz.
-    Dot,
-}
-
-impl OutputFormat {
-    /// The format that the name of the output asks for.
-    pub(crate) fn of_name(output: &Output) -> Option<OutputFormat> {
-        // The first that fits: `.speedscope.json` is a `.json` too.
-        let known: [(OutputFormat, &[&str]); 12] = [
-            (OutputFormat::Html, &[".html", ".htm"]),
-            (OutputFormat::Flamegraph, &[".svg"]),
-            (OutputFormat::Csv, &[".csv"]),
-            (OutputFormat::Tsv, &[".tsv"]),
-            (OutputFormat::Markdown, &[".md", ".markdown"]),
-            (OutputFormat::Speedscope, &[".speedscope.json"]),
-            (OutputFormat::Trace, &[".trace.json"]),
-            (OutputFormat::Json, &[".json", ".jsonl", ".ndjson"]),
-            (OutputFormat::Folded, &[".folded", ".collapsed"]),
-            (OutputFormat::Pprof, &[".pb.gz", ".pprof"]),
-            (OutputFormat::Dot, &[".dot", ".gv"]),
-            (OutputFormat::Callgrind, &[".callgrind"]),
-        ];
-        let (format, _) = known
-            .into_iter()
-            .find(|(_, endings)| output.ends_in(endings))?;
-        Some(format)
-    }
-
-    /// True where the output is read by eye: it is short, and says what it left out.
-    pub(crate) fn is_for_people(self) -> bool {
-        matches!(
-            self,
-            OutputFormat::Table | OutputFormat::Markdown | OutputFormat::Html
-        )
-    }
-
-    /// True where rows and columns are written.
-    pub(crate) fn has_columns(self) -> bool {
-        self.is_for_people() || matches!(self, OutputFormat::Csv | OutputFormat::Tsv)
-    }
-
-    /// True for a format of stacks and nothing else.
-    pub(crate) fn is_of_stacks(self) -> bool {
-        matches!(
-            self,
-            OutputFormat::Flamegraph
-                | OutputFormat::Folded
-                | OutputFormat::Speedscope
-                | OutputFormat::Pprof
-                | OutputFormat::Firefox
-                | OutputFormat::Trace
-        )
-    }
-
-    /// True for a format that has a time axis.
-    pub(crate) fn is_of_times(self) -> bool {
-        matches!(self, OutputFormat::Firefox | OutputFormat::Trace)
-    }
-
-    /// True for a format of functions and the calls between them.
-    pub(crate) fn is_of_calls(self) -> bool {
-        matches!(self, OutputFormat::Callgrind | OutputFormat::Dot)
-    }
-}
-
-/// How many rows are shown.
+/// The number of rows to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Top {
     All,
@@ -151,23 +60,20 @@ pub(crate) enum Top {
 }
 
 impl Options {
-    /// Whether frames in a row that are not the program's own are shown as one: for people, unless they want all.
+    /// Returns true if consecutive frames of libraries are folded into one line: only for people, unless they want all
+    /// frames.
     pub(crate) fn folds_libraries(&self) -> bool {
         self.format.is_for_people() && !self.all_frames
     }
 
-    /// The percentage below which branches of a tree are folded: programs get all.
+    /// Returns the percentage below which branches of a tree are folded. Programs get all branches; tables and markdown have
+    /// the default of `ms_print`.
     pub(crate) fn threshold(&self) -> f64 {
-        let by_itself = match self.format {
-            // What is small is folded away.
-            OutputFormat::Html => 0.5,
-            format if format.is_for_people() => 1.0,
-            _ => 0.0,
-        };
-        self.threshold.unwrap_or(by_itself)
+        let properties = self.format.properties();
+        self.threshold.unwrap_or(properties.threshold)
     }
 
-    /// True if an option was given that only a listing supports, so that no other report can be shown.
+    /// Returns true if an option is set that only a listing supports, so no other report can be shown.
     pub(crate) fn wants_listing(&self) -> bool {
         !self.format.is_for_people()
             || self.sort.is_some()
@@ -179,7 +85,7 @@ impl Options {
             || self.by_function
     }
 
-    /// True where a page is wanted that shows all there is to see, and not one view.
+    /// Returns true for an HTML page with all views instead of one.
     pub(crate) fn is_full_page(&self) -> bool {
         self.format == OutputFormat::Html
             && self.kind.is_none()
@@ -192,8 +98,8 @@ impl Options {
             && matches!(self.view, View::List | View::Source { .. })
     }
 
-    /// True if no option selects, sorts, groups or transforms the records.
-    pub(crate) fn is_of_all_records(&self) -> bool {
+    /// Returns true if no option selects, sorts, groups or transforms the records.
+    pub(crate) fn shows_all_records(&self) -> bool {
         self.sort.is_none()
             && !self.reverse
             && self.top.is_none()
@@ -203,46 +109,43 @@ impl Options {
             && matches!(self.view, View::List | View::Snapshot(_))
     }
 
-    /// How many rows a listing shows: people get few, programs and pages, which can be searched, all.
+    /// Returns the number of rows of a listing.
     pub(crate) fn rows(&self) -> usize {
-        const FOR_PEOPLE: usize = 25;
         match self.top {
             Some(Top::All) => usize::MAX,
             Some(Top::Rows(rows)) => rows,
-            None if self.format == OutputFormat::Html => usize::MAX,
-            None if self.format.is_for_people() => FOR_PEOPLE,
-            None => usize::MAX,
+            None => self.format.properties().rows,
         }
     }
 }
 
-/// Whose columns are shown.
+/// The events whose columns are shown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Events {
-    /// All events to programs; to people all where they are few, else the first and the one sorted by.
+    /// All events for programs. For people, all events if they are few, else the first event and the event to sort by.
     Fitting,
     All,
     Named(Vec<String>),
 }
 
-/// A column of a ratio.
+/// A column with a ratio.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RatioColumn {
     pub(crate) formula: Formula,
-    /// It was asked for as an event, so it is shown beside the others.
+    /// True if `--events` names the ratio, so it is shown like an event.
     pub(crate) is_shown: bool,
 }
 
-/// What 100 % is.
+/// The base of percentages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum PercentOf {
     /// The total of the program.
     Total,
-    /// The sum of what was read.
+    /// The sum of the records read.
     Shown,
 }
 
-/// What rows are summed by.
+/// The criterion for groups of rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum GroupBy {
     File,
@@ -255,28 +158,28 @@ pub(crate) enum GroupBy {
     Function,
     Thread,
     Process,
-    /// By whose code it is: own, dependency, std, system, kernel.
+    /// The origin of the code: own, dependency, std, system, kernel.
     #[value(alias = "owner")]
     Whose,
 }
 
 #[derive(Clone, Debug)]
 pub(crate) enum View {
-    /// A row a record.
+    /// One row per record.
     List,
-    /// Functions, or the frames of stacks, with what is around them.
+    /// Functions, or the frames of stacks, with their callers or callees.
     Tree(Directions),
-    /// The functions whose names match, with what is around them.
+    /// The functions with matching names, with their callers and callees.
     Peek(Regex),
-    /// What the heap held at one Massif snapshot.
+    /// The heap at one Massif snapshot.
     Snapshot(u64),
-    /// What it held at the second against what it held at the first.
+    /// The heap at the second snapshot compared with the heap at the first.
     Snapshots([u64; 2]),
     /// Source lines with their costs.
     Source {
-        /// Where sources are looked for and may be shown from.
+        /// The places whose sources may be shown.
         places: Places,
-        /// How many lines are shown around one with a cost.
+        /// The number of lines around each line with a cost.
         context: usize,
     },
 }
@@ -287,7 +190,7 @@ impl View {
     }
 }
 
-/// What a tree shows of a function: its callers, its callees or both.
+/// The directions of a tree: callers, callees or both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Directions {
     pub(crate) callers: bool,
@@ -295,7 +198,7 @@ pub(crate) struct Directions {
 }
 
 impl Options {
-    /// Spells events as the profile does: people write `ir` for `Ir`.
+    /// Corrects the case of event names: people write `ir` for `Ir`.
     pub(crate) fn spell_events(&mut self, events: &[String]) {
         let spell = |name: &mut String| {
             if let Some(spelled) = spelled(name, events) {
@@ -309,21 +212,21 @@ impl Options {
         }
     }
 
-    /// Refuses formats that cannot show trees and annotated sources.
+    /// Rejects formats that cannot show trees and annotated sources.
     ///
     /// # Errors
-    /// Where the format is not for people.
+    /// Returns an error if the format is not for people.
     pub(crate) fn ensure_for_people(&self) -> anyhow::Result<()> {
         anyhow::ensure!(
             self.format.is_for_people(),
-            "--tree, --peek and --source are for tables and markdown, and --peek for CSV and TSV; --type call and --type line list the records they are made of"
+            "--tree, --peek and --source need a table or markdown (--peek also CSV or TSV); --type call and --type line list their records in other formats"
         );
         Ok(())
     }
 }
 
-/// The name of an event's column (`incl.ir`, `IR%`, `ir.delta`) with the event as the profile spells it; `None` where it is
-/// no event's.
+/// Returns the name of an event's column (`incl.ir`, `IR%`, `ir.delta`) with the event in the spelling of the profile;
+/// `None` if the column belongs to no event.
 fn spelled(name: &str, events: &[String]) -> Option<String> {
     const INCLUSIVE: &str = "incl.";
     let is_inclusive = name

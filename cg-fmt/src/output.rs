@@ -1,4 +1,4 @@
-//! From what was read to what is written: the report, its document, the format.
+//! The way from a profile to the output: the report, its document, the format.
 
 use std::io::{self, BufWriter, Write};
 
@@ -6,9 +6,9 @@ use cg_document::separated::{self, ValueReader};
 use cg_document::text::{self, Screen};
 use cg_document::{Document, markdown};
 use cg_stream::Completeness;
-use cg_stream::profile::Profile;
-use cg_stream::tool::Diagnostics;
+use cg_tool::Diagnostics;
 
+use crate::export::Export;
 use crate::format::{
     callgrind, dot, firefox, flamegraph, folded, html, json, pprof, speedscope, svg, trace,
 };
@@ -16,16 +16,7 @@ use crate::options::{GroupBy, Options, OutputFormat, PercentOf};
 use crate::read::ReadProfile;
 use crate::report::{self, Report, diff};
 
-/// What is written for another viewer, and how.
-pub(crate) struct Export<'e> {
-    pub(crate) profile: &'e Profile,
-    pub(crate) options: &'e Options,
-    /// Buffered; a writer flushes it before it says anything.
-    pub(crate) out: &'e mut dyn Write,
-    pub(crate) diagnostics: &'e mut Diagnostics,
-}
-
-/// Writes what was read as the options say.
+/// Writes the profile in the format and view of the options.
 pub(crate) fn write(
     read: &ReadProfile,
     options: &Options,
@@ -34,11 +25,11 @@ pub(crate) fn write(
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<()> {
     if read.framing.completeness() == Completeness::Empty {
-        // Nothing was read, which has been said; an empty table would look like a result.
+        // The error was already reported. An empty table would look like a result.
         return Ok(());
     }
     anyhow::ensure!(
-        !options.excel || matches!(options.format, OutputFormat::Csv | OutputFormat::Tsv),
+        !options.excel || options.format.has_separators(),
         "--excel is for -f csv and -f tsv"
     );
     let mut options = options.clone();
@@ -49,13 +40,14 @@ pub(crate) fn write(
     if read.is_fragment() {
         options.percent_of = PercentOf::Shown;
         if options.format.is_for_people() {
-            diagnostics.warn("the input has no run record: percentages are of what is shown");
+            diagnostics
+                .warn("the input has no run record: percentages are of the sum of its records");
         }
     }
     anyhow::ensure!(
         !diff::is_wanted(&read.profile, &options)
             || !matches!(options.group_by, Some(GroupBy::Thread | GroupBy::Process)),
-        "a diff has no threads and processes that --group-by could sum by"
+        "--group-by thread and process: a diff has no threads and processes"
     );
     let mut export = |write: fn(Export<'_>) -> anyhow::Result<()>| {
         let mut out = BufWriter::with_capacity(64 * 1024, &mut *out);
@@ -93,10 +85,10 @@ pub(crate) fn write(
         OutputFormat::Callgrind => return export(callgrind::write),
         OutputFormat::Flamegraph => return export(flamegraph::write),
     };
-    let report = Report::of(&read.profile, &options)?;
+    let report = Report::choose(&read.profile, &options)?;
     let mut document = report.document(&options, diagnostics)?;
     if options.format == OutputFormat::Markdown {
-        read.say_lost(&mut document);
+        read.insert_loss_sentence(&mut document);
     }
     let mut out = BufWriter::with_capacity(64 * 1024, out);
     render(&document, screen, &mut out)?;

@@ -4,27 +4,27 @@ use std::path::PathBuf;
 
 use cg_document::{Block, Document};
 use cg_parse::{Snapshots, stream};
-use cg_stream::profile::Profile;
+use cg_profile::Profile;
 use cg_stream::record::{DiffSummary, RecordType};
-use cg_stream::tool::Diagnostics;
 use cg_stream::{Completeness, Framing};
+use cg_tool::Diagnostics;
 
 use crate::options::{Options, OutputFormat, View};
 use crate::report::samples;
 use crate::two_runs;
 
-/// All records of all inputs, and whether they are a whole profile.
+/// All records of all inputs, and the facts that show whether they are complete.
 pub(crate) struct ReadProfile {
     pub(crate) profile: Profile,
     pub(crate) framing: Framing,
-    /// For a full page of a raw profile without stacks: the stacks that are estimated from its calls.
+    /// For a full page of a raw profile without stacks: the stacks estimated from its calls.
     pub(crate) estimated: Option<Profile>,
-    /// For a full page of a raw profile with samples: these with their times, where it tells them.
+    /// For a full page of a raw profile with samples: the samples with their times, if the profile has times.
     pub(crate) timed: Option<Profile>,
 }
 
 impl ReadProfile {
-    /// True where records came without a `run` record, so the program's total is not known.
+    /// Returns true if there are records without a `run` record, so the total of the program is unknown.
     pub(crate) fn is_fragment(&self) -> bool {
         self.framing.runs == 0 && self.framing.records > 0
     }
@@ -33,28 +33,28 @@ impl ReadProfile {
         self.framing.completeness() == Completeness::Whole
     }
 
-    /// That some of an input could not be read, if so. What is kept or sent on says it itself: who reads it does not see the
-    /// messages of the run that wrote it. A diff whose reading failed tells more, in its own words.
-    pub(crate) fn lost(&self) -> Option<String> {
+    /// Returns a sentence if part of an input is missing. Readers of a stored report do not see the error messages, so the
+    /// report repeats the fact. Returns `None` for a diff that lists its own errors.
+    pub(crate) fn loss_sentence(&self) -> Option<String> {
         let runs = self.profile.runs();
-        let is_told = runs
+        let has_own_errors = runs
             .iter()
-            .any(|run| !DiffSummary::of(run).troubles.is_empty());
-        let is_cut = self.framing.completeness() == Completeness::CutShort && !is_told;
-        let words = "an input is damaged or cut: figures are of what could be read of it";
+            .any(|run| !DiffSummary::from_run(run).errors.is_empty());
+        let is_cut = self.framing.completeness() == Completeness::CutShort && !has_own_errors;
+        let words = "an input is damaged or truncated: the figures cover only the readable part";
         is_cut.then(|| words.to_owned())
     }
 
-    /// Says so below heading and marker.
-    pub(crate) fn say_lost(&self, document: &mut Document<'_>) {
+    /// Inserts the sentence of [`ReadProfile::loss_sentence`] below the heading and the marker.
+    pub(crate) fn insert_loss_sentence(&self, document: &mut Document<'_>) {
         let is_first = |block: &&Block| matches!(block, Block::Heading(_) | Block::Marker(_));
         let at = document.blocks.iter().take_while(is_first).count();
-        let said = self.lost().map(Block::Text);
-        document.blocks.splice(at..at, said).for_each(drop);
+        let sentence = self.loss_sentence().map(Block::Text);
+        document.blocks.splice(at..at, sentence).for_each(drop);
     }
 }
 
-/// Reads streams and raw profiles; of the latter as much as the view needs.
+/// Reads streams and raw profiles. From raw profiles, reads only the record types that the view needs.
 pub(crate) fn read(
     files: &[PathBuf],
     options: &Options,
@@ -75,17 +75,17 @@ pub(crate) fn read(
             timed: None,
         });
     }
-    if files.len() > 1 && options.format.is_of_stacks() {
+    if files.len() > 1 && options.format.has_only_stacks() {
         diagnostics.warn(format!(
-            "{} inputs are added up; --diff OLD NEW shows what grew and shrank",
+            "{} inputs are added up; use --diff OLD NEW to compare two inputs",
             files.len()
         ));
     }
     let (mut profile, mut framing) = read_all(files, &parse, diagnostics)?;
     // Snapshots of several runs have no common time, and their heaps do not add up, so only the peaks are listed.
     let has_heap = !profile.table(RecordType::Heap).is_empty();
-    let is_of_several = profile.runs().len() > 1 && is_heap_report(options) && has_heap;
-    if is_of_several && can_be_read_again(files) {
+    let has_several_heaps = profile.runs().len() > 1 && is_heap_report(options) && has_heap;
+    if has_several_heaps && can_be_read_again(files) {
         let parse = cg_parse::Options {
             snapshots: Snapshots::Peak,
             ..parse.clone()
@@ -95,7 +95,7 @@ pub(crate) fn read(
     profile.check_sums()?;
     if profile.unknown() > 0 {
         diagnostics.warn(format!(
-            "{} records of types this version does not know are left out",
+            "left out: {} records of types that this version does not know",
             profile.unknown()
         ));
     }
@@ -121,12 +121,12 @@ pub(crate) fn read(
     })
 }
 
-/// The heap report draws the composition of the heap over time, so it needs all snapshots.
+/// Returns true if the heap report may be shown. It draws the heap over time, so it needs all snapshots.
 fn is_heap_report(options: &Options) -> bool {
     options.view.is_list() && options.kind.is_none() && !options.wants_listing()
 }
 
-/// How raw profiles are read: with as much as the view needs.
+/// Returns the options for raw profiles, with the record types that the view needs.
 fn parse_options(options: &Options) -> cg_parse::Options {
     let is_source = matches!(options.view, View::Source { .. }) || options.is_full_page();
     let is_inline = options.inline;
@@ -135,20 +135,19 @@ fn parse_options(options: &Options) -> cg_parse::Options {
         calls: is_source
             || matches!(options.view, View::Tree(_) | View::Peek(_))
             || options.kind == Some(RecordType::Call)
-            || options.format.is_of_calls(),
+            || options.format.has_calls(),
         lines: is_source
             || options.kind == Some(RecordType::Line)
-            || (options.format == OutputFormat::Callgrind && !options.is_diff),
-        // Only instructions have chains of inlined functions.
+            || (options.format.has_lines() && !options.is_diff),
+        // Chains of inlined functions need the costs of instructions.
         instr: is_source && is_inline,
         inline: is_inline,
-        // Of Callgrind's records only `inline` records have stacks; without these, stacks are estimated for stack
-        // formats.
-        stacks: options.format.is_of_stacks()
+        // For Callgrind, `inline` records have stacks. Without them, stacks are estimated for stack formats.
+        stacks: options.format.has_only_stacks()
             && !is_inline
             && matches!(options.kind, None | Some(RecordType::Stack)),
-        times: options.format.is_of_times() && !options.is_diff,
-        levels: options.format == OutputFormat::Callgrind && !options.is_diff,
+        times: options.format.has_times() && !options.is_diff,
+        levels: options.format.has_lines() && !options.is_diff,
         search: options.search.clone(),
         snapshots: match options.view {
             View::Snapshot(number) => Snapshots::Number(number),
@@ -166,7 +165,7 @@ fn parse_options(options: &Options) -> cg_parse::Options {
     }
 }
 
-/// All inputs, added up.
+/// Reads all inputs and adds them up.
 fn read_all(
     files: &[PathBuf],
     parse: &cg_parse::Options,
@@ -180,12 +179,12 @@ fn read_all(
     Ok((profile, framing))
 }
 
-/// Of what comes out of a pipe nothing is left.
+/// Returns true if all inputs are regular files: a pipe can be read only once.
 fn can_be_read_again(files: &[PathBuf]) -> bool {
     files.iter().all(|file| file.is_file())
 }
 
-/// Reads all inputs once more, by other options; the first reading reported all messages already.
+/// Reads all inputs again with other options. Drops messages, because the first reading already printed them.
 fn read_again(files: &[PathBuf], parse: &cg_parse::Options) -> anyhow::Result<(Profile, Framing)> {
     read_all(files, parse, &mut Diagnostics::to(|_, _| {}))
 }
@@ -194,7 +193,7 @@ fn has_samples(profile: &Profile) -> bool {
     !profile.table(RecordType::Stack).is_empty()
 }
 
-/// Reads a raw profile again, with the time of each sample; `None` if it cannot be read twice or tells none.
+/// Reads a raw profile again, with the time of each sample; `None` if it cannot be read twice or has no times.
 fn timed_samples(files: &[PathBuf], parse: &cg_parse::Options) -> anyhow::Result<Option<Profile>> {
     if !can_be_read_again(files) {
         return Ok(None);
@@ -209,7 +208,7 @@ fn timed_samples(files: &[PathBuf], parse: &cg_parse::Options) -> anyhow::Result
     Ok(has_times.then_some(profile))
 }
 
-/// Reads raw profiles of calls again, with estimated stacks; `None` if an input cannot be read twice or there are none.
+/// Reads raw profiles of calls again, with estimated stacks; `None` if an input cannot be read twice or gives no stacks.
 fn estimated_stacks(
     files: &[PathBuf],
     diagnostics: &mut Diagnostics,

@@ -1,30 +1,31 @@
-//! Two inputs as the diff of their stacks: what `cg-diff --all --type stack` writes, in one step, joined by equal names.
+//! The diff of the stacks of two inputs, in one step: the result of `cg-diff --all --type stack`, joined only by equal
+//! names.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
+use cg_collections::maps::{Map, OrderedMap};
 use cg_parse::stream;
+use cg_profile::{Profile, ShownPlaces, StackId};
 use cg_stream::Framing;
-use cg_stream::maps::{Map, OrderedMap};
-use cg_stream::profile::{Profile, StackId, ToldPlaces};
 use cg_stream::record::{
-    Count, Counts, CountsPerRun, DiffRecord, Frame, Name, PerRun, RecordType, RunRecord, SilentRun,
-    Status, Total,
+    Count, Counts, CountsPerRun, DiffRecord, Frame, Name, PerRun, RecordType, RunBelowThreshold,
+    RunRecord, Status, Total,
 };
 use cg_stream::rows::RowSink as _;
-use cg_stream::tool::Diagnostics;
+use cg_tool::Diagnostics;
 
 use crate::format::kind_of_stacks;
 use crate::options::Options;
-use crate::report::events::events_of;
+use crate::report::events::find_events;
 
 /// The self costs of a stack in the two runs, in the order of the events.
-type OfRuns = [Option<Vec<Count>>; 2];
+type StackCosts = [Option<Vec<Count>>; 2];
 
 /// Reads two inputs, the older first, and compares their stacks.
 ///
 /// # Errors
-/// Where there are not two inputs, or nothing that both count.
+/// Returns an error unless there are two inputs with a common event.
 pub(crate) fn read(
     files: &[PathBuf],
     parse: &cg_parse::Options,
@@ -32,12 +33,12 @@ pub(crate) fn read(
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<(Profile, Framing)> {
     ensure!(
-        options.format.is_of_stacks(),
-        "--diff draws the stacks of two runs; write cg-diff OLD NEW | cg-fmt for tables, or -f flamegraph"
+        options.format.has_only_stacks(),
+        "--diff needs a format of stacks such as -f flamegraph; for tables, use cg-diff OLD NEW | cg-fmt"
     );
     let [old_file, new_file] = files else {
         bail!(
-            "--diff is of two inputs: write cg-fmt --diff OLD NEW; there are {}",
+            "--diff needs two inputs (cg-fmt --diff OLD NEW), found {}",
             files.len()
         );
     };
@@ -48,22 +49,22 @@ pub(crate) fn read(
     old.check_sums()?;
     new.check_sums()?;
     let runs = [(old_file.as_path(), &old), (new_file.as_path(), &new)];
-    // Stacks of which one run has none are all new, or all gone.
-    let of = if old.types().any(RecordType::has_stack) {
+    // If only one run has stacks, all of them are added or removed.
+    let with_stacks = if old.types().any(RecordType::has_stack) {
         &old
     } else {
         &new
     };
-    let kind = kind_of_stacks(of, options, diagnostics)?;
+    let kind = kind_of_stacks(with_stacks, options, diagnostics)?;
     let diff = compare(runs, kind)?;
     Ok((diff, framing))
 }
 
-/// The diff of the stacks of two profiles with the same names.
+/// Compares the stacks of two profiles that share their table of names.
 fn compare(runs: [(&Path, &Profile); 2], kind: RecordType) -> anyhow::Result<Profile> {
     let profiles = runs.map(|(_, profile)| profile);
     let events = events_in_common(profiles, kind)?;
-    let mut stacks: OrderedMap<Option<StackId>, OfRuns> = OrderedMap::default();
+    let mut stacks: OrderedMap<Option<StackId>, StackCosts> = OrderedMap::default();
     for (position, profile) in profiles.into_iter().enumerate() {
         add(profile, kind, &events, position, &mut stacks)?;
     }
@@ -89,7 +90,7 @@ fn compare(runs: [(&Path, &Profile); 2], kind: RecordType) -> anyhow::Result<Pro
             })
     })?;
     let names = profiles[1].names();
-    let silent = silent(profiles, kind, &stacks);
+    let below_threshold = rows_below_threshold(profiles, kind, &stacks);
     for (row, (stack, costs)) in stacks.iter().enumerate() {
         let frames = stack.map(|stack| {
             names.stack(stack).map(|frame| Frame {
@@ -106,7 +107,9 @@ fn compare(runs: [(&Path, &Profile); 2], kind: RecordType) -> anyhow::Result<Pro
             )
         };
         let entries: Vec<PerRun> = (0..events.len()).map(entry).collect();
-        let below = silent.get(&row).and_then(|silent| SilentRun::of(*silent));
+        let below = below_threshold
+            .get(&row)
+            .and_then(|runs| RunBelowThreshold::from_flags(*runs));
         diff.diff(DiffRecord {
             of: Name::from(kind.name()),
             status: match below {
@@ -127,14 +130,14 @@ fn compare(runs: [(&Path, &Profile); 2], kind: RecordType) -> anyhow::Result<Pro
     Ok(diff)
 }
 
-/// The events of the stacks of either run.
+/// Returns the events of the stacks of either run.
 ///
 /// # Errors
-/// Where both count something, and nothing in common.
+/// Returns an error if both runs have events, but no common one.
 fn events_in_common(profiles: [&Profile; 2], kind: RecordType) -> anyhow::Result<Vec<&str>> {
     let mut events: Vec<&str> = Vec::new();
     for profile in profiles {
-        for event in events_of(profile, kind) {
+        for event in find_events(profile, kind) {
             let event = profile.events()[event].as_str();
             if !events.contains(&event) {
                 events.push(event);
@@ -149,19 +152,19 @@ fn events_in_common(profiles: [&Profile; 2], kind: RecordType) -> anyhow::Result
     });
     ensure!(
         in_common || !profiles.into_iter().all(counts_any),
-        "nothing to compare: the two runs count nothing in common ({})",
+        "nothing to compare: the two runs have no common event ({})",
         events.join(", ")
     );
     Ok(events)
 }
 
-/// Adds the stacks of a run, whatever thread or process they are of.
+/// Adds the stacks of a run, over all threads and processes.
 fn add(
     profile: &Profile,
     kind: RecordType,
     events: &[&str],
     position: usize,
-    stacks: &mut OrderedMap<Option<StackId>, OfRuns>,
+    stacks: &mut OrderedMap<Option<StackId>, StackCosts>,
 ) -> anyhow::Result<()> {
     let at: Vec<Option<usize>> = events.iter().map(|event| profile.event(event)).collect();
     let table = profile.table(kind);
@@ -175,21 +178,22 @@ fn add(
     Ok(())
 }
 
-/// The rows that one run may have below Massif's threshold, and the sums of such places; for each, which run is silent.
-fn silent(
+/// Finds the rows that may be below Massif's threshold in one run, and the rows with the sums of such places. The result has
+/// the affected runs of each row.
+fn rows_below_threshold(
     profiles: [&Profile; 2],
     kind: RecordType,
-    stacks: &OrderedMap<Option<StackId>, OfRuns>,
+    stacks: &OrderedMap<Option<StackId>, StackCosts>,
 ) -> Map<usize, [bool; 2]> {
     let names = profiles[1].names();
     let path = |stack: Option<StackId>| {
         let frames = names.stacks.frames_of(stack);
         frames.iter().map(|frame| (frame.function, frame.line))
     };
-    let mut silent: Map<usize, [bool; 2]> = Map::default();
+    let mut below: Map<usize, [bool; 2]> = Map::default();
     for (run, profile) in profiles.into_iter().enumerate() {
         let table = profile.table(kind);
-        let mut tree = ToldPlaces::default();
+        let mut tree = ShownPlaces::default();
         for (record, key) in table.keys().iter().enumerate() {
             let row = stacks.get_index_of(&key.stack).unwrap_or_default();
             let places = table.numbers().places.get(record);
@@ -200,15 +204,15 @@ fn silent(
                 continue;
             }
             for places in tree.hiding(path(*stack)) {
-                silent.entry(row).or_default()[run] = true;
-                silent.entry(places.id).or_default()[run] = true;
+                below.entry(row).or_default()[run] = true;
+                below.entry(places.id).or_default()[run] = true;
             }
         }
     }
-    silent
+    below
 }
 
-fn status([old, new]: &OfRuns) -> Status {
+fn status([old, new]: &StackCosts) -> Status {
     match (old, new) {
         (None, _) => Status::Added,
         (_, None) => Status::Removed,

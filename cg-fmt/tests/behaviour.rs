@@ -1,4 +1,4 @@
-//! What cg-fmt does with inputs that are not whole, requests that cannot be met, and places it writes to.
+//! The behaviour of cg-fmt with incomplete inputs, impossible requests, and different outputs.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -7,7 +7,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// What a run of cg-fmt came to.
+/// The result of a run of cg-fmt.
 #[derive(Debug)]
 pub(crate) struct Run {
     pub(crate) status: Option<i32>,
@@ -15,7 +15,7 @@ pub(crate) struct Run {
     pub(crate) stderr: String,
 }
 
-/// Runs cg-fmt with this input.
+/// Runs cg-fmt with an input.
 pub(crate) fn cg_fmt(args: &[&str], input: &str) -> Run {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cg-fmt"));
     command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE");
@@ -29,7 +29,7 @@ fn run(command: &mut Command, input: &str) -> Run {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A tool that refuses its arguments closes its input.
+    // The write fails if the tool refuses its arguments, because it then closes its input.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let output = child.wait_with_output().unwrap();
     Run {
@@ -51,7 +51,7 @@ fn whole() -> String {
 }
 
 #[test]
-fn percentages_of_a_filtered_stream_are_of_the_program() {
+fn percentages_of_a_filtered_stream_refer_to_the_whole_program() {
     let table = cg_fmt(&[], &whole());
     assert!(table.stdout.contains("300 (30.00%)"), "{}", table.stdout);
     assert!(table.stdout.contains("1,000 (100.0%)"), "{}", table.stdout);
@@ -61,32 +61,32 @@ fn percentages_of_a_filtered_stream_are_of_the_program() {
 }
 
 #[test]
-fn a_fragment_is_shown_with_percentages_of_itself_and_says_so() {
+fn a_fragment_has_percentages_of_its_own_sum_and_a_warning() {
     let table = cg_fmt(&[], TWO);
     assert_eq!(table.status, Some(0));
     assert!(table.stdout.contains("300 (75.00%)"), "{}", table.stdout);
     assert_eq!(
         table.stderr,
-        "cg-fmt: the input has no run record: percentages are of what is shown\n"
+        "cg-fmt: the input has no run record: percentages are of the sum of its records\n"
     );
     let json = cg_fmt(&["-f", "json"], TWO);
     assert_eq!((json.stdout.as_str(), json.stderr.as_str()), (TWO, ""));
 }
 
 #[test]
-fn a_stream_that_was_cut_short_is_shown_and_told() {
+fn a_truncated_stream_is_shown_and_reported() {
     for format in ["table", "csv", "tsv", "markdown", "json"] {
         let run = cg_fmt(&["-f", format], &[RUN, TWO].concat());
         assert_eq!(run.status, Some(2), "{format}");
         assert!(run.stdout.contains("b.c"), "{format}: {}", run.stdout);
         assert!(!run.stdout.contains("\"end\""), "{}", run.stdout);
-        assert!(run.stderr.contains("cut short"), "{}", run.stderr);
+        assert!(run.stderr.contains("truncated stream"), "{}", run.stderr);
         assert_eq!(run.stderr.lines().count(), 1, "{}", run.stderr);
     }
 }
 
 #[test]
-fn nothing_read_is_nothing_written() {
+fn nothing_is_written_if_nothing_was_read() {
     for (args, input) in [(&[][..], ""), (&["no-such-file"], ""), (&[], "\u{1}binary")] {
         let run = cg_fmt(args, input);
         assert_eq!((run.status, run.stdout.as_str()), (Some(2), ""));
@@ -107,7 +107,7 @@ fn a_stream_without_records_is_an_empty_table() {
 }
 
 #[test]
-fn a_bad_line_is_told_with_its_number_and_what_came_before_is_shown() {
+fn a_bad_line_is_reported_with_its_number_and_earlier_records_are_shown() {
     let run = cg_fmt(&["-f", "csv"], &[RUN, TWO, "{\"type\":\"fn\",\n"].concat());
     assert_eq!(run.status, Some(2));
     assert!(run.stdout.contains("300,30.00"), "{}", run.stdout);
@@ -119,7 +119,7 @@ fn a_bad_line_is_told_with_its_number_and_what_came_before_is_shown() {
 }
 
 #[test]
-fn what_is_not_there_is_an_error_that_says_what_is() {
+fn a_request_for_missing_data_is_an_error_that_lists_the_available_data() {
     for (args, message) in [
         (
             ["--sort", "Dr"],
@@ -132,11 +132,11 @@ fn what_is_not_there_is_an_error_that_says_what_is() {
         (["--events", "Dr"], "there is no event Dr; there are Ir"),
         (
             ["--tree", "both"],
-            "no call records to show a tree of; where the profile has calls, this shows them: cg-parse --calls PROFILE | cg-fmt --tree both, or for some functions cg-filter --calls REGEX PROFILE | cg-fmt --tree both\n",
+            "no call records for a tree; if the profile has calls, use: cg-parse --calls PROFILE | cg-fmt --tree both, or for some functions cg-filter --calls REGEX PROFILE | cg-fmt --tree both\n",
         ),
         (
             ["--source", "--context=1"],
-            "no line records to show sources by; this shows them: cg-parse --lines PROFILE | cg-fmt --source, or",
+            "no line records for annotated sources; use: cg-parse --lines PROFILE | cg-fmt --source, or",
         ),
         (["--top", "x"], "expected a number of rows or all"),
     ] {
@@ -147,7 +147,7 @@ fn what_is_not_there_is_an_error_that_says_what_is() {
 }
 
 #[test]
-fn people_get_25_rows_and_are_told_of_the_rest() {
+fn tables_have_25_rows_and_a_sum_of_the_rest() {
     let mut stream = RUN.to_owned();
     for number in 0..30 {
         let cost = 40 - number;
@@ -156,7 +156,7 @@ fn people_get_25_rows_and_are_told_of_the_rest() {
         );
     }
     stream += END;
-    // Costs 15 to 11 are left out: 65 of 1000.
+    // The omitted costs are 15 to 11, together 65 of 1000.
     let closing = "5 more functions with 65 Ir (6.50%) not shown (--top all)\n";
     let table = cg_fmt(&[], &stream);
     assert!(table.stdout.ends_with(closing), "{}", table.stdout);
@@ -174,7 +174,7 @@ fn people_get_25_rows_and_are_told_of_the_rest() {
 }
 
 #[test]
-fn records_of_equal_keys_are_added_up() {
+fn records_with_equal_keys_are_added_up() {
     let twice = [whole(), whole()].concat();
     let csv = cg_fmt(
         &["-f", "csv", "--columns", "fn,Ir,incl.Ir,calls,Ir%"],
@@ -187,7 +187,7 @@ fn records_of_equal_keys_are_added_up() {
 }
 
 #[test]
-fn json_is_the_stream_again() {
+fn json_writes_the_stream_back() {
     assert_eq!(cg_fmt(&["-f", "json"], &whole()).stdout, whole());
     let again = cg_fmt(&["-f", "json", "--sort", "fn", "--reverse"], &whole());
     let names: Vec<&str> = again
@@ -212,7 +212,7 @@ fn group_by_sums_cost_and_drops_inclusive_cost() {
 }
 
 #[test]
-fn colour_is_for_terminals_unless_told_otherwise() {
+fn only_terminals_get_colour_unless_an_option_decides() {
     assert!(!cg_fmt(&[], &whole()).stdout.contains('\x1b'));
     assert!(
         cg_fmt(&["--color", "always"], &whole())
@@ -227,11 +227,11 @@ fn colour_is_for_terminals_unless_told_otherwise() {
     assert!(!run.stdout.contains('\x1b'), "{}", run.stdout);
 }
 
-/// Raw ESC, C1's CSI, a right-to-left override and a line feed: what names must not bring to people.
+/// Characters that a name must not send to a terminal: raw ESC, C1's CSI, a right-to-left override and a line feed.
 const HOSTILE: &str = "\u{1b}[2J\u{9b}\u{202e}\n";
 
 #[test]
-fn control_characters_of_names_are_spelled_out_for_people_and_kept_for_programs() {
+fn control_characters_in_names_are_escaped_for_people_and_kept_for_programs() {
     let name = serde_json::to_string(&format!("f{HOSTILE}g")).unwrap();
     let stream = format!(
         r#"{{"type":"run","stream":1,"tool":"dhat","command":{name},"events":["bytes"],"total":{{"bytes":7}},"bytes_unit":{name}}}
@@ -270,7 +270,7 @@ fn control_characters_of_names_are_spelled_out_for_people_and_kept_for_programs(
 }
 
 #[test]
-fn a_reader_that_leaves_is_no_trouble() {
+fn a_closed_pipe_is_not_an_error() {
     let script = format!(
         "set -o pipefail; {} -f csv --top all | head -1",
         env!("CARGO_BIN_EXE_cg-fmt")
@@ -286,14 +286,14 @@ fn a_reader_that_leaves_is_no_trouble() {
 }
 
 #[test]
-fn a_full_disk_is_trouble() {
+fn a_full_disk_is_an_error() {
     let script = format!("{} > /dev/full", env!("CARGO_BIN_EXE_cg-fmt"));
     let run = run(Command::new("bash").args(["-c", &script]), &whole());
     assert_eq!(run.status, Some(2));
     assert!(run.stderr.contains("standard output: "), "{}", run.stderr);
 }
 
-/// A diff of many functions with long names.
+/// Returns a diff of many functions with long names.
 fn large_diff(functions: usize) -> String {
     let mut stream = String::from(
         "{\"type\":\"run\",\"stream\":1,\"tool\":\"callgrind\",\"runs\":[\"old\",\"new\"],\"events\":[\"Ir\"],\"total\":{\"Ir\":[100000000,200000000]}}\n",
@@ -313,7 +313,7 @@ fn large_diff(functions: usize) -> String {
 }
 
 #[test]
-fn a_pull_request_comment_fits_and_counts_what_it_leaves_out() {
+fn a_pull_request_comment_fits_and_counts_the_omitted_rows() {
     let run = cg_fmt(&["-f", "markdown"], &large_diff(20_000));
     assert!(run.stdout.len() < 65_536, "{}", run.stdout.len());
     assert!(run.stdout.len() > 50_000, "{}", run.stdout.len());
@@ -336,7 +336,7 @@ fn thousands(number: usize) -> String {
 }
 
 #[test]
-fn a_diff_without_differences_says_so() {
+fn a_diff_without_differences_reports_no_differences() {
     let stream = "{\"type\":\"run\",\"stream\":1,\"runs\":[\"a\",\"b\"],\"events\":[\"Ir\"],\"total\":{\"Ir\":[5,5]}}\n{\"type\":\"end\",\"records\":0}\n";
     let comment = cg_fmt(&["-f", "markdown"], stream);
     assert!(
@@ -377,7 +377,7 @@ fn diffs_add_up_element_by_element() {
 }
 
 #[test]
-fn sentences_on_long_names_do_not_fill_a_comment() {
+fn sentences_with_long_names_do_not_fill_a_comment() {
     let sentence = format!("\"Ir[x]>+1: {} is new with 5\"", "long::".repeat(2_000));
     let sentences = vec![sentence; 40].join(",");
     let stream = format!(
@@ -392,7 +392,7 @@ fn sentences_on_long_names_do_not_fill_a_comment() {
 }
 
 #[test]
-fn a_limit_that_one_of_several_comparisons_breaks_is_broken() {
+fn a_limit_is_broken_if_any_comparison_breaks_it() {
     let pair = |name: &str, totals: &str, broken: &str| {
         format!(
             "{{\"type\":\"run\",\"stream\":1,\"runs\":[\"{name}.old\",\"{name}\"],\"events\":[\"Ir\"],\"total\":{{\"Ir\":{totals}}},\"broken_limits\":[{broken}],\"joined\":{{\"directory\":2}},\"merged\":0,\"notes\":[\"n\"],\"relative_to\":\"{name}.old\",\"rows\":{{\"changed\":1,\"same\":3}}}}\n{{\"type\":\"end\",\"records\":0}}\n"
@@ -416,7 +416,7 @@ fn a_limit_that_one_of_several_comparisons_breaks_is_broken() {
             "{comment}"
         );
         assert!(
-            comment.contains("4 rows matched although names differ (rule directory)"),
+            comment.contains("matched despite different names, by rule: directory 4"),
             "{comment}"
         );
         assert_eq!(comment.matches("<sub>n</sub>").count(), 1, "{comment}");
@@ -434,7 +434,7 @@ fn a_limit_that_one_of_several_comparisons_breaks_is_broken() {
 }
 
 #[test]
-fn types_that_lack_a_column_give_way_to_those_that_have_it() {
+fn requested_columns_choose_the_record_type() {
     let stream = r#"{"type":"run","stream":1,"tool":"memcheck","events":["count","bytes","blocks"],"total":{"count":1,"bytes":8,"blocks":1}}
 {"type":"error","fn":"f","kind":"InvalidRead","what":"Invalid read of size 8","cost":{"count":1},"stack":[]}
 {"type":"leak","fn":"g","kind":"definite","cost":{"bytes":8,"blocks":1},"indirect_bytes":0,"stack":[]}
@@ -449,14 +449,14 @@ fn types_that_lack_a_column_give_way_to_those_that_have_it() {
     );
     assert_eq!(
         csv.stderr,
-        "cg-fmt: only error records are written; the input has leak records too, which --type chooses\n"
+        "cg-fmt: only error records are written; --type selects the other records of the input: leak\n"
     );
     let leaks = cg_fmt(&["-f", "csv", "--columns", "bytes,fn"], stream);
     assert_eq!(
         (leaks.stdout.as_str(), leaks.stderr.as_str()),
         (
             "bytes,fn\n8,g\n",
-            "cg-fmt: only leak records are written; the input has error records too, which --type chooses\n"
+            "cg-fmt: only leak records are written; --type selects the other records of the input: error\n"
         )
     );
     let json = cg_fmt(&["-f", "json", "--sort", "bytes"], stream);
@@ -465,7 +465,7 @@ fn types_that_lack_a_column_give_way_to_those_that_have_it() {
 }
 
 #[test]
-fn only_files_that_cost_something_are_missed() {
+fn only_files_with_a_cost_are_reported_as_missing() {
     let line = |file: &str, count: u64| {
         format!(
             "{{\"type\":\"line\",\"fn\":\"f\",\"file\":\"{file}\",\"line\":3,\"cost\":{{\"Ir\":{count}}}}}\n"
@@ -489,7 +489,7 @@ fn only_files_that_cost_something_are_missed() {
 }
 
 #[test]
-fn the_directory_of_sources_may_be_a_word_of_its_own() {
+fn the_directory_of_sources_may_be_a_separate_word() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("a.c"), "int only_line;\n").unwrap();
     let folder = directory.path().to_str().unwrap();
@@ -505,7 +505,7 @@ fn the_directory_of_sources_may_be_a_word_of_its_own() {
 }
 
 #[test]
-fn lines_are_headed_by_the_function_whose_code_they_are() {
+fn a_heading_names_the_function_that_owns_the_lines() {
     let directory = tempfile::tempdir().unwrap();
     let folder = directory.path().to_str().unwrap();
     std::fs::write(directory.path().join("a.c"), "one\ntwo\nthree\nfour\n").unwrap();
@@ -528,10 +528,10 @@ fn lines_are_headed_by_the_function_whose_code_they_are() {
             &line("main", "a.c", 3, 3, inlined),
             &line("f", "a.c", 3, 4, inlined),
             &line("main", "a.c", 4, 5, ""),
-            // Of a function that was inlined, and whose name is not known.
+            // The code of an inlined function whose name is unknown.
             &line("main", "b.h", 1, 6, ""),
             &line("main", "b.h", 2, 7, inlined),
-            // What stands beside it in the header is not in the functions' own file.
+            // The next line of the header is outside the functions' own file, too.
             &line("main", "b.h", 3, 8, ""),
             END,
         ]
@@ -564,7 +564,7 @@ fn lines_are_headed_by_the_function_whose_code_they_are() {
     };
     assert!(below("2 functions").ends_with("2  two"), "{headed:?}");
     assert!(below("into main").ends_with("2  six"), "{headed:?}");
-    // Nothing else is changed, and where nothing is known to be inlined nothing is headed.
+    // The other lines are unchanged. Without inlined functions there are no headings.
     let unheaded = headed.iter().filter(|line| !line.contains("-- "));
     assert_eq!(unheaded.cloned().collect::<Vec<_>>(), source(&with("")));
 }
@@ -583,13 +583,17 @@ fn diffs_sort_by_the_change_of_a_count() {
         ("incl.Ir", "fn\ng\nf\n"),
         ("calls", "fn\ng\nf\n"),
         ("Ir.old", "fn\ng\nf\n"),
+        ("fn", "fn\nf\ng\n"),
+        ("-fn", "fn\ng\nf\n"),
+        // Counts are in descending order anyway.
+        ("-Ir", "fn\nf\ng\n"),
     ] {
         let run = cg_fmt(&["-f", "csv", "--columns", "fn", "--sort", column], input);
         assert_eq!(run.stdout, order, "{column}: {}", run.stderr);
     }
 }
 
-/// A run of Massif with these totals, one a time unit, and details.
+/// Returns a run of Massif with one snapshot per time unit, given by total and detail.
 fn massif(snapshots: &[(u64, &str)]) -> String {
     let mut stream = String::from(
         "{\"type\":\"run\",\"stream\":1,\"tool\":\"massif\",\"source\":[\"m.out\"],\"time_unit\":\"ms\",\"events\":[\"bytes\"],\"total\":{}}\n",
@@ -603,7 +607,7 @@ fn massif(snapshots: &[(u64, &str)]) -> String {
 }
 
 #[test]
-fn the_largest_snapshot_is_named_where_another_is_called_the_peak() {
+fn the_largest_snapshot_is_named_if_another_snapshot_is_the_peak() {
     let stream = massif(&[(0, "empty"), (900, "peak"), (100, "empty"), (1000, "empty")]);
     let table = cg_fmt(&[], &stream);
     let sentence = "peak: 900 bytes (900 B) at snapshot 1, time 1 ms; the largest snapshot is 3, with 1,000 bytes at time 3";
@@ -622,7 +626,7 @@ fn the_largest_snapshot_is_named_where_another_is_called_the_peak() {
 fn steady_growth_has_a_line_in_the_picture() {
     let rising: Vec<(u64, &str)> = (0..=8).map(|step| (step * 128, "empty")).collect();
     let picture = cg_fmt(&["-f", "svg"], &massif(&rising)).stdout;
-    // From nothing at the left to 1 KiB, the top of the axis, at the right.
+    // The line rises from 0 at the left to 1 KiB, the top of the axis, at the right.
     assert!(
         picture.contains("class=\"trend\" d=\"M84 368L936 44\""),
         "{picture}"
@@ -643,7 +647,7 @@ fn two_runs_of_massif_are_one_picture() {
         "<title>m.out → n.out</title>",
         ">m.out, at most 512 B<",
         ">n.out, at most 256 B<",
-        // The axis ends at 512: 128 and 256 of it are a quarter and a half of its height.
+        // The axis ends at 512, so 128 and 256 are at a quarter and at half of its height.
         "class=\"before\" d=\"M84 368H510V44H936V368\"",
         "class=\"total\" d=\"M84 368H510V287H936V206\"",
     ] {
@@ -651,7 +655,12 @@ fn two_runs_of_massif_are_one_picture() {
     }
     let three = before.clone() + &after + &before;
     let run = cg_fmt(&["-f", "svg"], &three);
-    assert!(run.stderr.contains("and this is neither"), "{}", run.stderr);
+    assert!(
+        run.stderr
+            .contains("needs the snapshots of one or two runs"),
+        "{}",
+        run.stderr
+    );
     assert_eq!(run.status, Some(2));
     let in_bytes = after.replace("\"time_unit\":\"ms\"", "\"time_unit\":\"B\"");
     assert_ne!(in_bytes, after);
@@ -665,7 +674,7 @@ fn two_runs_of_massif_are_one_picture() {
 
 #[test]
 fn the_layers_of_a_massif_run_are_its_own_functions() {
-    // What Massif's file says of its peak, snapshot 36: 1,030,800 bytes on the heap, all allocated below xmalloc.
+    // The peak in Massif's file is snapshot 36: 1,030,800 bytes on the heap, all allocated below xmalloc.
     let file = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../tests/data/massif/3.19.0-heapy_i.massif.out"
@@ -677,16 +686,16 @@ fn the_layers_of_a_massif_run_are_its_own_functions() {
     );
     let layers = picture.matches("class=\"layer ").count();
     assert!((1..=7).contains(&layers), "{picture}");
-    // Nothing is drawn between what is known: steps, and what no tree tells is marked.
+    // The layer has steps, without lines between known values. Memory that no tree explains is marked.
     let path = picture.split("data-fn=\"xmalloc\" d=\"").nth(1).unwrap();
     let path = path.split('"').next().unwrap();
     assert!(!path.is_empty() && !path.contains('L'), "{path}");
     assert!(picture.contains("class=\"unknown\" d=\"M"), "{picture}");
 }
 
-/// A run of Massif of which only some snapshots have a tree.
+/// In this run of Massif only some snapshots have a tree.
 #[test]
-fn a_layer_is_what_the_newest_tree_says_and_no_more_than_the_total() {
+fn a_layer_follows_the_newest_tree_but_never_exceeds_the_total() {
     let tree = |number: u64, function: &str, bytes: u64| {
         format!(
             "{{\"type\":\"heap\",\"fn\":\"{function}\",\"snapshot\":{number},\"cost\":{{\"bytes\":{bytes}}},\"stack\":[]}}\n"
@@ -705,7 +714,8 @@ fn a_layer_is_what_the_newest_tree_says_and_no_more_than_the_total() {
         .replace("\"records\":5", "\"records\":7");
     let run = cg_fmt(&["-f", "svg"], &stream);
     assert_eq!(run.status, Some(0), "{}", run.stderr);
-    // f has all of the first, and of the second what there is; g half of the third; of the last nothing is known.
+    // f has all of the first snapshot and all of the smaller second one. g has half of the third one. The last one is
+    // unknown.
     for part in [
         "data-fn=\"f\" d=\"M84 44H297V206H510V368H84V44\"",
         "data-fn=\"g\" d=\"M510 206H723V368H510V206\"",
@@ -715,7 +725,7 @@ fn a_layer_is_what_the_newest_tree_says_and_no_more_than_the_total() {
     }
 }
 
-/// What `cg-diff` writes of two runs of Massif: 512 bytes at most, then 256.
+/// Returns the output of `cg-diff` for two runs of Massif, with at most 512 and 256 bytes.
 fn massif_diff() -> String {
     let snapshot = |run: u64, time: u64, bytes: u64| {
         format!(
@@ -757,15 +767,15 @@ fn a_diff_of_two_heaps_is_one_picture() {
     assert!(!cg_fmt(&["--top", "1"], &stream).stdout.contains('○'));
     let page = cg_fmt(&["-f", "html"], &stream).stdout;
     assert!(page.contains("class=\"before\" d=\"M84"), "{page}");
-    // In another order of the lines it is the same diff.
+    // Another order of the lines gives the same diff.
     let mut lines: Vec<&str> = stream.lines().collect();
     lines[2..8].reverse();
     let again = cg_fmt(&["-f", "svg"], &(lines.join("\n") + "\n")).stdout;
     assert_eq!(again, picture);
-    // What is handed on is what came.
+    // The snapshots of the second run are passed on.
     let json = cg_fmt(&["-f", "json"], &stream).stdout;
     assert_eq!(json.matches("\"run\":1").count(), 3, "{json}");
-    // Times of different units are not on one axis.
+    // One axis cannot show times in different units.
     let units = stream.replace("\"time_unit\":\"ms\",", "");
     let run = cg_fmt(&["-f", "svg"], &units);
     assert!(
@@ -778,12 +788,12 @@ fn a_diff_of_two_heaps_is_one_picture() {
 }
 
 #[test]
-fn a_heap_of_heaptrack_is_told_by_sites_and_its_table_by_program_points() {
+fn a_heaptrack_heap_is_drawn_by_site_and_listed_by_program_point() {
     let file = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../tests/data/heaptrack/1.4.0-shapes.zst"
     );
-    // heaptrack_print: 60,000 bytes of twice() and 72,704 of libstdc++ at the peak; both are in the picture.
+    // heaptrack_print reports 60,000 bytes of twice() and 72,704 bytes of libstdc++ at the peak. The picture has both.
     let picture = cg_fmt(&["-f", "svg", file], "").stdout;
     for layer in [
         ">twice(), at most 58.59 KiB<",
@@ -800,18 +810,18 @@ fn a_heap_of_heaptrack_is_told_by_sites_and_its_table_by_program_points() {
 }
 
 #[test]
-fn peaks_of_several_runs_of_massif_are_listed_and_nothing_else_of_them() {
+fn only_the_peaks_of_several_massif_runs_are_listed() {
     let file = concat!(
         env!("CARGO_MANIFEST_DIR"),
         "/../tests/data/massif/3.19.0-heapy_i.massif.out"
     );
-    // 1,030,800 bytes are on the heap at the peak, as the file says, and there are two such runs.
+    // The file has 1,030,800 bytes on the heap at the peak, and it is read twice.
     let shown = cg_fmt(&[file, file], "").stdout;
     assert!(shown.contains("2,061,600 (100.0%)"), "{shown}");
 }
 
 #[test]
-fn groups_of_leaks_are_of_one_kind_each() {
+fn each_group_of_leaks_has_one_kind() {
     let stream = r#"{"type":"run","stream":1,"tool":"memcheck","events":["bytes","blocks"],"total":{"bytes":1110,"blocks":4}}
 {"type":"leak","fn":"f","file":"a.c","kind":"reachable","cost":{"bytes":1000,"blocks":1},"indirect_bytes":0,"stack":[{"fn":"f","file":"a.c"},{"fn":"main","file":"m.c"}]}
 {"type":"leak","fn":"f","file":"a.c","kind":"definite","cost":{"bytes":60,"blocks":1},"indirect_bytes":7,"stack":[{"fn":"f","file":"a.c"},{"fn":"main","file":"m.c"}]}
@@ -850,7 +860,7 @@ fn groups_of_leaks_are_of_one_kind_each() {
         for words in ["definitely lost: 110 bytes", "still reachable: 1,000 bytes"] {
             assert!(people.contains(words), "{format}: {people}");
         }
-        // No figure is of both kinds.
+        // No figure is the sum of both kinds.
         for sum in ["1,110", "1,080", "1,060"] {
             assert!(!people.contains(sum), "{format}: {people}");
         }
@@ -858,7 +868,7 @@ fn groups_of_leaks_are_of_one_kind_each() {
     let json = cg_fmt(&["-f", "json", "--group-by", "file"], stream).stdout;
     let group = r#"{"type":"leak","file":"a.c","kind":"definite","cost":{"bytes":80,"blocks":2},"indirect_bytes":9,"stack":[]}"#;
     assert!(json.lines().any(|line| line == group), "{json}");
-    // Nor is one of a diff.
+    // In a diff, too, each group has one kind.
     let diff = r#"{"type":"run","stream":1,"tool":"memcheck","runs":["a","b"],"events":["bytes"],"total":{"bytes":[0,1060]}}
 {"type":"diff","fn":"f","file":"a.c","kind":"reachable","of":"leak","status":"added","cost":{"bytes":[null,1000]},"delta":{"bytes":1000}}
 {"type":"diff","fn":"f","file":"a.c","kind":"definite","of":"leak","status":"added","cost":{"bytes":[null,60]},"delta":{"bytes":60}}

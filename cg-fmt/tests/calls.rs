@@ -1,4 +1,4 @@
-//! Views of calls: what a stream lacks is said, and what is there is shown.
+//! Views of calls: they report missing records, and show the available records.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -6,7 +6,7 @@
 
 use super::behaviour::{Run, cg_fmt};
 
-/// `main` calls `f` twice and `g` once; `f` calls `g` three times. What each costs itself: 5, 10, 8.
+/// `main` calls `f` twice and `g` once. `f` calls `g` three times. The self costs are 5, 10 and 8.
 const RECORDS: [&str; 6] = [
     r#"{"type":"fn","fn":"main","file":"a.c","calls":0,"cost":{"Ir":5},"incl":{"Ir":23}}"#,
     r#"{"type":"fn","fn":"f","file":"a.c","calls":2,"cost":{"Ir":10},"incl":{"Ir":16}}"#,
@@ -16,8 +16,8 @@ const RECORDS: [&str; 6] = [
     r#"{"type":"call","fn":"f","file":"a.c","line":3,"callee":{"fn":"g","file":"a.c"},"calls":3,"incl":{"Ir":6}}"#,
 ];
 
-/// What cg-fmt makes of some of the records of a stream that was written with all six.
-fn of_records(args: &[&str], records: &[usize]) -> Run {
+/// Runs cg-fmt with some of the records of a stream whose `end` counts all six.
+fn run_with_records(args: &[&str], records: &[usize]) -> Run {
     let mut stream = "{\"type\":\"run\",\"stream\":1,\"tool\":\"callgrind\",\"source\":[\"out 7\"],\"events\":[\"Ir\"],\"total\":{\"Ir\":23}}\n".to_owned();
     for record in records {
         stream += RECORDS[*record];
@@ -28,32 +28,32 @@ fn of_records(args: &[&str], records: &[usize]) -> Run {
 }
 
 #[test]
-fn calls_that_a_filter_took_out_of_a_tree_are_told() {
+fn calls_removed_by_a_filter_are_reported() {
     let cases: &[(&str, &[usize], &str)] = &[
         ("both", &[0, 1, 2, 3, 4, 5], ""),
-        // All that is known of `f` is there.
+        // All records about `f` are present.
         ("both", &[1, 3, 5], ""),
         (
             "callers",
             &[0, 1, 2, 3, 4],
-            "calls to 1 function are not in the input, and not in the tree: of g it has 1 of its 4 calls",
+            "incomplete tree: the input lacks calls to 1 function (g: 1 of 4 calls present)",
         ),
         (
             "callees",
             &[0, 1, 2, 4, 5],
-            "calls to 1 function are not in the input, and not in the tree: of f it has 0 of its 2 calls",
+            "incomplete tree: the input lacks calls to 1 function (f: 0 of 2 calls present)",
         ),
-        // Neither `g` nor the calls to it.
+        // The input lacks `g` and the calls to it.
         (
             "callees",
             &[0, 1, 3],
-            "callees of 2 functions may not be in the input, and not in the tree: main costs 23, itself and those in the tree 21",
+            "incomplete tree: the input may lack callees of 2 functions (main: inclusive cost 23, self cost and callees 21)",
         ),
         ("callers", &[0, 1, 3], ""),
-        ("callers", &[3, 4, 5], "there are no fn records"),
+        ("callers", &[3, 4, 5], "the input has no fn records"),
     ];
     for (which, records, expected) in cases {
-        let run = of_records(&["--tree", which], records);
+        let run = run_with_records(&["--tree", which], records);
         assert_eq!(run.status, Some(0), "{records:?}");
         match expected.is_empty() {
             true => assert_eq!(run.stderr, "", "{which} {records:?}"),
@@ -63,8 +63,8 @@ fn calls_that_a_filter_took_out_of_a_tree_are_told() {
 }
 
 #[test]
-fn a_tree_of_calls_alone_has_their_functions_without_self_cost() {
-    let run = of_records(
+fn a_tree_without_fn_records_has_functions_without_self_cost() {
+    let run = run_with_records(
         &["--tree", "callers", "--columns", "Ir,incl.Ir,role,fn"],
         &[3, 4, 5],
     );
@@ -86,7 +86,7 @@ fn a_tree_of_calls_alone_has_their_functions_without_self_cost() {
 }
 
 #[test]
-fn a_view_without_its_records_is_2_and_names_the_whole_command() {
+fn a_view_without_its_records_fails_and_names_the_whole_command() {
     for (args, records, command) in [
         (
             &["--tree", "both"][..],
@@ -109,14 +109,14 @@ fn a_view_without_its_records_is_2_and_names_the_whole_command() {
             "cg-parse --stacks 'out 7' | cg-fmt -f flamegraph, or for some functions cg-filter --stacks REGEX 'out 7' | cg-fmt -f flamegraph\n",
         ),
     ] {
-        let run = of_records(args, records);
+        let run = run_with_records(args, records);
         assert_eq!((run.status, run.stdout.as_str()), (Some(2), ""), "{args:?}");
         assert!(run.stderr.ends_with(command), "{}", run.stderr);
     }
 }
 
-/// The rows of a peek in CSV: role, function, self and inclusive cost, calls.
-fn peeked(run: &Run) -> Vec<String> {
+/// Returns the rows of a peek in CSV: role, function, self cost, inclusive cost, calls.
+fn peek_rows(run: &Run) -> Vec<String> {
     assert_eq!(run.status, Some(0), "{}", run.stderr);
     let rows = run.stdout.lines().skip(1);
     rows.map(str::to_owned).collect()
@@ -125,20 +125,20 @@ fn peeked(run: &Run) -> Vec<String> {
 const COLUMNS: [&str; 4] = ["-f", "csv", "--columns", "role,fn,Ir,incl.Ir,calls"];
 
 #[test]
-fn a_peek_shows_callers_the_function_its_callees_and_nobody_else() {
+fn a_peek_shows_the_function_with_callers_callees_and_own_callers() {
     let peek = |wanted| {
-        of_records(
+        run_with_records(
             &[&["--peek", wanted][..], &COLUMNS].concat(),
             &[0, 1, 2, 3, 4, 5],
         )
     };
     assert_eq!(
-        peeked(&peek("^f$")),
+        peek_rows(&peek("^f$")),
         ["<,main,,16,2", "*,f,10,16,", ">,g,,6,3", "^,main,,16,"]
     );
-    // The nearest own callers are its callers: all are own.
+    // All callers are own functions, so the nearest own functions are the callers.
     assert_eq!(
-        peeked(&peek("^g$")),
+        peek_rows(&peek("^g$")),
         [
             "<,f,,6,3",
             "<,main,,2,1",
@@ -147,22 +147,23 @@ fn a_peek_shows_callers_the_function_its_callees_and_nobody_else() {
             "^,main,,2,"
         ]
     );
-    let nobody = of_records(&["--peek", "^h$"], &[0, 1, 2, 3, 4, 5]);
-    assert_eq!((nobody.status, nobody.stdout.as_str()), (Some(2), ""));
+    let unmatched = run_with_records(&["--peek", "^h$"], &[0, 1, 2, 3, 4, 5]);
+    assert_eq!((unmatched.status, unmatched.stdout.as_str()), (Some(2), ""));
     assert!(
-        nobody.stderr.contains("no function matches \"^h$\""),
+        unmatched.stderr.contains("no function matches \"^h$\""),
         "{}",
-        nobody.stderr
+        unmatched.stderr
     );
-    let without = of_records(&["--peek", "^f$"], &[0, 1, 2]);
+    let without = run_with_records(&["--peek", "^f$"], &[0, 1, 2]);
     assert_eq!(without.status, Some(2));
     let command = "cg-parse --calls 'out 7' | cg-fmt --peek '^f$'\n";
     assert!(without.stderr.ends_with(command), "{}", without.stderr);
 }
 
-/// `read` and `write` of C's library call `lock`, which calls `spin`; own `a` calls `read` for 30, own `b` `write` for 10.
+/// `read` and `write` of the C library call `lock`, which calls `spin`. The program's own function `a` calls `read` for 30,
+/// and its own function `b` calls `write` for 10.
 #[test]
-fn own_functions_behind_a_library_share_what_came_through_it() {
+fn own_callers_of_a_library_share_the_cost_of_its_inner_functions() {
     let libc = "\"obj\":\"/usr/lib/libc.so.6\"";
     let function = |name: &str, obj: &str, incl: u64| {
         format!(
@@ -175,18 +176,18 @@ fn own_functions_behind_a_library_share_what_came_through_it() {
         )
     };
     let own = |name: &str| format!("\"fn\":\"{name}\",\"file\":\"a.c\"");
-    let of_libc = |name: &str| format!("\"fn\":\"{name}\",{libc}");
+    let in_libc = |name: &str| format!("\"fn\":\"{name}\",{libc}");
     let stream = |spin: u64| {
         let mut text = "{\"type\":\"run\",\"stream\":1,\"tool\":\"callgrind\",\"events\":[\"Ir\"],\"total\":{\"Ir\":40}}\n".to_owned();
         text += &function("spin", &format!(",{libc}"), spin);
         for (from, to, incl) in [
             (own("a"), "read", 30),
             (own("b"), "write", 10),
-            (of_libc("read"), "lock", 30),
-            (of_libc("write"), "lock", 10),
-            // A circle, out of which all comes in the end.
-            (of_libc("spin"), "lock", 0),
-            (of_libc("lock"), "spin", spin),
+            (in_libc("read"), "lock", 30),
+            (in_libc("write"), "lock", 10),
+            // A cycle. All of its cost reaches the callers in the end.
+            (in_libc("spin"), "lock", 0),
+            (in_libc("lock"), "spin", spin),
         ] {
             text += &call(from, to, incl);
         }
@@ -194,9 +195,9 @@ fn own_functions_behind_a_library_share_what_came_through_it() {
     };
     let args = [&["--peek", "^spin$"][..], &COLUMNS].concat();
     let run = cg_fmt(&args, &stream(20));
-    // Of the 20, three parts of four came by `a`.
+    // `a` caused three quarters of the 20.
     assert_eq!(
-        peeked(&run),
+        peek_rows(&run),
         [
             "<,lock,,20,1",
             "*,spin,0,20,",
@@ -205,10 +206,10 @@ fn own_functions_behind_a_library_share_what_came_through_it() {
             "^,b,,5,"
         ]
     );
-    let told = cg_fmt(&["--peek", "^spin$"], &stream(20)).stdout;
-    assert!(told.contains("several callers are estimated"), "{told}");
-    let told = cg_fmt(&["--peek", "^read$"], &stream(20)).stdout;
-    assert!(!told.contains("estimated"), "{told}");
+    let table = cg_fmt(&["--peek", "^spin$"], &stream(20)).stdout;
+    assert!(table.contains("several callers are estimated"), "{table}");
+    let table = cg_fmt(&["--peek", "^read$"], &stream(20)).stdout;
+    assert!(!table.contains("estimated"), "{table}");
 }
 
 #[test]
@@ -241,7 +242,7 @@ fn a_peek_at_stacks_is_exact() {
         &text,
     );
     assert_eq!(
-        peeked(&run),
+        peek_rows(&run),
         [
             "<,copy,,15,",
             "<,a,,2,",
@@ -256,9 +257,9 @@ fn a_peek_at_stacks_is_exact() {
         markdown.contains("| | | 15 | 53.57% | &lt; | `copy` |"),
         "{markdown}"
     );
-    let told = cg_fmt(&["--peek", "^lock$"], &text).stdout;
+    let table = cg_fmt(&["--peek", "^lock$"], &text).stdout;
     assert!(
-        told.contains("nearest on each way") && !told.contains("estimated"),
-        "{told}"
+        table.contains("nearest own function on each path") && !table.contains("estimated"),
+        "{table}"
     );
 }

@@ -1,4 +1,4 @@
-//! Flame graphs as files: as wide as their window, with labels that keep the function's own name.
+//! Files with flame graphs: the width of the picture, the labels and the colours.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -12,13 +12,13 @@ const NAME: &str = "ns::Cache<std::pair<int, char>, ns::Hash>::put_back(std::map
 fn pictures_are_as_wide_as_their_window() {
     for input in [
         format!("main;{NAME} 5\nmain;rest 95\n"),
-        // With a section of what is gone, and with nothing else.
+        // With a section of removed stacks, and with only that section.
         "main;a 5 7\nmain;b 2 0\n".to_owned(),
         "main;a 5 0\nmain;b 2 0\n".to_owned(),
     ] {
         let picture = cg_fmt(&["-f", "flamegraph"], &input);
         assert_eq!(picture.status, Some(0), "{}", picture.stderr);
-        // A picture of 1,200 pixels that scales, which the script makes as wide as the window.
+        // The picture has 1,200 pixels and scales. The script makes it as wide as the window.
         let head = picture.stdout.split_once("<style>").unwrap().0;
         assert!(head.contains(" viewBox=\"0 0 1200 "), "{head}");
         assert!(
@@ -38,7 +38,7 @@ fn labels_keep_the_functions_own_name() {
         &format!("main;{NAME} 12\nmain;rest 88\n"),
     )
     .stdout;
-    // In 12 % of 1,200 pixels there is room for 19 letters.
+    // 12 % of 1,200 pixels have room for 19 letters.
     assert!(picture.contains(">…::put_back(…)</text>"), "{picture}");
     // The script has the forms of the name for other widths, the longest first.
     let names = picture.split_once("<metadata id=\"names\">").unwrap().1;

@@ -1,6 +1,6 @@
-//! Whole outputs of cg-fmt on small real profiles, each beside its command in `tests/data/fmt`.
+//! Golden files in `tests/data/fmt`: complete outputs of cg-fmt for small real profiles.
 //!
-//! `UPDATE_EXPECT=1` writes them anew; the difference is then reviewed as code is.
+//! `UPDATE_EXPECT=1` rewrites the files. The difference is then reviewed as code.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -23,7 +23,7 @@ fn cg_fmt(args: &[&str]) -> Output {
         .unwrap()
 }
 
-/// What each golden file is the output of.
+/// The golden files, each with the arguments of cg-fmt.
 const OUTPUTS: [(&str, &[&str]); 20] = [
     ("table.txt", &["sort.callgrind.out"]),
     (
@@ -89,7 +89,7 @@ const OUTPUTS: [(&str, &[&str]); 20] = [
 ];
 
 #[test]
-fn outputs_are_the_golden_ones() {
+fn outputs_match_the_golden_files() {
     let mut wrong = Vec::new();
     for (name, args) in OUTPUTS {
         let output = cg_fmt(args);

@@ -1,4 +1,4 @@
-//! The tests of cg-fmt from the outside, in one program: one is linked.
+//! Tests that run the binary of cg-fmt. All modules form one test program, which links faster than several.
 
 mod behaviour;
 mod calls;

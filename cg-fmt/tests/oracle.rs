@@ -1,7 +1,8 @@
-//! cg-fmt's listings held against callgrind_annotate's of the same run, where callgrind_annotate is right.
+//! Compares the listings of cg-fmt with those of callgrind_annotate for the same run.
 //!
-//! It is not right about recursion, and it has a row for each file whose code was inlined into a function; so self costs
-//! are compared by function name with recursion levels folded, inclusive costs of functions that do not recurse.
+//! callgrind_annotate is wrong about recursion, and it has one row for each file whose code was inlined into a function. So
+//! self costs are compared by function name, with folded recursion levels. Inclusive costs are compared only for functions
+//! that do not recurse.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -15,14 +16,15 @@ use std::sync::LazyLock;
 use needs::needs;
 use tempfile::TempDir;
 
-/// A run of `sort.c` under Callgrind, start-up of the C library and all.
+/// A run of `sort.c` under Callgrind, including the start-up of the C library.
 struct Run {
     folder: TempDir,
     profile: PathBuf,
 }
 
-/// The run in the test data, of `main` alone. Its `summary:`, of which callgrind_annotate's percentages are, is the sum
-/// of its costs; that of a whole run is a little off in every third file.
+/// Returns the profile in the test data, which covers only `main`. Its `summary:` is the sum of its costs, and
+/// callgrind_annotate computes percentages from the `summary:`. In every third profile of a whole run, the `summary:` is
+/// slightly wrong.
 fn bundled() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/fmt/sort.callgrind.out")
 }
@@ -56,8 +58,8 @@ fn run() -> &'static Run {
     &RUN
 }
 
-/// Figures by function name out of callgrind_annotate's listing. Run elsewhere, so that it does not take the current
-/// directory off some of its paths and not off others.
+/// Returns the figures by function name from the listing of callgrind_annotate. It runs in `/`, because it removes the
+/// current directory from only some paths.
 fn annotate(profile: &Path, args: &[&str]) -> Listing {
     let mut command = needs::command("callgrind_annotate");
     command
@@ -65,7 +67,7 @@ fn annotate(profile: &Path, args: &[&str]) -> Listing {
         .args(args)
         .arg(profile)
         .current_dir("/");
-    Listing::of(&output(&mut command), |place| {
+    Listing::parse(&output(&mut command), |place| {
         let (_, function) = place.split_once(':').unwrap();
         let function = function.split(" [").next().unwrap();
         function.split('\'').next().unwrap().to_owned()
@@ -77,10 +79,10 @@ fn cg_fmt(profile: &Path, args: &[&str]) -> String {
     output(command.args(args).arg(profile).current_dir(&run().folder))
 }
 
-/// The listing that `--columns COUNT,PERCENT,fn` prints.
-fn own(profile: &Path, columns: &str) -> Listing {
+/// Returns the listing of cg-fmt with `--columns COUNT,PERCENT,fn`.
+fn list(profile: &Path, columns: &str) -> Listing {
     let args = ["--top", "all", "--columns", columns];
-    Listing::of(&cg_fmt(profile, &args), str::to_owned)
+    Listing::parse(&cg_fmt(profile, &args), str::to_owned)
 }
 
 fn output(command: &mut Command) -> String {
@@ -89,14 +91,14 @@ fn output(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Rows of `count (percent) place`.
+/// Rows in the form `count (percent) place`.
 struct Listing {
-    /// Function, count and the percentage as it is printed.
+    /// The function, the count and the printed percentage.
     rows: Vec<(String, i128, String)>,
 }
 
 impl Listing {
-    fn of(text: &str, function_of: impl Fn(&str) -> String) -> Listing {
+    fn parse(text: &str, find_function: impl Fn(&str) -> String) -> Listing {
         let mut listing = Listing { rows: Vec::new() };
         for line in text.lines() {
             let line = line.trim_start();
@@ -106,21 +108,21 @@ impl Listing {
             let Ok(number) = count.replace(',', "").parse() else {
                 continue;
             };
-            // A count of nothing has no percentage.
+            // A count of 0 has no percentage.
             let (percent, place) =
                 match rest.strip_prefix('(').and_then(|rest| rest.split_once(')')) {
                     Some((percent, place)) => (percent, place.trim_start()),
                     None => ("", rest.trim_start()),
                 };
             if place != "PROGRAM TOTALS" {
-                let row = (function_of(place), number, percent.to_owned());
+                let row = (find_function(place), number, percent.to_owned());
                 listing.rows.push(row);
             }
         }
         listing
     }
 
-    fn counts_of(&self, function: &str) -> Vec<i128> {
+    fn counts(&self, function: &str) -> Vec<i128> {
         let rows = self.rows.iter().filter(|row| row.0 == function);
         rows.map(|row| row.1).collect()
     }
@@ -135,13 +137,13 @@ impl Listing {
 }
 
 #[test]
-fn self_costs_by_function_are_those_of_callgrind_annotate() {
+fn self_costs_by_function_are_as_in_callgrind_annotate() {
     needs!("valgrind", "annotate");
     let theirs = annotate(&run().profile, &[]);
-    let ours = own(&run().profile, "Ir,Ir%,fn");
+    let ours = list(&run().profile, "Ir,Ir%,fn");
     assert!(ours.rows.len() > 100);
     let (our_sums, mut their_sums) = (ours.sums(), theirs.sums());
-    // It has no row for functions that only call.
+    // callgrind_annotate has no row for a function without self cost.
     for function in our_sums.keys() {
         their_sums.entry(function).or_insert(0);
     }
@@ -149,13 +151,13 @@ fn self_costs_by_function_are_those_of_callgrind_annotate() {
 }
 
 #[test]
-fn inclusive_costs_are_those_of_callgrind_annotate() {
+fn inclusive_costs_are_as_in_callgrind_annotate() {
     needs!("valgrind", "annotate");
     let theirs = annotate(&run().profile, &["--inclusive=yes"]);
-    let ours = own(&run().profile, "incl.Ir,incl.Ir%,fn");
+    let ours = list(&run().profile, "incl.Ir,incl.Ir%,fn");
     for function in ["main", "bubble_sort", "less", "swap", "fill"] {
-        assert_eq!(ours.counts_of(function).len(), 1, "{function}");
-        assert_eq!(ours.counts_of(function), theirs.counts_of(function));
+        assert_eq!(ours.counts(function).len(), 1, "{function}");
+        assert_eq!(ours.counts(function), theirs.counts(function));
     }
 }
 
@@ -167,7 +169,7 @@ fn figures_are_printed_as_callgrind_annotate_prints_them() {
         ("incl.Ir,incl.Ir%,fn", "--inclusive=yes"),
     ] {
         let theirs = annotate(&bundled(), &[option]);
-        let ours = own(&bundled(), columns);
+        let ours = list(&bundled(), columns);
         let rows = |listing: &Listing| -> BTreeSet<(String, i128, String)> {
             let is_comparable = |row: &&(String, i128, String)| {
                 row.1 > 0 && row.0 != "quick_sort" && row.0 != "(below main)"
@@ -180,17 +182,17 @@ fn figures_are_printed_as_callgrind_annotate_prints_them() {
 }
 
 #[test]
-fn callers_and_callees_are_those_of_callgrind_annotate() {
+fn callers_and_callees_are_as_in_callgrind_annotate() {
     needs!("valgrind", "annotate");
-    /// `COUNT MARK NAME (Nx)` of the arcs around some functions.
+    /// Returns the arcs around some functions as `COUNT MARK NAME (Nx)`.
     fn arcs(text: &str) -> BTreeSet<String> {
         let mut arcs = BTreeSet::new();
         for block in text.split("\n\n") {
             let rows: Vec<(&str, &str, &str)> = block.lines().filter_map(row).collect();
-            let is_of = |name: &str| ["bubble_sort", "fill", "main"].contains(&name);
+            let is_compared = |name: &str| ["bubble_sort", "fill", "main"].contains(&name);
             if rows
                 .iter()
-                .any(|(_, mark, name)| *mark == "*" && is_of(name))
+                .any(|(_, mark, name)| *mark == "*" && is_compared(name))
             {
                 let around = rows.iter().filter(|(_, mark, _)| *mark != "*");
                 arcs.extend(around.map(|(count, mark, name)| format!("{count} {mark} {name}")));
@@ -198,7 +200,7 @@ fn callers_and_callees_are_those_of_callgrind_annotate() {
         }
         arcs
     }
-    /// Count, mark, and name with the number of calls.
+    /// Returns the count, the mark, and the name with the number of calls.
     fn row(line: &str) -> Option<(&str, &str, &str)> {
         let mark = ["<", "*", ">"]
             .into_iter()
@@ -241,14 +243,14 @@ fn csv_read_back_sums_to_the_total() {
     let column = |name: &str| headers.iter().position(|header| header == name).unwrap();
     let rows: Vec<csv::StringRecord> = reader.records().map(|row| row.unwrap()).collect();
     let profile = std::fs::read_to_string(&run().profile).unwrap();
-    let line_of = |key: &str| {
+    let header_value = |key: &str| {
         profile
             .lines()
             .find_map(|line| line.strip_prefix(key))
             .unwrap()
     };
-    let events = line_of("events: ").split(' ');
-    let totals = line_of("totals: ").split(' ');
+    let events = header_value("events: ").split(' ');
+    let totals = header_value("totals: ").split(' ');
     for (event, total) in events.zip(totals) {
         let sum: u64 = rows
             .iter()
@@ -259,7 +261,7 @@ fn csv_read_back_sums_to_the_total() {
 }
 
 #[test]
-fn annotated_lines_are_those_of_callgrind_annotate() {
+fn annotated_lines_are_as_in_callgrind_annotate() {
     needs!("valgrind", "annotate");
     let theirs = output(
         needs::command("callgrind_annotate")

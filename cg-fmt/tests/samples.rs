@@ -1,4 +1,4 @@
-//! Sampled stacks as people see them, against arithmetic by hand.
+//! Reports on sampled stacks, compared with figures that were computed by hand.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -7,7 +7,7 @@
 use std::io::Write;
 use std::process::{Command, Stdio};
 
-/// Three stacks of 200 samples: 90 in `walk`, which calls itself, 60 in `malloc` for `parse`, 50 of another thread.
+/// Three stacks with 200 samples: 90 in `walk`, which calls itself, 60 in `malloc` for `parse`, 50 in another thread.
 const SAMPLES: &str = concat!(
     r#"{"type":"run","stream":1,"tool":"perf","events":["cpu-clock","samples"],"total":{"cpu-clock":2000,"samples":200}}"#,
     "\n",
@@ -38,8 +38,9 @@ fn cg_fmt(args: &[&str], input: &str) -> (String, String) {
 }
 
 #[test]
-fn samples_are_a_table_of_functions_by_themselves() {
-    // `walk` has 90 itself, and is in the 50 of `log::write` too: 140, its two frames of one stack counted once.
+fn samples_are_shown_by_function_without_options() {
+    // `walk` has a self cost of 90, and is also in the 50 samples of `log::write`. Its inclusive cost is 140, because its
+    // two frames in one stack count once.
     let (csv, _) = cg_fmt(
         &[
             "-f",
@@ -74,11 +75,11 @@ fn samples_are_a_table_of_functions_by_themselves() {
 }
 
 #[test]
-fn groups_of_stacks_have_the_cost_of_each_stack_once() {
+fn groups_count_each_stack_once() {
     for (by, expected) in [
         ("thread", "150,150,main\n50,50,writer\n"),
         ("process", "200,200,demo\n"),
-        // The crate `demo` has 90 itself and a function in every stack.
+        // The crate `demo` has a self cost of 90 and a function in every stack.
         ("crate", "90,200,demo\n60,60,libc.so.6\n50,50,log\n"),
         ("obj", "140,200,/opt/demo\n60,60,/usr/lib/libc.so.6\n"),
         (
@@ -96,7 +97,7 @@ fn groups_of_stacks_have_the_cost_of_each_stack_once() {
 }
 
 #[test]
-fn json_stays_the_stream_and_groups_are_records() {
+fn json_keeps_the_stacks_and_writes_groups_as_records() {
     let (json, _) = cg_fmt(&["-f", "json"], SAMPLES);
     assert_eq!(json.matches("\"type\":\"stack\"").count(), 3, "{json}");
     let (json, _) = cg_fmt(&["-f", "json", "--group-by", "thread"], SAMPLES);
@@ -138,7 +139,8 @@ fn a_diff_has_no_threads_to_group_by() {
 
 #[test]
 fn program_points_of_heaptrack_are_shown_by_function() {
-    // `grow` is to blame for 300 of 3 allocations, of which one was temporary; `main` for 50, and it is in both stacks.
+    // `grow` is to blame for 300 bytes in 3 allocations, one of them temporary. `main` is to blame for 50 bytes, and is in
+    // both stacks.
     let point = |name: &str, cost: &str, stack: &[&str]| {
         let frames: Vec<String> = stack
             .iter()
@@ -162,7 +164,7 @@ fn program_points_of_heaptrack_are_shown_by_function() {
         csv,
         format!("{columns}\n300,300,3,1,200,0,grow\n50,350,1,0,50,50,main\n0,350,0,0,0,0,malloc\n")
     );
-    // People see self cost in all events, and inclusive cost in the first.
+    // The table has self cost for all events, and inclusive cost for the first.
     let (table, _) = cg_fmt(&["--by", "fn"], &stream);
     for event in [
         "total_bytes",

@@ -1,4 +1,4 @@
-//! What cg-fmt writes of stacks for other programs, held to laws and to readers that share no code with it.
+//! Outputs of stacks for other programs, checked by laws and by readers that share no code with cg-fmt.
 #![allow(
     clippy::unwrap_used,
     reason = "a test fails by panicking, in its helpers too"
@@ -11,7 +11,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// What a run of cg-fmt came to.
+/// The result of a run of cg-fmt.
 pub(crate) struct Run {
     pub(crate) status: Option<i32>,
     pub(crate) stdout: String,
@@ -26,7 +26,7 @@ pub(crate) fn cg_fmt(args: &[&str], input: &str) -> Run {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // A tool that refuses its arguments closes its input.
+    // The write fails if the tool refuses its arguments, because it then closes its input.
     let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
     let output = child.wait_with_output().unwrap();
     Run {
@@ -43,7 +43,7 @@ fn data(name: &str) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// Real profiles with stacks, the event that is written, and its total as the file itself has it.
+/// Returns real profiles with stacks, each with an event and the event's total in the file.
 fn profiles() -> Vec<(String, &'static str, u64)> {
     let dhat = data("dhat/3.19.0-heapy.dhat.json");
     let points: Value = serde_json::from_slice(&std::fs::read(&dhat).unwrap()).unwrap();
@@ -56,19 +56,19 @@ fn profiles() -> Vec<(String, &'static str, u64)> {
     };
     let (total, gmax) = (sum("tb"), sum("gb"));
     vec![
-        // `mem_heap_B` of the peak.
+        // The `mem_heap_B` of the peak.
         (data("massif/3.19.0-heapy_i.massif.out"), "bytes", 1_030_800),
         (dhat.clone(), "total_bytes", total),
         (dhat, "gmax_bytes", gmax),
         // The LEAK SUMMARY: 3,297 + 224 + 64 + 4,096.
         (data("memcheck/3.27.1-leaky.log"), "bytes", 7_681),
-        // ERROR SUMMARY less the leaks that it counts.
+        // The ERROR SUMMARY without the leaks that it counts.
         (data("memcheck/3.27.1-leaky.log"), "count", 13),
     ]
 }
 
-/// Stacks, outermost frame first, with their counts, from the records of the stream itself.
-fn stacks_of(stream: &str, event: &str) -> BTreeMap<Vec<String>, u64> {
+/// Returns the stacks of a stream, outermost frame first, with their counts.
+fn parse_stacks(stream: &str, event: &str) -> BTreeMap<Vec<String>, u64> {
     let mut stacks = BTreeMap::new();
     for line in stream.lines() {
         let record: Value = serde_json::from_str(line).unwrap();
@@ -87,7 +87,7 @@ fn stacks_of(stream: &str, event: &str) -> BTreeMap<Vec<String>, u64> {
     stacks
 }
 
-fn folded_of(text: &str) -> BTreeMap<Vec<String>, u64> {
+fn parse_folded(text: &str) -> BTreeMap<Vec<String>, u64> {
     let line = |line: &str| {
         let (stack, count) = line.rsplit_once(' ').unwrap();
         (
@@ -99,11 +99,11 @@ fn folded_of(text: &str) -> BTreeMap<Vec<String>, u64> {
 }
 
 #[test]
-fn folded_stacks_are_those_of_the_stream_and_sum_to_the_producers_total() {
+fn folded_stacks_match_the_stream_and_sum_to_the_total_of_the_file() {
     for (file, event, total) in profiles() {
         let folded = cg_fmt(&["-f", "folded", "--event", event, &file], "");
         assert_eq!(folded.status, Some(0), "{}", folded.stderr);
-        let stacks = folded_of(&folded.stdout);
+        let stacks = parse_folded(&folded.stdout);
         assert_eq!(
             stacks.len(),
             folded.stdout.lines().count(),
@@ -111,7 +111,11 @@ fn folded_stacks_are_those_of_the_stream_and_sum_to_the_producers_total() {
         );
         assert_eq!(stacks.values().sum::<u64>(), total, "{file} {event}");
         let stream = cg_fmt(&["-f", "json", &file], "");
-        assert_eq!(stacks, stacks_of(&stream.stdout, event), "{file} {event}");
+        assert_eq!(
+            stacks,
+            parse_stacks(&stream.stdout, event),
+            "{file} {event}"
+        );
         let lines: Vec<&str> = folded.stdout.lines().collect();
         let stack = |line: &&str| line.rsplit_once(' ').unwrap().0.to_owned();
         assert!(lines.is_sorted_by_key(stack), "{file} {event}");
@@ -119,7 +123,7 @@ fn folded_stacks_are_those_of_the_stream_and_sum_to_the_producers_total() {
 }
 
 #[test]
-fn folded_stacks_are_read_back_as_they_were_written() {
+fn reading_folded_stacks_back_gives_the_same_stacks() {
     for (file, event, _) in profiles() {
         let once = cg_fmt(&["-f", "folded", "--event", event, &file], "").stdout;
         let twice = cg_fmt(&["-f", "folded"], &once);
@@ -127,7 +131,7 @@ fn folded_stacks_are_read_back_as_they_were_written() {
     }
 }
 
-/// A frame of a picture: where it begins, how wide it is, and what stands in its title.
+/// A frame of a picture: its position, its width and its title.
 #[derive(Clone, Debug)]
 struct Frame {
     y: u64,
@@ -136,8 +140,8 @@ struct Frame {
     title: String,
 }
 
-/// The frames of the interactive part of a picture, outermost first.
-fn frames_of(picture: &str) -> Vec<Frame> {
+/// Returns the frames of the interactive part of a picture, outermost first.
+fn parse_frames(picture: &str) -> Vec<Frame> {
     let frames = picture.split_once(r#"<g id="frames""#).unwrap().1;
     let frames = frames.split_once("</g></g>").unwrap().0;
     let attribute = |element: &str, name: &str| -> u64 {
@@ -161,9 +165,9 @@ fn frames_of(picture: &str) -> Vec<Frame> {
     frames
 }
 
-/// The stacks of a picture, outermost frame first without the root, with their widths. A frame stands on the one below
-/// that it lies in.
-fn paths_of(frames: &[Frame]) -> BTreeMap<Vec<String>, u64> {
+/// Returns the stacks of a picture with their widths, outermost frame first and without the root. The parent of a frame is
+/// the frame one row below that spans its width.
+fn find_paths(frames: &[Frame]) -> BTreeMap<Vec<String>, u64> {
     let mut paths: Vec<(Frame, Vec<String>)> = Vec::new();
     for frame in frames {
         let below = paths.iter().find(|(below, _)| {
@@ -174,7 +178,7 @@ fn paths_of(frames: &[Frame]) -> BTreeMap<Vec<String>, u64> {
         let mut path = match (below, paths.is_empty()) {
             (Some((_, path)), _) => path.clone(),
             (None, true) => Vec::new(),
-            (None, false) => panic!("{frame:?} stands on nothing"),
+            (None, false) => panic!("{frame:?} has no parent"),
         };
         let name = frame.title.rsplit_once(" (").unwrap().0;
         path.push(
@@ -193,7 +197,7 @@ fn paths_of(frames: &[Frame]) -> BTreeMap<Vec<String>, u64> {
 }
 
 #[test]
-fn frames_are_as_wide_as_the_stacks_that_begin_with_them_cost() {
+fn the_width_of_a_frame_is_the_cost_of_its_stacks() {
     for (file, event, total) in profiles() {
         let args = [
             "-f",
@@ -209,19 +213,19 @@ fn frames_are_as_wide_as_the_stacks_that_begin_with_them_cost() {
         assert!(!picture.stderr.contains("not drawn"), "{}", picture.stderr);
         let mut expected = BTreeMap::from([(Vec::new(), total)]);
         let stream = cg_fmt(&["-f", "json", &file], "").stdout;
-        for (stack, count) in stacks_of(&stream, event) {
+        for (stack, count) in parse_stacks(&stream, event) {
             for length in 1..=stack.len() {
                 *expected.entry(stack[..length].to_vec()).or_insert(0) += count;
             }
         }
-        // A name that two owners have is told apart by it.
+        // Labels of names that two owners share end in the owner.
         let plain = |name: &String| {
             name.trim_end_matches(" [own]")
                 .trim_end_matches(" [std]")
                 .trim_end_matches(" [system]")
                 .to_owned()
         };
-        let paths = paths_of(&frames_of(&picture.stdout));
+        let paths = find_paths(&parse_frames(&picture.stdout));
         let paths = paths
             .iter()
             .map(|(path, width)| (path.iter().map(plain).collect(), *width))
@@ -230,13 +234,13 @@ fn frames_are_as_wide_as_the_stacks_that_begin_with_them_cost() {
         assert_eq!(
             cg_fmt(&args, "").stdout,
             picture.stdout,
-            "the same input, other bytes"
+            "the same input gives different output"
         );
     }
 }
 
-/// A stream of `stack` records: stacks outermost first, with their counts.
-fn stream_of(stacks: &[(&[&str], u64)]) -> String {
+/// Returns a stream of `stack` records. The given stacks have the outermost frame first.
+fn make_stream(stacks: &[(&[&str], u64)]) -> String {
     let mut stream = String::new();
     let mut total = 0;
     for (stack, count) in stacks {
@@ -257,7 +261,7 @@ fn stream_of(stacks: &[(&[&str], u64)]) -> String {
 }
 
 #[test]
-fn hostile_names_are_text() {
+fn hostile_names_are_escaped() {
     let names = [
         "</title><script>alert(1)</script>",
         "a\" onload=\"alert(1)",
@@ -273,10 +277,10 @@ fn hostile_names_are_text() {
         .iter()
         .map(|name| (std::slice::from_ref(name), 3))
         .collect();
-    let stream = stream_of(&stacks);
+    let stream = make_stream(&stacks);
     let picture = cg_fmt(&["-f", "flamegraph"], &stream);
     assert_eq!(picture.status, Some(0), "{}", picture.stderr);
-    let frames = frames_of(&picture.stdout);
+    let frames = parse_frames(&picture.stdout);
     assert!(frames[0].title.starts_with("all (27 samples"), "{frames:?}");
     assert_eq!(frames.len(), names.len() + 1);
     assert!(!picture.stdout.contains("alert(1)</script>"));
@@ -290,7 +294,7 @@ fn hostile_names_are_text() {
             .contains(|character| is_odd(character) || character == '\u{ffff}')
     );
     let folded = cg_fmt(&["-f", "folded"], &stream);
-    assert_eq!(folded_of(&folded.stdout).values().sum::<u64>(), 27);
+    assert_eq!(parse_folded(&folded.stdout).values().sum::<u64>(), 27);
     assert_eq!(folded.stdout.lines().count(), names.len());
     assert!(
         folded.stderr.contains("4 names are changed"),
@@ -300,8 +304,8 @@ fn hostile_names_are_text() {
 }
 
 #[test]
-fn what_is_too_narrow_is_said_and_leaves_its_width() {
-    let stream = stream_of(&[
+fn narrow_frames_are_counted_and_leave_their_width_empty() {
+    let stream = make_stream(&[
         (&["main", "wide"], 99_998),
         (&["main", "narrow", "inner"], 1),
         (&["idle"], 1),
@@ -314,7 +318,7 @@ fn what_is_too_narrow_is_said_and_leaves_its_width() {
         "{}",
         picture.stderr
     );
-    let widths = paths_of(&frames_of(&picture.stdout));
+    let widths = find_paths(&parse_frames(&picture.stdout));
     let path = |names: &[&str]| {
         names
             .iter()
@@ -330,15 +334,15 @@ fn what_is_too_narrow_is_said_and_leaves_its_width() {
     assert_eq!(widths, expected);
 }
 
-/// The stream of a diff of folded stacks.
+/// The folded stacks of a diff.
 const BEFORE_AND_AFTER: &str =
     "main;parse;read 60 80\nmain;parse 5 5\nmain;old;deep 20 0\nmain;new 0 7\nstart;exit 3 1\n";
 
 #[test]
-fn every_frame_of_a_diff_has_its_delta_and_what_is_gone_stands_below() {
+fn frames_of_a_diff_have_deltas_and_removed_stacks_are_drawn_below() {
     let picture = cg_fmt(&["-f", "flamegraph"], BEFORE_AND_AFTER);
     assert_eq!(picture.status, Some(0), "{}", picture.stderr);
-    let titles: Vec<String> = frames_of(&picture.stdout)
+    let titles: Vec<String> = parse_frames(&picture.stdout)
         .into_iter()
         .map(|frame| frame.title)
         .collect();
@@ -374,7 +378,7 @@ fn every_frame_of_a_diff_has_its_delta_and_what_is_gone_stands_below() {
             .0;
         assert!(is_right(color), "{text}: {color}");
     }
-    // A picture is one document, whatever was put into it.
+    // The picture is one document, although it contains another picture.
     assert_eq!(
         picture.stdout.matches("<svg ").count(),
         picture.stdout.matches("</svg>").count()
@@ -408,7 +412,7 @@ fn a_diff_keeps_both_counts_in_folded_stacks() {
 }
 
 #[test]
-fn a_picture_of_what_is_gone_alone_is_drawn_too() {
+fn a_diff_with_only_removed_stacks_is_drawn() {
     let picture = cg_fmt(&["-f", "flamegraph"], "main;a 5 0\nmain;b 2 0\n");
     assert_eq!(picture.status, Some(0), "{}", picture.stderr);
     assert!(picture.stdout.contains("only in before: 7 samples"));
@@ -419,7 +423,7 @@ fn a_picture_of_what_is_gone_alone_is_drawn_too() {
 }
 
 #[test]
-fn what_lacks_stacks_says_where_they_come_from() {
+fn an_input_without_stacks_is_refused_with_the_command_that_adds_stacks() {
     let run = r#"{"type":"run","stream":1,"tool":"callgrind","events":["Ir"],"total":{"Ir":10}}"#;
     let function = r#"{"type":"fn","fn":"f","calls":1,"cost":{"Ir":10},"incl":{"Ir":10}}"#;
     let end = r#"{"type":"end","records":1}"#;
@@ -453,8 +457,8 @@ fn what_lacks_stacks_says_where_they_come_from() {
 }
 
 #[test]
-fn estimated_stacks_are_called_so() {
-    let stream = stream_of(&[(&["main", "a"], 30), (&["main", "b"], 10)]).replacen(
+fn estimated_stacks_are_marked_as_estimated() {
+    let stream = make_stream(&[(&["main", "a"], 30), (&["main", "b"], 10)]).replacen(
         r#""stack":[{"fn":"b"}"#,
         r#""estimated":true,"stack":[{"fn":"b"}"#,
         1,
@@ -465,19 +469,19 @@ fn estimated_stacks_are_called_so() {
         "{}",
         picture.stdout
     );
-    let said = "stacks with 25.00% of samples are estimated from a graph of calls";
-    assert!(picture.stderr.contains(said), "{}", picture.stderr);
+    let warning = "stacks with 25.00% of samples are estimated from a call graph";
+    assert!(picture.stderr.contains(warning), "{}", picture.stderr);
     let all = stream.replacen(
         r#""stack":[{"fn":"a"}"#,
         r#""estimated":true,"stack":[{"fn":"a"}"#,
         1,
     );
     let picture = cg_fmt(&["-f", "flamegraph"], &all);
-    let said = "cg-fmt: the stacks are estimated from a graph of calls\n";
-    assert_eq!(picture.stderr, said);
+    let warning = "cg-fmt: the stacks are estimated from a call graph\n";
+    assert_eq!(picture.stderr, warning);
 }
 
-/// The profiles of a file of speedscope's by name: stacks outermost first with their weights.
+/// Returns the profiles of a speedscope file by name. Each has stacks, outermost frame first, with their weights.
 fn speedscope_profiles(text: &str) -> BTreeMap<String, BTreeMap<Vec<String>, u64>> {
     let file: Value = serde_json::from_str(text).unwrap();
     assert_eq!(
@@ -509,7 +513,7 @@ fn speedscope_profiles(text: &str) -> BTreeMap<String, BTreeMap<Vec<String>, u64
 }
 
 #[test]
-fn speedscope_has_a_profile_an_event() {
+fn speedscope_has_one_profile_per_event() {
     for (file, event, total) in profiles() {
         let kind = if event == "count" { "error" } else { "" };
         let mut args = vec!["-f", "speedscope", &file];
@@ -521,19 +525,23 @@ fn speedscope_has_a_profile_an_event() {
         let profiles = speedscope_profiles(&written.stdout);
         assert_eq!(profiles[event].values().sum::<u64>(), total);
         let stream = cg_fmt(&["-f", "json", &file], "").stdout;
-        assert_eq!(profiles[event], stacks_of(&stream, event), "{file} {event}");
+        assert_eq!(
+            profiles[event],
+            parse_stacks(&stream, event),
+            "{file} {event}"
+        );
     }
 }
 
 #[test]
-fn speedscope_has_a_profile_a_run_of_a_diff_and_a_thread() {
+fn speedscope_has_one_profile_per_thread_and_per_run_of_a_diff() {
     let diff = speedscope_profiles(&cg_fmt(&["-f", "speedscope"], BEFORE_AND_AFTER).stdout);
     let sums: Vec<(&str, u64)> = diff
         .iter()
         .map(|(name, stacks)| (name.as_str(), stacks.values().sum()))
         .collect();
     assert_eq!(sums, [("samples (after)", 93), ("samples (before)", 88)]);
-    let stream = stream_of(&[
+    let stream = make_stream(&[
         (&["main", "a"], 30),
         (&["main", "b"], 10),
         (&["main", "a"], 5),
@@ -551,7 +559,7 @@ fn speedscope_has_a_profile_a_run_of_a_diff_and_a_thread() {
     assert_eq!(sums, [("all other threads", 15), ("demo/worker", 30)]);
 }
 
-/// A run of a program that was built in this directory, with this hash and number of a closure.
+/// Returns a run of a program that was built in this directory, with this hash and closure number.
 fn build(directory: &str, hash: &str, closure: u32) -> String {
     let function = |name: &str| {
         serde_json::json!({

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use cg_parse::record_args::{RecordArgs, SnapshotArgs};
 use cg_parse::{Format, KeptObjects, Options, Revision, Search};
-use cg_stream::tool::{CommandLine, Spellings};
+use cg_tool::{CommandLine, Spellings};
 use clap::Parser;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-/// Parse what profilers write into a stream of JSON lines.
+/// Convert the output of profilers to a stream of JSON lines.
 ///
-/// The format is recognised by content; --from, below, lists all that are read. Each may be packed by gzip or zstd.
-/// Several callgrind or cachegrind profiles, and the parts of one, are summed.
+/// The format is recognised by content; --from, below, lists all formats. Inputs may be compressed with gzip or zstd.
+/// Several Callgrind or Cachegrind profiles, and the parts of one profile, are summed.
 #[derive(Parser, Debug)]
 #[command(
     name = "cg-parse",
@@ -23,13 +23,13 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
   cg-parse callgrind.out.1234 | cg-fmt
   cg-parse --calls callgrind.out.1234 | cg-fmt --tree callers
   valgrind --leak-check=full ./prog 2>&1 | cg-parse | leak-check",
-    after_long_help = "Exit status: 0 is done; 2 is trouble, after what could be read was written."
+    after_long_help = "Exit status: 0 is success; 2 is an error, after all readable input was written."
 )]
 pub(crate) struct Args {
-    /// The profiles and logs to read; - or none is standard input.
+    /// Profiles and logs to read; without FILE, or with -, standard input.
     ///
-    /// Of a directory, the results of benchmarks in it and below (NAME.out, as gungraun, iai-callgrind and CodSpeed leave
-    /// them) are read, each benchmark and tool into a section of its own.
+    /// In a directory, cg-parse searches recursively for benchmark results (NAME.out), as gungraun, iai-callgrind and
+    /// CodSpeed write them. Each benchmark and tool becomes a separate section.
     #[arg(value_name = "FILE", help_heading = None)]
     pub(crate) files: Vec<PathBuf>,
 
@@ -39,10 +39,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     snapshots: SnapshotArgs,
 
-    /// Keep copies of the objects that --inline reads in DIR.
+    /// Copy the objects that --inline reads to DIR.
     ///
-    /// They are kept by build id, with their debug files: --debug-root DIR finds the build that was profiled when another one
-    /// has taken its place.
+    /// The copies are stored by build id, together with their debug files. --debug-root DIR then finds the profiled build
+    /// even after a newer build has replaced it.
     #[arg(
         long,
         value_name = "DIR",
@@ -53,7 +53,7 @@ pub(crate) struct Args {
 
     /// Read the input as this format.
     ///
-    /// For inputs that are not recognised.
+    /// Needed only for inputs whose format is not recognised.
     #[arg(
         long,
         value_name = "FORMAT",
@@ -62,28 +62,29 @@ pub(crate) struct Args {
     )]
     pub(crate) from: Option<&'static Format>,
 
-    /// Read a benchmark's earlier results.
+    /// Read the earlier results of a benchmark.
     ///
-    /// Of a directory of gungraun's, NAME.out.old instead of NAME.out; of its summary.json the old figures.
+    /// In a gungraun directory, reads NAME.out.old instead of NAME.out. In a summary.json, reads the old figures.
     #[arg(long, help_heading = "Input", conflicts_with = "base")]
     old: bool,
 
-    /// Read a benchmark's results of this name.
+    /// Read the benchmark results that were saved under this name.
     ///
-    /// Of a directory of gungraun's, NAME.out.base@BASE instead of NAME.out.
+    /// In a gungraun directory, reads NAME.out.base@BASE instead of NAME.out.
     #[arg(long, value_name = "BASE", help_heading = "Input")]
     base: Option<String>,
 
-    /// Write names in a form that every build of a program has alike.
+    /// Write names in a form that is the same in every build of a program.
     ///
-    /// It is what cg-diff joins functions by: names without hashes, clones and numbers of closures, base names of files
-    /// and objects. A history of many builds needs it. Functions whose names become one are records of one name.
+    /// Function names lose hashes, clone suffixes and closure numbers; files and objects lose their directories. cg-diff
+    /// joins functions by these names, and a history of many builds needs them. If the names of several functions become
+    /// equal, they keep separate records.
     #[arg(long, help_heading = "Output")]
     stable_names: bool,
 
-    /// Put a label into run records: commit, machine, …
+    /// Add a label to run records: commit, machine, …
     ///
-    /// It takes the place of a label of this name that the input has. May be given several times.
+    /// Replaces a label of the same name in the input. Can be given several times.
     #[arg(
         long = "label",
         value_name = "KEY=TEXT",
@@ -92,10 +93,10 @@ pub(crate) struct Args {
     )]
     labels: Vec<(String, String)>,
 
-    /// Write a file for each combination of these labels.
+    /// Write one file for each combination of these labels.
     ///
-    /// With -o DIR: DIR/KEY=TEXT/KEY=TEXT/profile.jsonl.gz, as DuckDB, Spark, Trino and ClickHouse read partitions. What is
-    /// there under these names is replaced, all files or none.
+    /// Needs -o DIR. The files are DIR/KEY=TEXT/KEY=TEXT/profile.jsonl.gz, the layout in which DuckDB, Spark, Trino and
+    /// ClickHouse read partitions. Existing files with these names are replaced, either all or none.
     #[arg(
         long,
         value_name = "KEY,KEY",
@@ -105,16 +106,16 @@ pub(crate) struct Args {
     )]
     pub(crate) partition_by: Vec<String>,
 
-    /// Keep samples apart by when they were taken.
+    /// Keep samples with different times in separate records.
     ///
-    /// Of perf, V8, Chrome, trace events and the Firefox Profiler: a stack record has the time of its sample. cg-fmt -f firefox
-    /// and -f trace do so by themselves with a raw profile.
+    /// For perf, V8, Chrome, trace events and the Firefox Profiler: each stack record has the time of its sample.
+    /// cg-fmt -f firefox and -f trace do this automatically for a raw profile.
     #[arg(long, help_heading = "Records of raw profiles")]
     times: bool,
 
-    /// Keep the levels of a recursion apart, as f'2.
+    /// Keep the levels of a recursion separate, as f'2.
     ///
-    /// Of callgrind profiles; cg-fmt -f callgrind does so by itself with a raw profile.
+    /// For Callgrind profiles. cg-fmt -f callgrind does this automatically for a raw profile.
     #[arg(long, help_heading = "Records of raw profiles")]
     levels: bool,
 
@@ -143,7 +144,7 @@ impl CommandLine for Args {
 
 impl Args {
     pub(crate) fn options(&self) -> Options {
-        let of_records = self.records.options();
+        let record_options = self.records.options();
         Options {
             demangle: !self.no_demangle,
             stable_names: self.stable_names,
@@ -158,33 +159,33 @@ impl Args {
             levels: self.levels,
             search: Search {
                 keep: self.keep_objects.clone().map(KeptObjects::new),
-                ..of_records.search
+                ..record_options.search
             },
-            ..of_records
+            ..record_options
         }
     }
 }
 
-/// Formats as they are called on the command line.
+/// Returns the parser for names and aliases of formats.
 fn formats() -> impl TypedValueParser<Value = &'static Format> {
-    let names = Format::by_name().into_iter().map(|format| {
+    let names = Format::sorted_by_name().into_iter().map(|format| {
         let name = PossibleValue::new(format.name).help(format.reads);
         name.aliases(format.aliases)
     });
     PossibleValuesParser::new(names)
-        .try_map(|name| Format::named(&name).ok_or("expected the name of a format"))
+        .try_map(|name| Format::find(&name).ok_or("expected the name of a format"))
 }
 
-/// A label's key, which is also a part of a path and the name of a column.
+/// Checks the key of a label, which is also used in paths and as the name of a column.
 fn label_key(text: &str) -> Result<String, String> {
     let is_word = text
         .bytes()
         .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
-    let begins_well = text.starts_with(|first: char| !first.is_ascii_digit());
-    if is_word && begins_well {
+    let has_valid_start = text.starts_with(|first: char| !first.is_ascii_digit());
+    if is_word && has_valid_start {
         Ok(text.to_owned())
     } else {
-        Err("a key is letters, digits and _, and begins with no digit".to_owned())
+        Err("a key consists of letters, digits and _, and does not begin with a digit".to_owned())
     }
 }
 
@@ -200,7 +201,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_short_help_is_of_options_and_no_spelling_is_one() {
-        assert_eq!(cg_stream::tool::check::<Args>(), Ok(()));
+    fn short_help_lists_options_and_no_spelling_is_an_option() {
+        assert_eq!(cg_tool::check::<Args>(), Ok(()));
     }
 }

@@ -1,7 +1,7 @@
 //! Recognises a format by content, never by file name.
 //!
-//! What a format shows itself by is known to its reader, and which of its functions says so to the list of formats; here
-//! is in which order kinds of signs are asked for, and how much of an input has to be seen.
+//! The readers know the signs of their formats, and the list of formats names the functions that check them. This module
+//! decides in which order signs are checked, and how much of an input to read before that.
 
 use std::io::Read;
 
@@ -12,14 +12,14 @@ use crate::format::{Format, Sign};
 use crate::formats::FORMATS;
 use crate::unsupported::{self, Binary};
 
-/// The format of an input: the one asked for, else the one its first lines show.
-pub(crate) fn format_of<R: Read>(
+/// Returns the format of an input: `requested`, or the format that its first lines show.
+pub(crate) fn detect_format<R: Read>(
     lines: &mut LineReader<R>,
-    asked_for: Option<&'static Format>,
+    requested: Option<&'static Format>,
 ) -> Result<&'static Format, Error> {
-    if asked_for.is_none() && is_stream(lines)? {
+    if requested.is_none() && is_stream(lines)? {
         return Err(Error::whole(
-            "this is a stream already; cg-filter, cg-diff, cg-fmt and leak-check read it as it is",
+            "this is a stream already; cg-filter, cg-diff, cg-fmt and leak-check read streams directly",
         ));
     }
     let mut seen = 0;
@@ -29,13 +29,13 @@ pub(crate) fn format_of<R: Read>(
         if is_whole && seen == 0 {
             return Err(Error::whole("the input is empty"));
         }
-        // How much of an input is seen at once, out of a pipe or a packed file, makes no difference to what it is.
-        match unsupported::binary(bytes) {
+        // The amount of data in one read, from a pipe or a compressed file, must not affect the result.
+        match unsupported::match_binary(bytes) {
             Binary::Is(message) => return Err(Error::whole(message)),
             Binary::MayBe if !is_whole => continue,
             Binary::MayBe | Binary::IsNot => {}
         }
-        if let Some(format) = asked_for.or_else(|| recognise(&Head::new(bytes, is_whole))) {
+        if let Some(format) = requested.or_else(|| recognise(&Head::new(bytes, is_whole))) {
             return Ok(format);
         }
         if is_whole || seen > FARTHEST_LOOK {
@@ -44,8 +44,8 @@ pub(crate) fn format_of<R: Read>(
     }
 }
 
-/// More of an input than was seen, and whether that is all of it. What is buffered already is looked at before anything is
-/// waited for.
+/// Returns more of an input than the `seen` bytes, and true if the input is complete. Reads only if the buffer contains
+/// nothing new.
 fn look<R: Read>(lines: &mut LineReader<R>, seen: usize) -> Result<(&[u8], bool), Error> {
     if lines.buffered().len() == seen {
         lines.peek_more().map_err(Error::Input)?;
@@ -54,7 +54,7 @@ fn look<R: Read>(lines: &mut LineReader<R>, seen: usize) -> Result<(&[u8], bool)
     Ok((bytes, bytes.len() == seen))
 }
 
-/// Whether an input is a stream already. Blocks only until its first line's beginning is there.
+/// Returns true if an input is a stream. Blocks only until the beginning of the first line has arrived.
 pub(crate) fn is_stream<R: Read>(lines: &mut LineReader<R>) -> Result<bool, Error> {
     let mut seen = 0;
     loop {
@@ -67,7 +67,7 @@ pub(crate) fn is_stream<R: Read>(lines: &mut LineReader<R>) -> Result<bool, Erro
         if text.starts_with(b"{\"type\":") {
             return Ok(true);
         }
-        // Keys may stand in any order; a whole first line tells.
+        // The keys can be in any order, so a complete first line is needed.
         let line_end = memchr::memchr(b'\n', text).or(is_whole.then_some(text.len()));
         if let Some(line_end) = line_end {
             #[derive(serde::Deserialize)]
@@ -83,48 +83,50 @@ pub(crate) fn is_stream<R: Read>(lines: &mut LineReader<R>) -> Result<bool, Erro
     }
 }
 
-/// The format that the beginning of an input shows, if it does.
+/// Returns the format that the beginning of an input shows, if any.
 fn recognise(head: &Head) -> Option<&'static Format> {
-    let find = |shows: &dyn Fn(&Sign) -> bool| {
-        FORMATS.iter().find(|format| format.signs.iter().any(shows))
+    let find = |has_sign: &dyn Fn(&Sign) -> bool| {
+        FORMATS
+            .iter()
+            .find(|format| format.signs.iter().any(has_sign))
     };
-    let begins = |sign: &Sign| matches!(sign, Sign::Beginning(is_of) if is_of(head));
+    let begins = |sign: &Sign| matches!(sign, Sign::Beginning(matches) if matches(head));
     if let Some(format) = find(&begins) {
         return Some(format);
     }
     let costs = cg_callgrind::recognise::recognise(head);
     let before = costs.map_or(usize::MAX, |(at, _)| at);
-    if let Some(format) = by_line(head, before) {
+    if let Some(format) = recognise_by_line(head, before) {
         return Some(format);
     }
     match costs {
         Some((_, tool)) => {
             let tool = tool?;
-            find(&|sign| matches!(sign, Sign::CostHeader(of) if *of == tool))
+            find(&|sign| matches!(sign, Sign::CostHeader(summed) if *summed == tool))
         }
         None if head.reach == Reach::Beginning => None,
-        None => find(&|sign| matches!(sign, Sign::ManyLines(is_of) if is_of(head))),
+        None => find(&|sign| matches!(sign, Sign::ManyLines(matches) if matches(head))),
     }
 }
 
-/// The format of the first line in front of this place that only one format has.
-fn by_line(head: &Head, before: usize) -> Option<&'static Format> {
-    // There may be a megabyte of lines: the signs to ask of each line are collected once.
+/// Returns the format of the first line before offset `before` that occurs in only one format.
+fn recognise_by_line(head: &Head, before: usize) -> Option<&'static Format> {
+    // The head can have a megabyte of lines, so collect the signs only once.
     let signs = FORMATS.iter().flat_map(|format| {
         let signs = format.signs.iter();
         signs.filter_map(move |sign| match sign {
-            Sign::Line(is_of) => Some((format, is_of)),
+            Sign::Line(matches) => Some((format, matches)),
             _ => None,
         })
     });
     let signs: Vec<_> = signs.collect();
     let lines = head.whole_lines().take_while(|(at, _)| *at < before);
-    let mut shown = lines.filter_map(|(_, line)| signs.iter().find(|(_, is_of)| is_of(line)));
-    shown.next().map(|(format, _)| *format)
+    let mut found = lines.filter_map(|(_, line)| signs.iter().find(|(_, matches)| matches(line)));
+    found.next().map(|(format, _)| *format)
 }
 
 fn unrecognised(bytes: &[u8]) -> Error {
-    if let Some(message) = unsupported::text(bytes) {
+    if let Some(message) = unsupported::identify_text(bytes) {
         return Error::whole(message);
     }
     let first = bytes
@@ -134,7 +136,7 @@ fn unrecognised(bytes: &[u8]) -> Error {
     Error::at(
         1,
         format!(
-            "not recognised as a format that is read (cg-parse --help names them): it begins with {}; cg-parse --from FORMAT overrides",
+            "not recognised as a supported format: it begins with {}; cg-parse --help lists the formats, --from FORMAT selects one",
             excerpt(first)
         ),
     )
@@ -147,21 +149,21 @@ mod tests {
 
     use super::*;
 
-    /// Whether an input shows that it is of a format, whatever others it shows.
-    fn shows(head: &Head, format: &Format) -> bool {
+    /// Returns true if an input has a sign of the format. It may have signs of other formats, too.
+    fn has_sign(head: &Head, format: &Format) -> bool {
         format.signs.iter().any(|sign| match sign {
-            Sign::Beginning(is_of) | Sign::ManyLines(is_of) => is_of(head),
-            Sign::Line(is_of) => head.whole_lines().any(|(_, line)| is_of(line)),
+            Sign::Beginning(matches) | Sign::ManyLines(matches) => matches(head),
+            Sign::Line(matches) => head.whole_lines().any(|(_, line)| matches(line)),
             Sign::CostHeader(tool) => cg_callgrind::recognise::recognise(head)
                 .is_some_and(|(_, found)| found == Some(*tool)),
         })
     }
 
     #[test]
-    fn of_two_formats_that_an_input_shows_it_is_the_one_asked_first() {
+    fn an_input_with_signs_of_two_formats_has_the_format_that_is_checked_first() {
         let samples = "a  7  1.000001:          2 c: \n\t      10 f (/x)\n\n".repeat(2000);
         let cases = [
-            // What is at the beginning is asked in the order of the list.
+            // Signs of kind `Beginning` are checked in the order of the list.
             (format!("{samples}<valgrindoutput>\n"), "perf", "xml"),
             (
                 r#"{"cmd":"<valgrindoutput><pid>","dhatFileVersion":2}"#.to_owned(),
@@ -188,7 +190,7 @@ mod tests {
                 "chrome-trace",
                 "gungraun",
             ),
-            // It goes before a line in front of it, that before many lines.
+            // `Beginning` takes precedence over an earlier `Line`, and `Line` over `ManyLines`.
             (
                 "==1== Memcheck\n<valgrindoutput>\n".to_owned(),
                 "xml",
@@ -199,7 +201,7 @@ mod tests {
                 "memcheck",
                 "folded",
             ),
-            // Of lines and headers of costs the first shows it.
+            // The first match of kind `Line` or `CostHeader` decides.
             (
                 "==1== Memcheck\n==2==ERROR: AddressSanitizer: SEGV on unknown address 0x0\n"
                     .to_owned(),
@@ -231,80 +233,80 @@ mod tests {
                 "callgrind",
                 "memcheck",
             ),
-            // Many lines are asked about in the order of the list.
+            // Signs of kind `ManyLines` are checked in the order of the list.
             ("@[\n    main;f 1\n]: 3\n".to_owned(), "bpftrace", "folded"),
         ];
         for (text, first, second) in cases {
             let head = Head::new(text.as_bytes(), true);
             for name in [first, second] {
-                let format = Format::named(name).unwrap();
-                assert!(shows(&head, format), "{name}: {text}");
+                let format = Format::find(name).unwrap();
+                assert!(has_sign(&head, format), "{name}: {text}");
             }
-            let found = format_of(&mut LineReader::new(text.as_bytes()), None);
-            assert_eq!(found.ok(), Format::named(first), "{text}");
+            let found = detect_format(&mut LineReader::new(text.as_bytes()), None);
+            assert_eq!(found.ok(), Format::find(first), "{text}");
         }
     }
 
     #[test]
-    fn no_format_takes_a_text_that_is_none_of_it() {
+    fn texts_of_other_kinds_are_not_recognised() {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/others");
         let mut files = 0;
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let bytes = fs::read(&path).unwrap();
             files += 1;
-            // Of the first line alone, and of all.
+            // Checks the first line, and then the whole text.
             let first = bytes
                 .iter()
                 .position(|byte| *byte == b'\n')
                 .map_or(bytes.len(), |end| end + 1);
             for end in [first, bytes.len()] {
                 for format in FORMATS {
-                    let is_taken = shows(&Head::new(&bytes[..end], true), format);
+                    let is_recognised = has_sign(&Head::new(&bytes[..end], true), format);
                     assert!(
-                        !is_taken,
-                        "{}: {format:?} takes its first {end} bytes",
+                        !is_recognised,
+                        "{}: {format:?} recognises its first {end} bytes",
                         path.display()
                     );
                 }
             }
-            let found = format_of(&mut LineReader::new(bytes.as_slice()), None);
+            let found = detect_format(&mut LineReader::new(bytes.as_slice()), None);
             assert!(found.is_err(), "{}: {found:?}", path.display());
         }
         assert!(files > 150, "{files}");
     }
 
     #[test]
-    fn a_beginning_of_nothing_but_samples_is_recognised_whatever_follows() {
+    fn an_input_that_begins_with_only_samples_is_recognised_despite_later_lines() {
         let sample = "a  7  1.000001:          2 c: \n\t      10 f (/x)\n\n";
         let samples = sample.repeat(cg_stacks::perf::LOOK / sample.len() + 1);
         let massif = "desc: (none)\ncmd: ./a\ntime_unit: i\n";
         for (text, expected) in [
             (format!("{samples}{massif}"), "perf"),
             (format!("# comment\n{samples}{massif}"), "perf"),
-            // A program can print samples of its own.
+            // After other output, the program itself may have printed the samples.
             (format!("started\n{samples}{massif}"), "massif"),
             (format!("{sample}{massif}"), "massif"),
             (format!("started\n{samples}"), "perf"),
         ] {
-            let recognised = format_of(&mut LineReader::new(text.as_bytes()), None);
-            assert_eq!(recognised.ok(), Format::named(expected), "{}", &text[..40]);
+            let recognised = detect_format(&mut LineReader::new(text.as_bytes()), None);
+            assert_eq!(recognised.ok(), Format::find(expected), "{}", &text[..40]);
         }
     }
 
     #[test]
-    fn lines_with_separators_are_counters_only_if_they_have_the_fields_of_some() {
+    fn lines_with_separators_are_counters_only_if_their_fields_match() {
         for text in ["a;b;c 1\n", "1,2,3,4,5\n", "name,unit,event,10,x\n"] {
-            let recognised = format_of(&mut LineReader::new(text.as_bytes()), None);
-            assert_ne!(recognised.ok(), Format::named("perf-stat"), "{text}");
+            let recognised = detect_format(&mut LineReader::new(text.as_bytes()), None);
+            assert_ne!(recognised.ok(), Format::find("perf-stat"), "{text}");
         }
     }
 
     #[test]
-    fn what_no_format_begins_with_says_so() {
+    fn unrecognised_inputs_are_refused_with_a_reason() {
         const METRICS: &str =
             "this is output of perf stat without counters (--metric-only); perf stat -x,";
-        const UNKNOWN: &str = "1: not recognised as a format that is read";
+        const UNKNOWN: &str = "1: not recognised as a supported format";
         for (text, expected) in [
             ("", "the input is empty"),
             ("hello\n", UNKNOWN),
@@ -321,7 +323,7 @@ mod tests {
             ),
             ("a\tb\n\t12 x\nc\td\n", UNKNOWN),
             ("{\"type\":\"run\"}\n", "this is a stream already"),
-            // Of metrics alone there are no counts.
+            // Output with metrics but without counts.
             (
                 "# started on Sun Nov 22 04:03:52 2026\n\n\n2.014,\n",
                 METRICS,
@@ -329,7 +331,7 @@ mod tests {
             ("cpu,GHz,\nCPU0,2.241,\nCPU1,2.244,\n", METRICS),
             ("{}\n{\"metric-value\" : \"1.974\"}\n", METRICS),
         ] {
-            let refused = format_of(&mut LineReader::new(text.as_bytes()), None);
+            let refused = detect_format(&mut LineReader::new(text.as_bytes()), None);
             let message = refused.unwrap_err().to_string();
             assert!(message.starts_with(expected), "{text}: {message}");
         }

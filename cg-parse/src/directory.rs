@@ -1,9 +1,10 @@
-//! A directory of benchmark results, as gungraun, iai-callgrind and CodSpeed leave it.
+//! A directory of benchmark results, as gungraun, iai-callgrind and CodSpeed write it.
 //!
-//! gungraun keeps `PACKAGE/FILE/GROUP/FUNCTION.ID/TOOL.FUNCTION.ID.out`, with process, part and thread in the name where
-//! there are several files, beside it `….out.old` of the run before and `….out.base@NAME` of saved ones. CodSpeed keeps
-//! `PID.out`. What lies in one directory and is of one tool is one benchmark's; a file of no tool's name is a benchmark
-//! by itself.
+//! gungraun writes `PACKAGE/FILE/GROUP/FUNCTION.ID/TOOL.FUNCTION.ID.out`. If there are several files, their names contain
+//! the process, part and thread. `….out.old` is from the previous run, and `….out.base@NAME` is a saved run. CodSpeed
+//! writes `PID.out`.
+//!
+//! The files of one tool in one directory form one benchmark. Each file without a tool's name is a separate benchmark.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -12,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use cg_reader::Revision;
 
-/// Tools that file names begin with.
+/// Tools whose names are at the beginning of file names.
 const TOOLS: [&str; 5] = ["callgrind", "cachegrind", "dhat", "massif", "bbv"];
 
 /// Tools whose results are logs.
@@ -21,28 +22,28 @@ const LOGGING_TOOLS: [&str; 3] = ["memcheck", "helgrind", "drd"];
 /// The results of one tool for one benchmark.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Results {
-    /// `bench` and `tool`.
+    /// The labels `bench` and `tool`.
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) files: Vec<PathBuf>,
 }
 
-/// What is in a directory and those below it, sorted by name.
+/// Returns the results in a directory and its subdirectories, sorted by name.
 ///
 /// # Errors
-/// Where a directory cannot be read.
+/// Returns an error if a directory cannot be read.
 pub(crate) fn results(directory: &Path, revision: &Revision) -> io::Result<Vec<Results>> {
     let mut files = Vec::new();
-    find(directory, &mut files)?;
+    collect_files(directory, &mut files)?;
     files.sort();
     let suffix = revision.suffix();
     let mut found: BTreeMap<(String, String), Vec<PathBuf>> = BTreeMap::new();
     for file in &files {
-        if let Some(key) = benchmark_of(directory, file, &suffix) {
+        if let Some(key) = benchmark_and_tool(directory, file, &suffix) {
             found.entry(key).or_default().push(file.clone());
         }
     }
     if found.is_empty() {
-        // Only what was summed up was kept, in which the old figures stand beside the new.
+        // Only summaries were kept. They contain both old and new figures.
         let is_summary =
             |file: &&PathBuf| file.file_name().is_some_and(|name| name == "summary.json");
         let summaries = files.iter().filter(is_summary);
@@ -68,8 +69,8 @@ pub(crate) fn results(directory: &Path, revision: &Revision) -> io::Result<Vec<R
         .collect())
 }
 
-/// The benchmark and tool that a file is of; `None` where it is no result of the wanted revision.
-fn benchmark_of(directory: &Path, file: &Path, suffix: &str) -> Option<(String, String)> {
+/// Returns the benchmark and the tool of a file; `None` if it is not a result of the requested revision.
+fn benchmark_and_tool(directory: &Path, file: &Path, suffix: &str) -> Option<(String, String)> {
     let name = file.file_name()?.to_string_lossy();
     let name = name.strip_suffix(suffix)?;
     let tool = name.split('.').next().unwrap_or_default();
@@ -93,12 +94,13 @@ fn benchmark_of(directory: &Path, file: &Path, suffix: &str) -> Option<(String, 
     Some((bench, String::new()))
 }
 
-/// Links are not followed, so a directory that links to itself ends.
-fn find(directory: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+/// Collects the files in a directory and its subdirectories. Does not follow links, so a directory that links to itself is
+/// not a problem.
+fn collect_files(directory: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     for entry in fs::read_dir(directory)? {
         let entry = entry?;
         if entry.file_type()?.is_dir() {
-            find(&entry.path(), files)?;
+            collect_files(&entry.path(), files)?;
         } else {
             files.push(entry.path());
         }
@@ -111,7 +113,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn results_are_those_of_the_revision_by_benchmark_and_tool() {
+    fn files_of_a_benchmark_are_in_the_order_of_their_names() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join("b/g/even.long");
+        fs::create_dir_all(&folder).unwrap();
+        // 7 and 31 have no common factor, so these are the numbers 10 to 40 in another order.
+        for step in 0..31 {
+            let number = 10 + step * 7 % 31;
+            fs::write(folder.join(format!("dhat.even.long.{number}.out")), "").unwrap();
+        }
+        let results = results(root.path(), &Revision::New).unwrap();
+        let expected: Vec<PathBuf> = (10..41)
+            .map(|number| folder.join(format!("dhat.even.long.{number}.out")))
+            .collect();
+        assert_eq!(results.len(), 1);
+        assert_eq!(results[0].files, expected);
+    }
+
+    #[test]
+    fn results_of_the_requested_revision_are_grouped_by_benchmark_and_tool() {
         let root = tempfile::tempdir().unwrap();
         let long = root.path().join("b/g/even.long");
         fs::create_dir_all(&long).unwrap();
@@ -129,7 +149,7 @@ mod tests {
         ] {
             fs::write(file, "").unwrap();
         }
-        let of = |revision: &Revision| -> Vec<String> {
+        let summary = |revision: &Revision| -> Vec<String> {
             let results = results(root.path(), revision).unwrap();
             let results = results.iter();
             results
@@ -140,7 +160,7 @@ mod tests {
                 .collect()
         };
         assert_eq!(
-            of(&Revision::New),
+            summary(&Revision::New),
             [
                 "4242 1",
                 "b/g/even.long callgrind 1",
@@ -148,12 +168,12 @@ mod tests {
                 "b/g/even.long memcheck 1",
             ]
         );
-        assert_eq!(of(&Revision::Old), ["b/g/even.long callgrind 1"]);
+        assert_eq!(summary(&Revision::Old), ["b/g/even.long callgrind 1"]);
         assert_eq!(
-            of(&Revision::Base("main".to_owned())),
+            summary(&Revision::Base("main".to_owned())),
             ["b/g/even.long callgrind 1"]
         );
-        // Nothing but the summary: it has the figures.
-        assert_eq!(of(&Revision::Base("other".to_owned())), [" 1"]);
+        // Without result files, the summary is used.
+        assert_eq!(summary(&Revision::Base("other".to_owned())), [" 1"]);
     }
 }

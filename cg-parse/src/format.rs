@@ -1,4 +1,4 @@
-//! What is known of a format outside its reader, and how it is asked for.
+//! The type of an entry in the list of formats, and lookups in that list.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -9,80 +9,80 @@ use cg_reader::{Head, ReadRecords};
 
 use crate::formats::FORMATS;
 
-/// A format that is read.
+/// A supported input format.
 pub struct Format {
-    /// What it is called on the command line.
+    /// The name on the command line.
     pub name: &'static str,
-    /// What it may be called as well.
+    /// Other names on the command line.
     pub aliases: &'static [&'static str],
-    /// What is read, in a line.
+    /// A short description of the input.
     pub reads: &'static str,
-    /// Values of `tool` in its `run` records, where that is not its name.
+    /// Values of `tool` in the `run` records; empty if the only value is `name`.
     pub(crate) tools: &'static [&'static str],
-    /// Its events, in markdown.
+    /// The events, in markdown.
     pub events: &'static str,
-    /// What else readers of a stream have to know, in markdown; mostly nothing.
+    /// Remarks for readers of a stream, in markdown; often empty.
     pub remarks: &'static str,
-    /// What its files can tell, as far as they do.
+    /// The questions that a file of this format can answer. A single file may answer fewer.
     pub answers: &'static [Answer],
-    /// Why `--inline` tells nothing of it; `None` where it does.
+    /// The reason why `--inline` has no effect; `None` if it has an effect.
     pub(crate) without_inline: Option<&'static str>,
-    /// How an input shows that it is of this format.
+    /// The signs that identify an input of this format.
     pub(crate) signs: &'static [Sign],
     pub(crate) reader: FormatReader,
-    /// Files below `tests/data` that are of it: the first is a file which is read without a word, the others may have
-    /// a `*` for any name.
+    /// Files of this format below `tests/data`. The first is a path that is read without any message. In the others, a
+    /// `*` matches any name.
     pub seeds: &'static [&'static str],
 }
 
 /// A question that a format can answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Which lines of the source cost is of.
+    /// Which source lines caused the cost?
     Lines,
-    /// How often a function called another.
+    /// How often did one function call another?
     Calls,
-    /// Through which callers cost arose.
+    /// Through which callers did the cost arise?
     Stacks,
-    /// What was inlined.
+    /// Which functions were inlined?
     Inlined,
 }
 
-/// How an input shows that it is of a format.
+/// A check that identifies an input of a format.
 pub(crate) enum Sign {
-    /// At its beginning, or by words that are in no other format.
+    /// The beginning of the input matches, or the input contains words that no other format contains.
     Beginning(fn(&Head) -> bool),
-    /// By a header of costs, which [`cg_callgrind::recognise`] reads for both formats that have one.
+    /// The input has a cost header. [`cg_callgrind::recognise`] reads it for both formats that have one.
     CostHeader(Summed),
-    /// By a line that only this format has. A program's own output can stand in front.
+    /// A line matches that occurs only in this format. A program's own output may precede it.
     Line(fn(&[u8]) -> bool),
-    /// By many lines, once all is seen that will be looked at: a log or a profile behind a program's output would have
-    /// shown itself until then.
+    /// Several lines match. Checked last, after the whole head was searched for logs and profiles that follow the output
+    /// of a program.
     ManyLines(fn(&Head) -> bool),
 }
 
-/// Who reads a format.
+/// The function that reads a format.
 pub(crate) enum FormatReader {
-    /// One that writes the records of each input.
+    /// Writes the records of each input.
     Records(ReadRecords),
-    /// The same, of files that hold the results of an earlier run too.
+    /// Writes the records of each input. The input can also contain the results of an earlier run.
     Revisions(ReadRecords),
-    /// One that adds inputs up.
+    /// Sums several inputs.
     Sums(Summed),
 }
 
 impl Format {
-    /// The format that goes by this name.
-    pub fn named(name: &str) -> Option<&'static Format> {
+    /// Returns the format with this name or alias.
+    pub fn find(name: &str) -> Option<&'static Format> {
         FORMATS
             .iter()
             .find(|format| format.name == name || format.aliases.contains(&name))
     }
 
-    /// Its seeds in the folder of the test data, sorted; a pattern that fits no file is an error.
+    /// Returns the paths of the seeds in the folder of the test data, sorted.
     ///
     /// # Errors
-    /// Where a folder cannot be read, or a file is not there.
+    /// Returns an error if a folder cannot be read, a file is missing, or a pattern matches no file.
     pub fn seeds_below(&self, data: &Path) -> io::Result<Vec<PathBuf>> {
         let mut found = BTreeSet::new();
         for pattern in self.seeds {
@@ -101,13 +101,13 @@ impl Format {
                 }
             }
             if found.len() == before {
-                return Err(io::Error::other(format!("{pattern} fits no file")));
+                return Err(io::Error::other(format!("{pattern} matches no file")));
             }
         }
         Ok(found.into_iter().collect())
     }
 
-    /// Values of `tool` in its `run` records.
+    /// Returns the values of `tool` in the `run` records of this format.
     pub fn tools(&self) -> &[&'static str] {
         match self.tools {
             [] => slice::from_ref(&self.name),
@@ -115,8 +115,8 @@ impl Format {
         }
     }
 
-    /// All formats, sorted by name.
-    pub fn by_name() -> Vec<&'static Format> {
+    /// Returns all formats, sorted by name.
+    pub fn sorted_by_name() -> Vec<&'static Format> {
         let mut formats: Vec<&Format> = FORMATS.iter().collect();
         formats.sort_unstable_by_key(|format| format.name);
         formats
@@ -131,7 +131,7 @@ impl PartialEq for Format {
 
 impl Eq for Format {}
 
-/// Its name, as a test that fails shows it.
+/// Writes the name of the format, for messages of failed tests.
 impl std::fmt::Debug for Format {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.name)
@@ -143,7 +143,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_entry_says_all_that_formats_do_not_share() {
+    fn every_format_has_texts_signs_and_seeds() {
         for format in FORMATS {
             let words = [format.name, format.reads, format.events];
             assert!(words.iter().all(|word| !word.is_empty()), "{format:?}");

@@ -1,4 +1,4 @@
-//! Inputs: files, and `-` for stdin, unpacked where they are packed.
+//! Inputs: files, and `-` for stdin. Compressed inputs are decompressed.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,9 +10,9 @@ use cg_stream::diagnostics::{Diagnostics, Progress};
 use crate::packed;
 use crate::utf16::{ByteOrder, Utf16};
 
-/// An input that is open, decompressed, and knows what to be called in messages.
+/// An open, decompressed input.
 pub(crate) struct Input {
-    /// The path as it was given, or `<stdin>`.
+    /// The name in messages: the path as given, or `<stdin>`.
     pub(crate) name: String,
     pub(crate) reader: Box<dyn Read>,
 }
@@ -20,7 +20,7 @@ pub(crate) struct Input {
 impl Input {
     /// Opens a file, or stdin for `-`. Never seeks, so process substitution and named pipes work.
     pub(crate) fn open(path: &Path, diagnostics: &Diagnostics) -> Result<Input, Error> {
-        let name = name_of(path);
+        let name = input_name(path);
         let reader = if path.as_os_str() == "-" {
             packed::unpacked(Uninterrupted(io::stdin()))
         } else {
@@ -29,7 +29,7 @@ impl Input {
                 if metadata.is_dir() {
                     return Err(io::Error::new(
                         io::ErrorKind::IsADirectory,
-                        "is a directory; cg-parse reads the results of benchmarks in one, for others name the files in it",
+                        "is a directory; name the files in it, or read benchmark results with cg-parse DIR",
                     ));
                 }
                 let progress = metadata
@@ -52,22 +52,22 @@ impl Input {
     }
 }
 
-/// The lines of an input, behind the mark that editors of other systems put in front of UTF-8. A text whose mark says that
-/// it is UTF-16 is read as UTF-8.
+/// Returns the lines of an input, after a UTF-8 byte order mark, if any. Converts a text with a UTF-16 byte order mark to
+/// UTF-8.
 pub(crate) fn lines(reader: Box<dyn Read>) -> Result<Lines, Error> {
     let mut lines = Lines::new(reader);
     let beginning = lines.peek(BYTE_ORDER_MARK.len()).map_err(Error::Input)?;
     if beginning == BYTE_ORDER_MARK {
         lines.consume(BYTE_ORDER_MARK.len());
-    } else if let Some(order) = ByteOrder::of_mark(beginning) {
+    } else if let Some(order) = ByteOrder::from_mark(beginning) {
         lines.consume(2);
         return Ok(Lines::new(Box::new(Utf16::new(lines, order))));
     }
     Ok(lines)
 }
 
-/// What an input is called in messages.
-pub(crate) fn name_of(path: &Path) -> String {
+/// Returns the name of an input for messages.
+pub(crate) fn input_name(path: &Path) -> String {
     if path.as_os_str() == "-" {
         "<stdin>".to_owned()
     } else {
@@ -75,9 +75,11 @@ pub(crate) fn name_of(path: &Path) -> String {
     }
 }
 
-/// The inputs without the empty file that Callgrind writes under the plain name where each thread has a file of its own
-/// (`--separate-threads=yes`: `callgrind.out.7` beside `callgrind.out.7-01`, `callgrind.out.7-02`), where files of threads
-/// are among the inputs. An empty file alone is trouble: whoever names it expects something in it.
+/// Removes the empty files of `callgrind --separate-threads=yes` from the inputs.
+///
+/// Callgrind then writes one file per thread (`callgrind.out.7-01`, `callgrind.out.7-02`) and leaves `callgrind.out.7`
+/// empty. The empty file is removed only if a file of one of its threads is also an input. Any other empty file stays, and
+/// is reported as an error later.
 pub fn without_empty_bases(inputs: &[PathBuf]) -> Vec<PathBuf> {
     let is_thread_of = |path: &Path, base: &Path| {
         let (path, base) = (path.as_os_str().as_encoded_bytes(), base.as_os_str());
@@ -97,7 +99,7 @@ pub fn without_empty_bases(inputs: &[PathBuf]) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Reads again where a signal interrupted the system call. Not every decoder does so itself.
+/// Retries reads that a signal interrupted, because not every decoder retries them.
 struct Uninterrupted<R>(R);
 
 impl<R: Read> Read for Uninterrupted<R> {
@@ -111,7 +113,7 @@ impl<R: Read> Read for Uninterrupted<R> {
     }
 }
 
-/// Tells how much was read.
+/// Reports the progress of reading.
 struct Watched<R> {
     input: R,
     progress: Box<dyn Progress>,
@@ -135,7 +137,7 @@ mod tests {
 
     use super::*;
 
-    /// Is interrupted before each byte it hands out.
+    /// Returns an `Interrupted` error before each byte.
     struct Nervous<'a> {
         bytes: &'a [u8],
         was_interrupted: bool,
@@ -163,12 +165,55 @@ mod tests {
             };
             let mut read = Vec::new();
             let mut reader = packed::unpacked(Uninterrupted(input)).unwrap();
-            // A reader that does not try again itself.
+            // This loop does not retry interrupted reads.
             let mut byte = [0];
             while reader.read(&mut byte).unwrap() > 0 {
                 read.push(byte[0]);
             }
             assert_eq!(read, text);
+        }
+    }
+
+    #[test]
+    fn only_an_empty_file_with_a_file_of_its_thread_is_removed() {
+        let folder = tempfile::tempdir().unwrap();
+        let remaining = |files: &[(&str, &str)]| -> Vec<String> {
+            let paths: Vec<PathBuf> = files
+                .iter()
+                .map(|(name, text)| {
+                    let path = folder.path().join(name);
+                    std::fs::write(&path, text).unwrap();
+                    path
+                })
+                .collect();
+            let left = without_empty_bases(&paths);
+            left.iter()
+                .map(|path| path.file_name().unwrap().display().to_string())
+                .collect()
+        };
+        type NameAndText = (&'static str, &'static str);
+        let cases: [(&[NameAndText], &[&str]); 7] = [
+            (&[("out.7", ""), ("out.7-01", "data")], &["out.7-01"]),
+            (&[("out.7-100", "data"), ("out.7", "")], &["out.7-100"]),
+            // An empty file of a thread is not the base of another file.
+            (&[("out.7", ""), ("out.7-01", "")], &["out.7-01"]),
+            (
+                &[("out.7", "data"), ("out.7-01", "data")],
+                &["out.7", "out.7-01"],
+            ),
+            (
+                &[("out.7", ""), ("out.8-01", "data")],
+                &["out.7", "out.8-01"],
+            ),
+            // Valgrind writes the number of a thread with at least two digits.
+            (&[("out.7", ""), ("out.7-1", "data")], &["out.7", "out.7-1"]),
+            (
+                &[("out.7", ""), ("out.7-0a", "data")],
+                &["out.7", "out.7-0a"],
+            ),
+        ];
+        for (files, expected) in cases {
+            assert_eq!(remaining(files), expected, "{files:?}");
         }
     }
 

@@ -1,7 +1,7 @@
-//! Parses what Valgrind's tools and other profilers write into a cost stream: the door to the readers.
+//! Recognises the output of Valgrind's tools and other profilers, and converts it to a cost stream.
 //!
-//! Readers are crates by what they read: `cg-callgrind`, `cg-findings`, `cg-heaps`, `cg-stacks` and `cg-totals`. A format is
-//! one module of one of them, with one function of one signature, and one entry of the list in `formats`.
+//! The readers are in other crates, grouped by kind of input: `cg-callgrind`, `cg-findings`, `cg-heaps`, `cg-stacks` and
+//! `cg-totals`. Each format is one module there, with one reader function, and one entry of the list in `formats`.
 #![warn(missing_docs)]
 
 mod detect;
@@ -25,6 +25,6 @@ pub use cg_reader::{Error, KeptObjects, Options, Revision, Search, Snapshots};
 pub use format::{Answer, Format};
 pub use formats::FORMATS;
 pub use input::without_empty_bases;
-pub use layouts::two_layouts;
+pub use layouts::find_mixed_layouts;
 pub use profiles::parse;
 pub use unsupported::hints;

@@ -1,9 +1,8 @@
-//! Packed inputs: gzip (RFC 1952) and zstd (RFC 8878), told by their magic bytes.
+//! Compressed inputs: gzip (RFC 1952) and zstd (RFC 8878), recognised by their magic bytes.
 //!
-//! A file may hold several members (gzip's word) or frames (zstd's) behind each other; what is in them is one text. Zeros
-//! behind a member are padding, as gzip has it; anything else there is trouble, and so is a checksum that is not that of
-//! the data. What a file holds is handed out before its trouble is told, up to the last block that is whole: profiles of
-//! programs that were killed just end.
+//! A file may contain several members (gzip) or frames (zstd), whose contents form one text. As in gzip, zeros after a
+//! member are padding. Other data there is an error, and so is a wrong checksum. All complete blocks are returned before the
+//! error, because the profile of a killed program simply ends.
 
 use std::error::Error as _;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
@@ -12,13 +11,13 @@ use flate2::bufread::GzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
 
-/// As many bytes as tell a packed input: zstd's magic number.
+/// The length of the longest magic number, which is zstd's.
 const MAGIC_LENGTH: u64 = 4;
 
-/// How much of a packed input is read at once.
+/// The maximum number of compressed bytes per read.
 const BUFFER_SIZE: usize = 128 * 1024;
 
-/// The input as it is, or unpacked where its first bytes say that it is packed.
+/// Decompresses the input if it begins with a magic number; otherwise returns it unchanged.
 pub(crate) fn unpacked(mut input: impl Read + 'static) -> io::Result<Box<dyn Read>> {
     let mut head = Vec::new();
     (&mut input).take(MAGIC_LENGTH).read_to_end(&mut head)?;
@@ -37,13 +36,13 @@ pub(crate) fn unpacked(mut input: impl Read + 'static) -> io::Result<Box<dyn Rea
     })
 }
 
-/// A packed input, whatever it is read from: that there are few calls for much data makes one unpacker for all of them.
+/// A compressed input. Dynamic dispatch is cheap here, because each call reads a large buffer.
 type Packed = BufReader<Box<dyn Read>>;
 
-/// What is in the members of a packed input, one behind the other.
+/// The contents of the members of a compressed input, one after the other.
 struct Members {
     state: State,
-    /// Whether a member was read. Padding stands behind one.
+    /// True if a member was read. Only then are zeros padding.
     seen: bool,
 }
 
@@ -60,7 +59,9 @@ impl Read for Members {
             let length = match &mut self.state {
                 State::AtEnd => return Ok(0),
                 State::Between(_) => 0,
-                State::Gzip(member) => member.read(out).map_err(|error| named("gzip", error))?,
+                State::Gzip(member) => {
+                    (member.read(out)).map_err(|error| with_format_name("gzip", error))?
+                }
                 State::Zstd(frame) => frame.read(out)?,
             };
             if length > 0 || out.is_empty() {
@@ -77,7 +78,7 @@ impl Read for Members {
 }
 
 impl Members {
-    /// The member that follows, if one does.
+    /// Begins the next member, if any.
     fn begin(&mut self, mut input: Packed) -> io::Result<State> {
         let first = loop {
             let Some(first) = input.fill_buf()?.first().copied() else {
@@ -92,30 +93,30 @@ impl Members {
         match first {
             0x1f => Ok(State::Gzip(GzDecoder::new(input))),
             0x28 | 0x50..=0x5f => ZstdFrame::begin(input),
-            _ => Err(invalid(
-                "what follows the packed data is neither gzip nor zstd".to_owned(),
+            _ => Err(invalid_data(
+                "the data after the compressed data is neither gzip nor zstd".to_owned(),
             )),
         }
     }
 }
 
-/// A frame of zstd's.
+/// A zstd frame.
 struct ZstdFrame {
     decoder: FrameDecoder,
     input: Packed,
-    /// Why the frame ended before its end; told once all that was in it has been read.
-    cut: Option<io::Error>,
+    /// The error for a truncated frame, returned after its contents.
+    truncation: Option<io::Error>,
 }
 
 impl ZstdFrame {
-    /// The frame that begins here; one to be skipped is.
+    /// Begins a frame, or skips a skippable frame.
     fn begin(mut input: Packed) -> io::Result<State> {
         let mut decoder = FrameDecoder::new();
         match decoder.init(&mut input) {
             Ok(()) => Ok(State::Zstd(Box::new(ZstdFrame {
                 decoder,
                 input,
-                cut: None,
+                truncation: None,
             }))),
             Err(FrameDecoderError::ReadFrameHeaderError(ReadFrameHeaderError::SkipFrame {
                 length,
@@ -124,17 +125,17 @@ impl ZstdFrame {
                 let length = u64::from(length);
                 let skipped = io::copy(&mut (&mut input).take(length), &mut io::sink())?;
                 if skipped < length {
-                    return Err(zstd(io::ErrorKind::UnexpectedEof.into()));
+                    return Err(zstd_error(io::ErrorKind::UnexpectedEof.into()));
                 }
                 Ok(State::Between(input))
             }
-            Err(error) => Err(of_decoder(error)),
+            Err(error) => Err(from_decoder_error(error)),
         }
     }
 
-    /// The frame's text. An end of the input inside the frame is an error behind all whole blocks.
+    /// Reads the contents of the frame. If the frame is truncated, the error follows all complete blocks.
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
-        /// A block without content that is the frame's last, and a checksum for frames that have one.
+        /// An empty last block, and a checksum for frames that need one.
         const LAST_BLOCK: &[u8] = &[1, 0, 0, 0, 0, 0, 0];
         const ONE_BLOCK: BlockDecodingStrategy = BlockDecodingStrategy::UptoBlocks(1);
         loop {
@@ -143,21 +144,21 @@ impl ZstdFrame {
                 return Ok(length);
             }
             if self.decoder.is_finished() {
-                return match self.cut.take() {
+                return match self.truncation.take() {
                     Some(error) => Err(error),
                     None => self.verify().map(|()| 0),
                 };
             }
             if let Err(error) = self.decoder.decode_blocks(&mut self.input, ONE_BLOCK) {
-                let error = of_decoder(error);
+                let error = from_decoder_error(error);
                 if error.kind() != io::ErrorKind::UnexpectedEof {
                     return Err(error);
                 }
-                // The decoder keeps as much text as a later block may refer to; the last block lets go of it.
+                // The decoder holds back text that a later block may refer to. A last block makes it release this text.
                 self.decoder
                     .decode_blocks(LAST_BLOCK, ONE_BLOCK)
-                    .map_err(of_decoder)?;
-                self.cut = Some(error);
+                    .map_err(from_decoder_error)?;
+                self.truncation = Some(error);
             }
         }
     }
@@ -165,7 +166,7 @@ impl ZstdFrame {
     fn verify(&self) -> io::Result<()> {
         let claimed = self.decoder.get_checksum_from_data();
         if claimed.is_some() && claimed != self.decoder.get_calculated_checksum() {
-            return Err(invalid(
+            return Err(invalid_data(
                 "the zstd data is damaged: its checksum differs".to_owned(),
             ));
         }
@@ -173,40 +174,41 @@ impl ZstdFrame {
     }
 }
 
-/// The decoder's error as one of reading: that of the input below it where it has one, so that an end is told from damage.
-fn of_decoder(error: FrameDecoderError) -> io::Error {
+/// Converts a decoder error to an I/O error. Keeps the underlying read error, which distinguishes a truncated input from a
+/// damaged one.
+fn from_decoder_error(error: FrameDecoderError) -> io::Error {
     let mut cause = error.source();
     while let Some(inner) = cause {
         if let Some(inner) = inner.downcast_ref::<io::Error>() {
             return match inner.raw_os_error() {
                 Some(code) => io::Error::from_raw_os_error(code),
-                None => zstd(inner.kind().into()),
+                None => zstd_error(inner.kind().into()),
             };
         }
         cause = inner.source();
     }
-    invalid(format!("the zstd data is damaged: {error}"))
+    invalid_data(format!("the zstd data is damaged: {error}"))
 }
 
-fn zstd(error: io::Error) -> io::Error {
-    named("zstd", error)
+fn zstd_error(error: io::Error) -> io::Error {
+    with_format_name("zstd", error)
 }
 
-/// An end or damage of packed data, named as such; errors of the system stay as they are.
-fn named(format: &str, error: io::Error) -> io::Error {
+/// Adds the name of the compression to errors about truncated and damaged data. Returns other errors unchanged.
+fn with_format_name(format: &str, error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::UnexpectedEof => io::Error::new(
             io::ErrorKind::UnexpectedEof,
-            format!("the {format} data ends early: the file is cut short"),
+            format!("the {format} data ends early: the file is truncated"),
         ),
         io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
-            invalid(format!("the {format} data is damaged: {error}"))
+            invalid_data(format!("the {format} data is damaged: {error}"))
         }
         _ => error,
     }
 }
 
-fn invalid(message: String) -> io::Error {
+fn invalid_data(message: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, message)
 }
 
@@ -216,7 +218,7 @@ mod tests {
 
     use super::*;
 
-    /// Reads a byte at a time, so that nothing depends on how bytes arrive, and returns what came before an error too.
+    /// Reads an input that arrives byte by byte. Returns the data before an error, and the error.
     fn read(bytes: &[u8]) -> (Vec<u8>, Option<String>) {
         struct Dripping(Cursor<Vec<u8>>);
         impl Read for Dripping {
@@ -249,7 +251,7 @@ mod tests {
     fn members_and_frames_are_one_text() {
         let skippable = [0x53, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 9, 9, 9];
         let cases: [(&str, Vec<u8>, &[u8]); 8] = [
-            ("as it is", b"one\n".to_vec(), b"one\n"),
+            ("not compressed", b"one\n".to_vec(), b"one\n"),
             ("shorter than a magic number", b"o".to_vec(), b"o"),
             ("gzip", gzip(b"one\n"), b"one\n"),
             (
@@ -258,7 +260,7 @@ mod tests {
                 b"one\ntwo\n",
             ),
             (
-                "padding between and behind",
+                "padding between members and at the end",
                 [&gzip(b"one\n")[..], &[0; 600], &gzip(b"two\n"), &[0; 9]].concat(),
                 b"one\ntwo\n",
             ),
@@ -274,63 +276,63 @@ mod tests {
                 b"zero\none\ntwo\n",
             ),
         ];
-        for (what, packed, expected) in cases {
-            assert_eq!(read(&packed), (expected.to_vec(), None), "{what}");
+        for (case, packed, expected) in cases {
+            assert_eq!(read(&packed), (expected.to_vec(), None), "{case}");
         }
     }
 
     #[test]
-    fn what_is_whole_is_read_before_trouble_is_told() {
+    fn complete_blocks_are_read_before_an_error_is_returned() {
         let zipped = gzip(b"one\ntwo\n");
         let without_end = [&ONE_TWO[..6], &[0x40], &ONE_TWO[7..17]].concat();
         let mut damaged = ONE_TWO.to_vec();
         damaged[9] = b'u';
         let cases: [(&str, Vec<u8>, &[u8], &str); 6] = [
             (
-                "something behind a member",
+                "garbage after a member",
                 [&zipped[..], b"GARBAGE"].concat(),
                 b"one\ntwo\n",
-                "what follows the packed data is neither gzip nor zstd",
+                "the data after the compressed data is neither gzip nor zstd",
             ),
             (
                 "gzip without its checksum",
                 zipped[..zipped.len() - 8].to_vec(),
                 b"one\ntwo\n",
-                "the gzip data ends early: the file is cut short",
+                "the gzip data ends early: the file is truncated",
             ),
             (
                 "zstd without its checksum",
                 ONE_TWO[..17].to_vec(),
                 b"one\ntwo\n",
-                "the zstd data ends early: the file is cut short",
+                "the zstd data ends early: the file is truncated",
             ),
             (
                 "zstd without its last block",
                 without_end,
                 b"one\ntwo\n",
-                "the zstd data ends early: the file is cut short",
+                "the zstd data ends early: the file is truncated",
             ),
             (
-                "zstd with another byte",
+                "zstd with a changed byte",
                 damaged,
                 b"une\ntwo\n",
                 "the zstd data is damaged: its checksum differs",
             ),
             (
-                "a frame to skip that is cut",
+                "a truncated skippable frame",
                 [ONE_TWO, &[0x50, 0x2a, 0x4d, 0x18, 9, 0, 0, 0, 1]].concat(),
                 b"one\ntwo\n",
-                "the zstd data ends early: the file is cut short",
+                "the zstd data ends early: the file is truncated",
             ),
         ];
-        for (what, packed, text, error) in cases {
+        for (case, packed, text, error) in cases {
             let expected = (text.to_vec(), Some(error.to_owned()));
-            assert_eq!(read(&packed), expected, "{what}");
+            assert_eq!(read(&packed), expected, "{case}");
         }
     }
 
     #[test]
-    fn no_cut_and_no_wrong_byte_is_read_as_whole() {
+    fn every_truncation_and_every_changed_byte_is_an_error() {
         for packed in [gzip(b"one\ntwo\n"), ONE_TWO.to_vec()] {
             for length in 4..packed.len() {
                 let (text, error) = read(&packed[..length]);
@@ -338,7 +340,7 @@ mod tests {
                 assert!(error.is_some(), "{length}");
             }
         }
-        // Byte 5 is the size of the window, of which a larger one is as good.
+        // Skip byte 5, the size of the window: a larger window decodes the same data.
         for position in 6..ONE_TWO.len() {
             let mut damaged = ONE_TWO.to_vec();
             damaged[position] ^= 0x55;

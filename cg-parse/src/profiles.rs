@@ -1,7 +1,7 @@
-//! From inputs to one stream.
+//! Parsing of several inputs into one stream.
 //!
-//! Callgrind and Cachegrind profiles are the exception that the stream asks for: several inputs of these are summed into
-//! one section, so they are read first and written together, behind what other formats wrote.
+//! Each input becomes its own sections, except Callgrind and Cachegrind profiles: they are summed into one section, which is
+//! written after all inputs have been read.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,14 @@ use cg_stream::{Diagnostics, Framing, Writer};
 
 use crate::format::{Format, FormatReader};
 use crate::input::{self, Input};
-use crate::layouts::two_layouts;
+use crate::layouts::find_mixed_layouts;
 use crate::stable_names::StableNames;
 use crate::{detect, directory};
 
-/// Parses inputs into one stream, `from` a format where it is not to be recognised by content. What cannot be read is told to `diagnostics`; what could be read of it is written
-/// all the same, without an `end` record, and the other inputs are read on.
+/// Parses inputs into one stream. If `from` is `None`, the format is recognised by content.
+///
+/// If an input cannot be read completely, reports an error to `diagnostics`, writes its readable part without an `end`
+/// record, and continues with the other inputs.
 ///
 /// ```
 /// use cg_parse::{Options, parse};
@@ -29,18 +31,18 @@ use crate::{detect, directory};
 /// let file = folder.path().join("callgrind.out.1");
 /// std::fs::write(&file, "events: Ir\nfl=main.c\nfn=main\n3 40\n4 2\ntotals: 42\n")?;
 ///
-/// let mut diagnostics = Diagnostics::to(|message, is_trouble| eprintln!("{is_trouble} {message}"));
+/// let mut diagnostics = Diagnostics::to(|message, is_error| eprintln!("{is_error} {message}"));
 /// let mut stream = Vec::new();
 /// parse(&[file], None, &Options::default(), &mut stream, &mut diagnostics)?;
 /// let stream = String::from_utf8(stream)?;
 /// assert!(stream.contains(r#"{"type":"fn","fn":"main","file":"main.c","calls":0,"cost":{"Ir":42}"#));
-/// assert!(!diagnostics.had_trouble());
+/// assert!(!diagnostics.has_errors());
 /// # Ok(())
 /// # }
 /// ```
 ///
 /// # Errors
-/// [`Error::Output`] where the output cannot be written. Everything about the inputs goes to `diagnostics`.
+/// Returns [`Error::Output`] if the output cannot be written. Errors in the inputs go to `diagnostics`.
 pub fn parse(
     inputs: &[PathBuf],
     from: Option<&'static Format>,
@@ -83,8 +85,7 @@ fn parse_all(
     result
 }
 
-/// Parses the results of benchmarks that lie in a directory, each benchmark and tool into sections of its own, which say
-/// by their labels what they are of.
+/// Parses the benchmark results in a directory. Each benchmark and tool has separate sections, with labels that identify it.
 fn parse_directory(
     directory: &Path,
     from: Option<&'static Format>,
@@ -96,29 +97,29 @@ fn parse_directory(
     let all = match directory::results(directory, &options.revision) {
         Ok(all) => all,
         Err(error) => {
-            diagnostics.trouble(format!("{name}: {error}"));
+            diagnostics.error(format!("{name}: {error}"));
             return Ok(());
         }
     };
     if all.is_empty() {
         let suffix = options.revision.suffix();
-        diagnostics.trouble(format!(
-            "{name}: is a directory without results of benchmarks (NAME.out{suffix}); name the files to read"
+        diagnostics.error(format!(
+            "{name}: is a directory without benchmark results (NAME.out{suffix}); name the files to read"
         ));
     }
     for results in all {
-        for sentence in two_layouts(&results.files) {
+        for sentence in find_mixed_layouts(&results.files) {
             diagnostics.warn(sentence);
         }
         let mut parser = Parser::new(from, options, sink);
-        parser.is_of_revision = true;
+        parser.are_inputs_of_revision = true;
         parser.out = parser.out.with_labels(results.labels);
         parser.read_files(&results.files, diagnostics)?;
     }
     Ok(())
 }
 
-/// [`parse`] for one input that is open, into any sink. Returns what was handed on.
+/// Parses one open input into any sink, like [`parse`]. Returns the counts of `run` and `end` records.
 pub(crate) fn parse_lines(
     source: &str,
     lines: Lines,
@@ -132,15 +133,15 @@ pub(crate) fn parse_lines(
 }
 
 struct Parser<'a> {
-    /// The format, where it is not to be recognised by content.
+    /// The format; `None` to recognise it by content.
     from: Option<&'static Format>,
     options: &'a Options,
     out: Out<'a>,
     sums: Sums<'a>,
-    /// False once an input could not be read to its end.
+    /// False if an input could not be read to its end.
     all_read: bool,
-    /// True where the inputs were chosen by the revision that is wanted.
-    is_of_revision: bool,
+    /// True if the inputs were selected by the requested revision.
+    are_inputs_of_revision: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -155,16 +156,16 @@ impl<'a> Parser<'a> {
             out: Out::new(sink).with_overriding_labels(options.labels.clone()),
             sums: Sums::new(options),
             all_read: true,
-            is_of_revision: false,
+            are_inputs_of_revision: false,
         }
     }
 
-    /// Reads files to the end of the stream.
+    /// Reads all files and finishes the stream.
     fn read_files(mut self, files: &[PathBuf], diagnostics: &mut Diagnostics) -> Result<(), Error> {
         for path in &input::without_empty_bases(files) {
             match Input::open(path, diagnostics) {
                 Ok(input) => self.read(input, diagnostics)?,
-                Err(error) => self.give_up(&input::name_of(path), &error, diagnostics),
+                Err(error) => self.give_up(&input::input_name(path), &error, diagnostics),
             }
         }
         self.finish(diagnostics).map(drop)
@@ -187,23 +188,24 @@ impl<'a> Parser<'a> {
         diagnostics: &mut Diagnostics,
     ) -> Result<(), Error> {
         self.out.watch(lines.end_at_error());
-        let is_for_directories = self.options.revision != Revision::New && !self.is_of_revision;
+        let needs_directory =
+            self.options.revision != Revision::New && !self.are_inputs_of_revision;
         let Parser {
             options, out, sums, ..
         } = self;
-        let format = detect::format_of(&mut lines, self.from);
+        let format = detect::detect_format(&mut lines, self.from);
         if let Ok(format) = format
             && options.inline
             && let Some(why) = format.without_inline
         {
-            diagnostics.warn(format!("{source}: --inline tells nothing here: {why}"));
+            diagnostics.warn(format!("{source}: --inline has no effect here: {why}"));
         }
         if let Ok(format) = format
             && options.code
             && !matches!(format.reader, FormatReader::Sums(Summed::Callgrind))
         {
             diagnostics.warn(format!(
-                "{source}: --code tells nothing here: only Callgrind says which instructions ran"
+                "{source}: --code has no effect: only Callgrind records executed instructions"
             ));
         }
         let mut reading = Reading {
@@ -215,9 +217,9 @@ impl<'a> Parser<'a> {
         };
         let read = format.and_then(|format| match format.reader {
             FormatReader::Revisions(read) => read(&mut reading),
-            // Of other files nobody knows which are older.
-            _ if is_for_directories => Err(Error::whole(format!(
-                "earlier results are looked for in a directory (NAME.out{}) or a summary.json; name the older file itself",
+            // Other files contain no results of earlier runs.
+            _ if needs_directory => Err(Error::whole(format!(
+                "--old and --base need a directory (NAME.out{}) or a summary.json; to read this file, omit the option",
                 options.revision.suffix()
             ))),
             FormatReader::Records(read) => read(&mut reading),
@@ -225,7 +227,7 @@ impl<'a> Parser<'a> {
         });
         match (read, lines.take_error()) {
             (Err(Error::Output(error)), _) => return Err(Error::Output(error)),
-            // What the reader missed was behind it.
+            // A read error is the cause of the reader's error, so report only the read error.
             (_, Some(error)) => self.give_up(source, &Error::Input(error), diagnostics),
             (Err(error), None) => self.give_up(source, &error, diagnostics),
             (Ok(()), None) => {}
@@ -233,10 +235,10 @@ impl<'a> Parser<'a> {
         Ok(())
     }
 
-    /// Goes on without the rest of an input.
+    /// Reports an error and skips the rest of the input.
     fn give_up(&mut self, source: &str, error: &Error, diagnostics: &mut Diagnostics) {
         self.all_read = false;
-        diagnostics.trouble(error.in_file(source));
+        diagnostics.error(error.in_file(source));
     }
 
     fn finish(mut self, diagnostics: &mut Diagnostics) -> Result<Framing, Error> {

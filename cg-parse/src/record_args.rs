@@ -1,62 +1,63 @@
-//! The options that say which records are made of raw profiles, for every tool that passes records on. Streams have the
-//! records that they were written with.
+//! Options that choose the records to create from raw profiles, shared by all tools that pass records on. Streams already
+//! contain records, so these options do not affect them.
 
 use std::path::PathBuf;
 
 use cg_reader::{Options, Search, Snapshots};
-use cg_stream::tool::Suggested;
+use cg_tool::Suggested;
 use clap::builder::TypedValueParser as _;
 
-/// Which records are made of a raw profile.
+/// The records to create from a raw profile.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Records of raw profiles")]
 pub struct RecordArgs {
-    /// Keep parts, threads and files apart.
+    /// Keep parts, threads and files separate instead of summing them.
     #[arg(long)]
     per_part: bool,
 
-    /// Have a line record for every source line with a cost.
+    /// Create a line record for each source line with a cost.
     #[arg(long)]
     lines: bool,
 
-    /// Have a call record for every call arc.
+    /// Create a call record for each call arc.
     #[arg(long)]
     calls: bool,
 
-    /// Have a line record for every instruction.
+    /// Create a line record for each instruction.
     ///
-    /// Of callgrind profiles with addresses: --dump-instr=yes.
+    /// Needs Callgrind profiles with addresses (--dump-instr=yes).
     #[arg(long)]
     instr: bool,
 
-    /// Have inline records: chains of inlined functions.
+    /// Create inline records: chains of inlined functions.
     ///
-    /// Callgrind charges inlined code to the function that it was inlined into; the debug information of the objects
-    /// says whose it is. Of callgrind profiles with addresses: --dump-instr=yes. cg-diff then compares functions as if
-    /// nothing were inlined, so that what a compiler decided to inline moves no cost; a row says where that changed.
+    /// Callgrind charges inlined code to the function that it was inlined into. The debug information of the objects
+    /// identifies the inlined function. Needs Callgrind profiles with addresses (--dump-instr=yes). cg-diff then compares
+    /// functions as if nothing were inlined, so a different inlining decision of the compiler does not move cost from one
+    /// function to another. A row notes where inlining changed.
     #[arg(long)]
     inline: bool,
 
-    /// Say by what the machine code of functions is known.
+    /// Record a fingerprint of the machine code of each function.
     ///
-    /// Of callgrind profiles with addresses (--dump-instr=yes) whose objects are there, x86 alone. cg-diff then says of a
-    /// function whether its machine code is the same, the same but for constants, or other code.
+    /// Needs Callgrind profiles with addresses (--dump-instr=yes) and their objects, which must be x86 code. cg-diff then
+    /// reports for a function that its machine code is the same, differs only in constants, or is different.
     #[arg(long, conflicts_with = "stacks")]
     code: bool,
 
     #[command(flatten)]
     search: SearchArgs,
 
-    /// Have stack records: who called whom.
+    /// Create stack records, which show chains of callers.
     ///
-    /// Of callgrind profiles, instead of other records. Stacks are exact where the profile was taken with
-    /// --separate-callers=N; else they are estimated from its graph of calls.
+    /// For Callgrind profiles, instead of other records. Stacks are exact if the profile was recorded with
+    /// --separate-callers=N. Otherwise they are estimated from the call graph.
     #[arg(long, conflicts_with_all = ["lines", "calls", "instr", "inline"])]
     stacks: bool,
 }
 
 impl RecordArgs {
-    /// How raw profiles are read by these options, and by the defaults of all others.
+    /// Returns the reading options for raw profiles. Options that are not listed here have their defaults.
     pub fn options(&self) -> Options {
         Options {
             per_part: self.per_part,
@@ -72,27 +73,27 @@ impl RecordArgs {
     }
 }
 
-/// Where objects and debug information of raw profiles are.
+/// The places to search for objects and debug information of raw profiles.
 #[derive(clap::Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Records of raw profiles")]
 pub struct SearchArgs {
-    /// Look for objects and debug files below DIR too.
+    /// Also look for objects and debug files below DIR.
     ///
-    /// DIR stands in for the root of the file system, or holds the files itself. They are wanted for --inline, --code, and for
-    /// the names of addresses in perf.data and in profiles of samply and pprof that were saved without.
+    /// DIR replaces the root of the file system, or contains the files directly. The files are used for --inline and
+    /// --code, and to find the names of addresses in perf.data and in samply and pprof profiles without names.
     #[arg(long, value_name = "DIR")]
     debug_root: Vec<PathBuf>,
 
-    /// Take names of functions from PROGRAM.
+    /// Take the names of functions from PROGRAM.
     ///
-    /// For profiles that say where the profiled program was in memory, and neither its names nor its build: those of
-    /// gperftools and jemalloc. PROGRAM is the one that ran, wherever it lies now; it may be called differently.
+    /// For profiles of gperftools and jemalloc, which contain the addresses of the profiled program but neither function
+    /// names nor a build id. PROGRAM is the program that ran; its path and its name may have changed since.
     #[arg(long, value_name = "PROGRAM")]
     exe: Option<PathBuf>,
 }
 
 impl SearchArgs {
-    /// Where to look by these options.
+    /// Returns the search that these options describe.
     pub fn search(&self) -> Search {
         Search {
             roots: self.debug_root.clone(),
@@ -102,13 +103,13 @@ impl SearchArgs {
     }
 }
 
-/// Which of Massif's and heaptrack's snapshots are read.
+/// The snapshots of Massif and heaptrack to read.
 #[derive(clap::Args, Clone, Debug)]
 pub struct SnapshotArgs {
-    /// Snapshots whose heap records are read: all, peak or a number.
+    /// Snapshots to read: all, peak or N.
     ///
-    /// Massif has trees for some of its snapshots. A recording of heaptrack has what is wanted of its peak in its program
-    /// points; all adds what the heap consisted of at up to 128 of its time stamps.
+    /// Massif writes trees for some of its snapshots. In a heaptrack recording, the program points already describe the
+    /// peak; all adds the contents of the heap at up to 128 of its time stamps.
     #[arg(
         long,
         value_name = "WHICH",
@@ -127,6 +128,6 @@ fn snapshots(text: &str) -> Result<Snapshots, String> {
         number => number
             .parse()
             .map(Snapshots::Number)
-            .map_err(|_| "expected all, peak or the number of a snapshot".to_owned()),
+            .map_err(|_| "expected all, peak or a snapshot number".to_owned()),
     }
 }

@@ -1,15 +1,15 @@
-//! Names in their normal form: rows in which every build of a program calls its functions alike.
+//! Normal forms of names, which are the same in every build of a program.
 //!
-//! The rows of all formats pass through here on their way to a sink, so no format knows of it. Rows stay as they are;
-//! their tables return normalised names. Functions whose names become equal keep separate records, which readers of the
-//! stream add up.
+//! The rows of all formats pass through here on the way to a sink, so formats need no code for this. The rows do not change,
+//! but their tables return normalised names. Functions whose names become equal keep separate records, and readers of the
+//! stream add them up.
 
 use cg_names::identity::{normal_file, normal_function, normal_object};
 use cg_stream::Error;
 use cg_stream::record::{DiffRecord, Frame, Name, RecordType, RunRecord};
 use cg_stream::rows::{FrameId, NameId, Named, Row, RowSink, RowTables, TableNumber};
 
-/// A sink in front of another.
+/// A sink that passes rows with normalised names to another sink.
 pub(crate) struct StableNames<'a> {
     sink: &'a mut dyn RowSink,
 }
@@ -21,13 +21,13 @@ impl<'a> StableNames<'a> {
 }
 
 impl RowSink for StableNames<'_> {
-    /// What a run says of itself is no part of what makes functions the same.
+    /// Passes the record on unchanged: it contains no names of functions to normalise.
     fn run(&mut self, run: &RunRecord) -> Result<(), Error> {
         self.sink.run(run)
     }
 
-    fn expect(&mut self, of: RecordType, rows: usize) {
-        self.sink.expect(of, rows);
+    fn expect(&mut self, kind: RecordType, rows: usize) {
+        self.sink.expect(kind, rows);
     }
 
     fn row(&mut self, row: &Row<'_>, tables: &dyn RowTables) -> Result<(), Error> {
@@ -63,8 +63,8 @@ impl RowTables for StableTables<'_> {
         self.tables.number()
     }
 
-    fn name(&self, of: Named, id: NameId) -> Name<'_> {
-        normal(of, self.tables.name(of, id))
+    fn name(&self, kind: Named, id: NameId) -> Name<'_> {
+        normal(kind, self.tables.name(kind, id))
     }
 
     fn frame(&self, id: FrameId) -> Frame<'_> {
@@ -72,8 +72,8 @@ impl RowTables for StableTables<'_> {
     }
 }
 
-fn normal(of: Named, name: Name<'_>) -> Name<'_> {
-    let form = match of {
+fn normal(kind: Named, name: Name<'_>) -> Name<'_> {
+    let form = match kind {
         Named::Function => normal_function(&name).into_owned(),
         Named::File => normal_file(&name).to_owned(),
         Named::Object => normal_object(&name).into_owned(),
@@ -94,15 +94,15 @@ fn normal_frame(frame: Frame<'_>) -> Frame<'_> {
 
 #[cfg(test)]
 mod tests {
+    use cg_collections::intern::{Id as _, Texts};
     use cg_stream::Writer;
-    use cg_stream::intern::{Id as _, Texts};
     use cg_stream::rows::{
         CallRow, ErrorRow, FunctionRef, InlineRow, NameRef, NamesRef, NoteRef, NotesRef, StackRef,
     };
 
     use super::*;
 
-    /// Names, and for each of them a frame that has it for everything.
+    /// Names, and one frame per name that uses it as function, file and object.
     struct Tables {
         number: TableNumber,
         names: Texts<NameId>,
@@ -128,7 +128,7 @@ mod tests {
         }
     }
 
-    /// The line that a row over these names becomes.
+    /// Returns the line of output for a row with these names.
     fn written(
         names: &[&str],
         row: impl Fn(&[NameRef<'static>], &[FrameId]) -> Row<'static>,
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_is_normal_by_what_it_is_the_name_of() {
+    fn names_of_functions_files_and_objects_are_normalised_differently() {
         let names = [
             "f.cold",
             "/x/f.part.1",
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_notes_and_names_to_choose_from_have_names_too() {
+    fn names_in_frames_notes_and_ambiguous_names_are_normalised() {
         let line = written(&["f.part.1", "/a/b"], |_, frames| {
             let frames: &'static [FrameId] = Vec::leak(frames.to_vec());
             let note = NoteRef {

@@ -1,7 +1,7 @@
-//! Opens any input: a stream is read line by line, a raw profile by the reader of its format.
+//! Opening of any input: a stream is read line by line, a raw profile by the reader of its format.
 //!
-//! Every tool that takes a stream takes a raw profile by this one door. What comes in as rows goes on as rows: no text is
-//! made of a raw profile but for who passes lines on, as cg-filter does.
+//! All tools open their inputs with this module, so each tool that reads streams also reads raw profiles. Rows stay rows. A
+//! raw profile becomes text only for tools that pass lines on, such as cg-filter.
 
 use std::io::{self, Read, Write};
 use std::path::Path;
@@ -13,39 +13,39 @@ use cg_stream::{Completeness, Diagnostics, Framing, Line, Reader, Writer};
 use crate::input::{self, Input};
 use crate::{detect, profiles};
 
-/// What is done with the lines of an input by who passes bytes on as they come.
+/// A receiver of lines, for tools that pass the bytes of an input on unchanged.
 pub trait Visitor {
-    /// Takes a line that is a record.
+    /// Processes a line that is a record.
     ///
     /// # Errors
     /// See [`read_lines`].
     fn line(&mut self, line: Line<'_>) -> Result<(), cg_stream::Error>;
 
-    /// Takes a line of nothing but white space, `\n` included.
+    /// Processes a line that contains only white space, including its `\n`.
     ///
     /// # Errors
-    /// Whatever should end the reading.
+    /// Returns an error to stop reading.
     fn blank_line(&mut self, _raw: &[u8]) -> Result<(), cg_stream::Error> {
         Ok(())
     }
 
-    /// Called before the next line is waited for: time to hand on what is buffered.
+    /// Called before waiting for the next line, so that buffered output can be flushed.
     ///
     /// # Errors
-    /// Whatever should end the reading.
+    /// Returns an error to stop reading.
     fn before_waiting(&mut self) -> Result<(), cg_stream::Error> {
         Ok(())
     }
 }
 
-/// Reads one input, whatever it is, and hands its rows to `sink`.
+/// Reads one input, a stream or a raw profile, and passes its rows to `sink`.
 ///
-/// An input that cannot be read to its end, and a stream that was cut short, are told to `diagnostics` as trouble:
-/// what was read until then has been handed on.
+/// If an input cannot be read to its end, or a stream is truncated, reports an error to `diagnostics`. The rows before the
+/// error have then been passed on.
 ///
 /// ```
 /// use cg_parse::{Options, stream};
-/// use cg_stream::profile::Profile;
+/// use cg_profile::Profile;
 /// use cg_stream::record::RecordType;
 /// use cg_stream::{Completeness, Diagnostics};
 ///
@@ -53,7 +53,7 @@ pub trait Visitor {
 /// # let folder = tempfile::tempdir()?;
 /// # let file = folder.path().join("out.folded");
 /// # std::fs::write(&file, "main;work 30\nmain 12\n")?;
-/// // Folded stacks here; any format, and a stream, is read in the same way.
+/// // This input has folded stacks. All formats and streams are read in the same way.
 /// let mut diagnostics = Diagnostics::to(|message, _| eprintln!("{message}"));
 /// let mut profile = Profile::default();
 /// let framing = stream::read(&file, &Options::default(), &mut diagnostics, &mut profile)?;
@@ -64,8 +64,8 @@ pub trait Visitor {
 /// ```
 ///
 /// # Errors
-/// [`Error::Output`] with the I/O error that `sink` returns. Its other errors are about what was read: trouble with the
-/// input, which end its reading.
+/// Returns [`Error::Output`] with the I/O error that `sink` returns. Other errors of `sink` concern the input: they end its
+/// reading and are reported to `diagnostics`.
 pub fn read(
     path: &Path,
     options: &Options,
@@ -83,10 +83,11 @@ pub fn read(
     }
 }
 
-/// The same for who takes lines: those of a stream as they are, those that cg-parse would write of a raw profile.
+/// Reads one input and passes its lines to `visitor`: the unchanged lines of a stream, or the lines that cg-parse would
+/// write for a raw profile.
 ///
 /// # Errors
-/// As [`read`], with what `visitor` returns.
+/// Returns errors of `visitor` in the same way as [`read`] returns errors of its sink.
 pub fn read_lines(
     path: &Path,
     options: &Options,
@@ -109,22 +110,22 @@ pub fn read_lines(
     let read = profiles::parse_lines(&name, lines, options, &mut writer, diagnostics);
     let flushed = writer.flush().map_err(Error::Output);
     if let Some(refusal) = to_lines.refusal {
-        diagnostics.trouble(format!("{name}:{refusal}"));
+        diagnostics.error(format!("{name}:{refusal}"));
         return Ok(read.unwrap_or_default());
     }
     flushed.and(read)
 }
 
-/// An input that is open, and what it is called.
+/// An open input with its name.
 enum Opened {
     Stream(String, Lines),
     Profile(String, Lines),
 }
 
 impl Opened {
-    /// Opens an input; `None` where it cannot be read, which is trouble.
+    /// Opens an input. Reports an error and returns `None` if it cannot be read.
     fn open(path: &Path, diagnostics: &mut Diagnostics) -> Option<Opened> {
-        let name = input::name_of(path);
+        let name = input::input_name(path);
         let lines = Input::open(path, diagnostics)
             .and_then(|input| input::lines(input.reader))
             .and_then(|mut lines| Ok((detect::is_stream(&mut lines)?, lines)));
@@ -132,7 +133,7 @@ impl Opened {
             Ok((true, lines)) => Some(Opened::Stream(name, lines)),
             Ok((false, lines)) => Some(Opened::Profile(name, lines)),
             Err(error) => {
-                diagnostics.trouble(error.in_file(&name));
+                diagnostics.error(error.in_file(&name));
                 None
             }
         }
@@ -150,15 +151,15 @@ fn read_stream(
     let stopped = visit_all(&mut reader, name, diagnostics, visitor)?;
     let framing = reader.framing();
     if !stopped && framing.completeness() == Completeness::CutShort {
-        diagnostics.trouble(format!(
-            "{name}: the stream was cut short: {} run and {} end records; what wrote it died or was stopped",
+        diagnostics.error(format!(
+            "{name}: truncated stream (run records: {}, end records: {}); check the program that wrote it",
             framing.runs, framing.ends
         ));
     }
     Ok(framing)
 }
 
-/// Hands the records of lines to a sink.
+/// Passes the records of lines to a sink.
 struct ToRows<'s>(&'s mut dyn RowSink);
 
 impl Visitor for ToRows<'_> {
@@ -167,20 +168,21 @@ impl Visitor for ToRows<'_> {
     }
 }
 
-/// Shows the lines that a writer writes.
+/// Passes the lines that a record writer writes to a visitor.
 struct ToLines<'v> {
     visitor: &'v mut dyn Visitor,
+    /// The number of lines so far.
     number: u64,
-    /// What the visitor said that is not about its output.
+    /// The visitor's error, if it does not concern its output.
     refusal: Option<cg_stream::Error>,
 }
 
 impl Write for ToLines<'_> {
-    /// Takes whole lines, as a writer of records hands them on.
+    /// Expects complete lines, which a record writer writes.
     fn write(&mut self, lines: &[u8]) -> io::Result<usize> {
         for raw in lines.split_inclusive(|byte| *byte == b'\n') {
             self.number += 1;
-            let line = Line::of(raw, self.number);
+            let line = Line::parse_header(raw, self.number);
             if let Err(error) = line.and_then(|line| self.visitor.line(line)) {
                 if error.as_io().is_none() {
                     self.refusal = Some(error);
@@ -197,7 +199,7 @@ impl Write for ToLines<'_> {
     }
 }
 
-/// Visits all lines; true where a line that cannot be read ended it early.
+/// Visits all lines. Returns true if a line that cannot be read ended it early.
 fn visit_all<R: Read>(
     reader: &mut Reader<R>,
     name: &str,
@@ -219,14 +221,14 @@ fn visit_all<R: Read>(
             Err(error) => error,
         };
         match error.line() {
-            Some(_) => diagnostics.trouble(format!("{name}:{error}")),
-            None => diagnostics.trouble(format!("{name}: {error}")),
+            Some(_) => diagnostics.error(format!("{name}:{error}")),
+            None => diagnostics.error(format!("{name}: {error}")),
         }
         return Ok(true);
     }
 }
 
-/// Visits the line that the reader went to.
+/// Visits the current line of the reader.
 fn visit_last<R: Read>(
     reader: &mut Reader<R>,
     visitor: &mut dyn Visitor,

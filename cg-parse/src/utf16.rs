@@ -1,4 +1,4 @@
-//! Text in UTF-16, as programs of Windows write it, as UTF-8.
+//! Conversion of UTF-16, which programs on Windows write, to UTF-8.
 
 use std::io::{self, BufRead, BufReader, Read};
 
@@ -10,8 +10,8 @@ pub(crate) enum ByteOrder {
 }
 
 impl ByteOrder {
-    /// The order that a mark at the beginning of a text tells.
-    pub(crate) fn of_mark(mark: &[u8]) -> Option<ByteOrder> {
+    /// Returns the byte order for a text that begins with a UTF-16 byte order mark.
+    pub(crate) fn from_mark(mark: &[u8]) -> Option<ByteOrder> {
         match mark {
             [0xff, 0xfe, ..] => Some(ByteOrder::LittleEndian),
             [0xfe, 0xff, ..] => Some(ByteOrder::BigEndian),
@@ -27,14 +27,16 @@ impl ByteOrder {
     }
 }
 
-/// The UTF-8 of a text in UTF-16, behind its mark. What is no character becomes U+FFFD, and so does half a unit at the end.
+/// Reads a UTF-16 text, after its byte order mark, as UTF-8. Unpaired surrogates become U+FFFD, and so does half a unit at
+/// the end.
 pub(crate) struct Utf16<R> {
     input: BufReader<R>,
     order: ByteOrder,
-    /// The first half of a pair, or a unit that was read to see whether it is the second one.
+    /// The first half of a surrogate pair, whose second half has not been read yet.
     held: Option<u16>,
-    /// What is decoded and not yet handed out.
+    /// Decoded text.
     decoded: String,
+    /// The number of bytes of `decoded` that were returned.
     handed_out: usize,
 }
 
@@ -49,14 +51,14 @@ impl<R: Read> Utf16<R> {
         }
     }
 
-    /// Decodes what is buffered of the input, and a unit that it breaks off in; false at its end.
+    /// Decodes the buffered input, and completes a unit that ends in the next buffer. Returns false at the end of the input.
     fn decode(&mut self) -> io::Result<bool> {
         let mut units: Vec<u16> = self.held.take().into_iter().collect();
         let buffered = self.input.fill_buf()?;
         let is_at_end = buffered.is_empty();
         let length = buffered.len();
         if length == 1 {
-            // A unit that stands across two reads.
+            // The unit is split between two reads.
             let mut unit = [buffered[0], 0];
             self.input.consume(1);
             let second = self.input.fill_buf()?.first().copied();
@@ -105,7 +107,7 @@ impl<R: Read> Read for Utf16<R> {
 mod tests {
     use super::*;
 
-    /// Hands out so many bytes a read.
+    /// Returns at most this number of bytes per read.
     struct InPieces<'a>(&'a [u8], usize);
     impl Read for InPieces<'_> {
         fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
@@ -115,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_the_same_however_it_arrives() {
+    fn text_does_not_depend_on_the_sizes_of_reads() {
         let text = "main;caf\u{e9};\u{1f600} 3\r\n";
         for order in [ByteOrder::LittleEndian, ByteOrder::BigEndian] {
             let bytes = |unit: u16| match order {
@@ -127,9 +129,9 @@ mod tests {
                 let mut decoded = String::new();
                 let mut reader = Utf16::new(InPieces(&encoded, piece), order);
                 reader.read_to_string(&mut decoded).unwrap();
-                assert_eq!(decoded, text, "{order:?}, {piece} bytes a read");
+                assert_eq!(decoded, text, "{order:?}, {piece} bytes per read");
             }
-            // Whatever it is cut at, the beginning stands.
+            // A truncated input yields the beginning of the text.
             for length in 0..encoded.len() {
                 let mut decoded = String::new();
                 let mut reader = Utf16::new(&encoded[..length], order);

@@ -1,4 +1,4 @@
-//! Callgrind profiles from the outside: sums of files and parts, and what Valgrind's own tools say of the same run.
+//! Callgrind profiles, read through the public API: sums of files and parts, and comparisons with Valgrind's own tools.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -11,15 +11,15 @@ use cg_stream::Diagnostics;
 use needs::needs;
 use serde_json::Value;
 
-/// What a parse came to: records, messages, and whether there was trouble.
+/// The result of parsing.
 struct Parsed {
     records: Vec<Value>,
     messages: Vec<String>,
-    trouble: bool,
+    has_errors: bool,
 }
 
 impl Parsed {
-    fn of(&self, kind: &str) -> Vec<&Value> {
+    fn records_of_type(&self, kind: &str) -> Vec<&Value> {
         self.records
             .iter()
             .filter(|record| record["type"] == kind)
@@ -27,7 +27,7 @@ impl Parsed {
     }
 
     fn count(&self, function: &str, field: &str) -> i64 {
-        self.of("fn")
+        self.records_of_type("fn")
             .into_iter()
             .filter(|record| record["fn"] == function)
             .map(|record| record[field]["Ir"].as_i64().unwrap())
@@ -37,9 +37,9 @@ impl Parsed {
 
 fn parse(inputs: &[PathBuf], options: &Options) -> Parsed {
     let messages = Arc::new(Mutex::new(Vec::new()));
-    let said = Arc::clone(&messages);
+    let log = Arc::clone(&messages);
     let mut diagnostics = Diagnostics::to(move |message, _| {
-        said.lock().unwrap().push(message.to_owned());
+        log.lock().unwrap().push(message.to_owned());
     });
     let mut output = Vec::new();
     cg_parse::parse(inputs, None, options, &mut output, &mut diagnostics).unwrap();
@@ -48,12 +48,12 @@ fn parse(inputs: &[PathBuf], options: &Options) -> Parsed {
         .filter(|line| !line.is_empty())
         .map(|line| serde_json::from_slice(line).unwrap())
         .collect();
-    let trouble = diagnostics.had_trouble();
+    let has_errors = diagnostics.has_errors();
     drop(diagnostics);
     Parsed {
         records,
         messages: Arc::into_inner(messages).unwrap().into_inner().unwrap(),
-        trouble,
+        has_errors,
     }
 }
 
@@ -64,15 +64,15 @@ fn data(name: &str) -> PathBuf {
 }
 
 #[test]
-fn files_of_one_tool_are_one_section() {
+fn files_of_one_tool_are_summed_into_one_section() {
     let threads = [
         data("callgrind/thread-2.callgrind.out"),
         data("callgrind/thread-3.callgrind.out"),
     ];
     let parsed = parse(&threads, &Options::default());
     assert_eq!(parsed.messages, [""; 0]);
-    let run = &parsed.of("run")[0];
-    assert_eq!(parsed.of("run").len(), 1);
+    let run = &parsed.records_of_type("run")[0];
+    assert_eq!(parsed.records_of_type("run").len(), 1);
     assert_eq!(run["total"]["Ir"], 114_750 + 26_704);
     assert_eq!(run["parts"], 2);
     assert_eq!(run["pid"], 25_736);
@@ -80,13 +80,13 @@ fn files_of_one_tool_are_one_section() {
     assert_eq!(parsed.count("sum", "cost"), 104_240 + 26_240);
     assert_eq!(parsed.count("sum", "incl"), 104_240 + 26_240);
 
-    let apart = Options {
+    let per_part = Options {
         per_part: true,
         ..Options::default()
     };
-    let parsed = parse(&threads, &apart);
+    let parsed = parse(&threads, &per_part);
     let sections: Vec<(&Value, &Value)> = parsed
-        .of("run")
+        .records_of_type("run")
         .into_iter()
         .map(|run| (&run["thread"], &run["total"]["Ir"]))
         .collect();
@@ -96,14 +96,14 @@ fn files_of_one_tool_are_one_section() {
     );
     assert!(
         parsed
-            .of("fn")
+            .records_of_type("fn")
             .iter()
             .all(|record| record["thread"] != Value::Null)
     );
 }
 
 #[test]
-fn tools_have_sections_of_their_own() {
+fn each_tool_has_a_separate_section() {
     let parsed = parse(
         &[
             data("cachegrind/3.19.0-rec_nocache.cachegrind.out"),
@@ -112,16 +112,16 @@ fn tools_have_sections_of_their_own() {
         &Options::default(),
     );
     let tools: Vec<&Value> = parsed
-        .of("run")
+        .records_of_type("run")
         .into_iter()
         .map(|run| &run["tool"])
         .collect();
     assert_eq!(tools, ["cachegrind", "callgrind"]);
-    assert_eq!(parsed.of("end").len(), 2);
+    assert_eq!(parsed.records_of_type("end").len(), 2);
 }
 
 #[test]
-fn a_sum_that_lacks_an_input_has_no_end() {
+fn a_sum_with_a_missing_input_has_no_end_record() {
     let parsed = parse(
         &[
             data("callgrind/thread-2.callgrind.out"),
@@ -129,35 +129,38 @@ fn a_sum_that_lacks_an_input_has_no_end() {
         ],
         &Options::default(),
     );
-    assert!(parsed.trouble);
-    assert_eq!(parsed.of("run")[0]["total"]["Ir"], 114_750);
-    assert_eq!(parsed.of("end").len(), 0);
+    assert!(parsed.has_errors);
+    assert_eq!(parsed.records_of_type("run")[0]["total"]["Ir"], 114_750);
+    assert_eq!(parsed.records_of_type("end").len(), 0);
 }
 
 #[test]
-fn a_cut_profile_keeps_what_was_read_and_has_no_end() {
+fn a_truncated_profile_keeps_its_readable_part_and_has_no_end_record() {
     let parsed = parse(
         &[data("callgrind/3.19.0-truncated_midwrite.callgrind.out")],
         &Options::default(),
     );
-    assert!(parsed.trouble);
+    assert!(parsed.has_errors);
     assert_eq!(parsed.messages.len(), 1);
-    assert!(parsed.of("fn").len() > 1);
-    assert_eq!(parsed.of("end").len(), 0);
+    assert!(parsed.records_of_type("fn").len() > 1);
+    assert_eq!(parsed.records_of_type("end").len(), 0);
 }
 
 #[test]
-fn appended_profiles_number_their_names_anew() {
+fn appended_profiles_have_separate_name_numbers() {
     let parsed = parse(
         &[data("callgrind/xdebug-appended.cachegrind.out")],
         &Options::default(),
     );
     assert_eq!(parsed.messages, [""; 0]);
-    assert_eq!(parsed.of("run")[0]["total"]["Time_(10ns)"], 36_187);
-    assert_eq!(parsed.of("run")[0]["parts"], 2);
+    assert_eq!(
+        parsed.records_of_type("run")[0]["total"]["Time_(10ns)"],
+        36_187
+    );
+    assert_eq!(parsed.records_of_type("run")[0]["parts"], 2);
 }
 
-/// Runs a program of the test data under Callgrind, with these options, into a file.
+/// Runs a program of the test data under Callgrind with these options. Returns the path of the profile.
 fn callgrind(folder: &Path, name: &str, options: &[&str]) -> PathBuf {
     let program = folder.join("rec");
     if !program.exists() {
@@ -182,12 +185,12 @@ fn callgrind(folder: &Path, name: &str, options: &[&str]) -> PathBuf {
     profile
 }
 
-/// Calls, self and inclusive cost of the program's own functions.
+/// Returns the calls, the self cost and the inclusive cost of the program's own functions.
 fn own_functions(profile: &Path) -> BTreeMap<String, [i64; 3]> {
     let parsed = parse(&[profile.to_owned()], &Options::default());
     assert_eq!(parsed.messages, [""; 0]);
     parsed
-        .of("fn")
+        .records_of_type("fn")
         .into_iter()
         .filter(|record| {
             record["file"]
@@ -207,7 +210,7 @@ fn own_functions(profile: &Path) -> BTreeMap<String, [i64; 3]> {
 }
 
 #[test]
-fn levels_and_callers_change_no_figure() {
+fn recording_options_do_not_change_the_figures() {
     needs!("gcc", "valgrind");
     let folder = tempfile::tempdir().unwrap();
     let plain = own_functions(&callgrind(folder.path(), "plain", &[]));
@@ -232,7 +235,7 @@ fn levels_and_callers_change_no_figure() {
 }
 
 #[test]
-fn self_cost_is_callgrind_annotates() {
+fn self_cost_equals_that_of_callgrind_annotate() {
     needs!("gcc", "valgrind", "annotate");
     let folder = tempfile::tempdir().unwrap();
     let profile = callgrind(folder.path(), "profile", &[]);
@@ -243,7 +246,7 @@ fn self_cost_is_callgrind_annotates() {
         .output()
         .unwrap();
     assert!(output.status.success(), "{output:?}");
-    // A row is `1,234  file:function [object]`; recursion levels are functions of their own there.
+    // A row is `1,234  file:function [object]`. Recursion levels are separate functions.
     let mut annotated: BTreeMap<String, i64> = BTreeMap::new();
     for line in String::from_utf8(output.stdout).unwrap().lines() {
         let Some((count, name)) = line.trim_start().split_once("  ") else {
@@ -261,7 +264,7 @@ fn self_cost_is_callgrind_annotates() {
         *annotated.entry(function.to_owned()).or_default() += count;
     }
     let mut ours: BTreeMap<String, i64> = BTreeMap::new();
-    for record in parsed.of("fn") {
+    for record in parsed.records_of_type("fn") {
         let name = record["fn"].as_str().unwrap().to_owned();
         *ours.entry(name).or_default() += record["cost"]["Ir"].as_i64().unwrap();
     }

@@ -1,4 +1,4 @@
-//! Names out of a program that nothing in the profile vouches for: `--exe`.
+//! `--exe`: names from a program that the profile does not identify.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -15,7 +15,7 @@ fn data(name: &str) -> PathBuf {
     workspace.join("tests/data").join(name)
 }
 
-/// The stacks of a profile and what was said.
+/// Returns the stacks of a profile, and the messages.
 fn read(profile: &str, exe: Option<PathBuf>) -> (Vec<Value>, Vec<String>) {
     let options = Options {
         search: Search {
@@ -25,9 +25,9 @@ fn read(profile: &str, exe: Option<PathBuf>) -> (Vec<Value>, Vec<String>) {
         ..Options::default()
     };
     let messages = Arc::new(Mutex::new(Vec::new()));
-    let said = Arc::clone(&messages);
+    let log = Arc::clone(&messages);
     let mut diagnostics =
-        Diagnostics::to(move |message, _| said.lock().unwrap().push(message.to_owned()));
+        Diagnostics::to(move |message, _| log.lock().unwrap().push(message.to_owned()));
     let mut output = Vec::new();
     let inputs = [data(profile)];
     cg_parse::parse(&inputs, None, &options, &mut output, &mut diagnostics).unwrap();
@@ -41,7 +41,7 @@ fn read(profile: &str, exe: Option<PathBuf>) -> (Vec<Value>, Vec<String>) {
     (stacks.collect(), messages)
 }
 
-/// By function of the program: the samples of the stacks that it is in.
+/// Returns the inclusive samples of each function of the program.
 fn samples(stacks: &[Value]) -> BTreeMap<String, u64> {
     let mut found = BTreeMap::new();
     for stack in stacks {
@@ -60,13 +60,13 @@ fn samples(stacks: &[Value]) -> BTreeMap<String, u64> {
     found
 }
 
-/// The same samples, as gperftools and as pprof writes them; neither knows a build id.
+/// The same samples in the formats of gperftools and pprof, both without a build id.
 const PROFILES: [&str; 2] = ["exe/gperftools.cpu", "exe/gperftools.pb.gz"];
 
 #[test]
-fn a_profile_without_names_has_those_of_the_program() {
+fn exe_supplies_the_names_that_a_profile_lacks() {
     let program = Some(data("exe/program.unstripped"));
-    // As google-pprof counts them.
+    // The counts of google-pprof.
     let expected = [
         ("_start", 146),
         ("crunch", 146),
@@ -86,7 +86,7 @@ fn a_profile_without_names_has_those_of_the_program() {
             0
         );
     }
-    // What pprof wrote with its names has the same.
+    // The profile that pprof wrote with names has the same samples.
     let (stacks, _) = read("pprof/gperftools.raw", None);
     for (name, count) in samples(&stacks) {
         assert!(
@@ -98,22 +98,22 @@ fn a_profile_without_names_has_those_of_the_program() {
 }
 
 #[test]
-fn allocators_are_not_blamed_for_what_was_allocated() {
+fn callers_of_allocators_are_blamed_for_allocations() {
     let (stacks, messages) = read("exe/jemalloc.heap", Some(data("exe/program.unstripped")));
     assert_eq!(messages, [""; 0]);
-    let of_hold = |stack: &&Value| stack["fn"] == "hold";
+    let is_hold = |stack: &&Value| stack["fn"] == "hold";
     let bytes = |stack: &Value| stack["cost"]["inuse_space"].as_u64().unwrap();
-    let held: u64 = stacks.iter().filter(of_hold).map(bytes).sum();
-    // 10,253,286 and 3,072,200 bytes of two callers, each cut off to an integer.
+    let held: u64 = stacks.iter().filter(is_hold).map(bytes).sum();
+    // 10,253,286 and 3,072,200 bytes of two callers, each truncated to an integer.
     assert_eq!(held, 13_325_486);
 }
 
 #[test]
-fn without_the_program_it_is_said_how() {
+fn a_message_suggests_exe_if_names_are_missing() {
     for (exe, expected) in [
         (
             None,
-            "12 addresses of native have no names, as the profile has none; cg-parse --exe PROGRAM FILE takes them from the program",
+            "12 addresses of native have no names in the profile; cg-parse --exe PROGRAM FILE looks them up in the program",
         ),
         (Some(data("README.md")), "--exe "),
     ] {

@@ -1,6 +1,6 @@
-//! The list of formats: what an entry claims holds for its seeds, and the documents say what the list says.
+//! The list of formats: the claims of each entry hold for its seeds, and the documents contain the tables of the list.
 //!
-//! `UPDATE_EXPECT=1` writes the tables of the documents anew.
+//! `UPDATE_EXPECT=1` rewrites the tables in the documents.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -17,13 +17,13 @@ fn workspace() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap()
 }
 
-/// The files of the test data that are of a format.
+/// Returns the files of the test data for a format.
 fn seeds(format: &Format) -> Vec<PathBuf> {
     let seeds = format.seeds_below(&workspace().join("tests/data"));
     seeds.unwrap_or_else(|error| panic!("{format:?}: {error}"))
 }
 
-/// What a parse came to.
+/// The result of parsing.
 #[derive(PartialEq)]
 struct Parsed {
     text: String,
@@ -39,9 +39,9 @@ impl Parsed {
 
 fn parse(input: &Path, from: Option<&'static Format>, options: &Options) -> Parsed {
     let messages = Arc::new(Mutex::new(Vec::new()));
-    let said = Arc::clone(&messages);
+    let log = Arc::clone(&messages);
     let mut diagnostics =
-        Diagnostics::to(move |message, _| said.lock().unwrap().push(message.to_owned()));
+        Diagnostics::to(move |message, _| log.lock().unwrap().push(message.to_owned()));
     let mut output = Vec::new();
     cg_parse::parse(
         &[input.to_owned()],
@@ -71,20 +71,20 @@ fn options() -> Options {
 }
 
 #[test]
-fn every_name_is_of_one_format() {
+fn every_name_belongs_to_one_format() {
     let mut names = BTreeSet::new();
     for format in FORMATS {
         for name in format.aliases.iter().chain([&format.name]) {
-            assert!(names.insert(name), "{name} is of two formats");
-            assert_eq!(Format::named(name), Some(format));
+            assert!(names.insert(name), "{name} belongs to two formats");
+            assert_eq!(Format::find(name), Some(format));
         }
     }
-    assert_eq!(Format::named("none"), None);
-    assert_eq!(Format::by_name().len(), FORMATS.len());
+    assert_eq!(Format::find("none"), None);
+    assert_eq!(Format::sorted_by_name().len(), FORMATS.len());
 }
 
 #[test]
-fn every_seed_is_recognised_and_the_first_is_read_without_a_word() {
+fn every_seed_is_recognised_and_the_first_is_read_without_messages() {
     for format in FORMATS {
         let first = workspace().join("tests/data").join(format.seeds[0]);
         assert!(first.is_file(), "{format:?} has no seed");
@@ -97,7 +97,7 @@ fn every_seed_is_recognised_and_the_first_is_read_without_a_word() {
 }
 
 #[test]
-fn seeds_are_of_the_tools_that_their_format_names() {
+fn seeds_have_the_tools_that_their_format_lists() {
     for format in FORMATS {
         let mut tools = BTreeSet::new();
         for seed in seeds(format) {
@@ -110,12 +110,12 @@ fn seeds_are_of_the_tools_that_their_format_names() {
     }
 }
 
-/// The questions that a record answers.
+/// Returns the questions that a record answers.
 fn answered(record: &Value) -> Vec<Answer> {
     let none = Vec::new();
     let stack = record["stack"].as_array().unwrap_or(&none);
     let neighbours = || stack.iter().zip(stack.iter().skip(1));
-    // Valgrind marks no frame, but gives the frames of one call one address.
+    // Valgrind does not mark inlined frames, but they have the same address as their caller.
     let is_inlined = |(inner, outer): (&Value, &Value)| {
         inner["inlined"] == true || inner["addr"].is_string() && inner["addr"] == outer["addr"]
     };
@@ -126,12 +126,12 @@ fn answered(record: &Value) -> Vec<Answer> {
         (Answer::Stacks, stack.len() > 1),
         (Answer::Inlined, neighbours().any(is_inlined)),
     ];
-    let given = answers.into_iter().filter(|(_, is_given)| *is_given);
+    let given = answers.into_iter().filter(|(_, is_answered)| *is_answered);
     given.map(|(answer, _)| answer).collect()
 }
 
 #[test]
-fn seeds_answer_what_their_format_claims_and_nothing_else() {
+fn seeds_answer_exactly_the_questions_that_their_format_claims() {
     for format in FORMATS {
         let stacks = Options {
             stacks: true,
@@ -147,7 +147,7 @@ fn seeds_answer_what_their_format_claims_and_nothing_else() {
                 );
             }
         }
-        // Out of debug information, which the seeds come without: the option itself says whether it would be looked for.
+        // The seeds have no debug information. Use the warning to find out whether --inline would search for some.
         let inline = Options {
             inline: true,
             ..options()
@@ -156,7 +156,7 @@ fn seeds_answer_what_their_format_claims_and_nothing_else() {
         let messages = parse(&first, Some(format), &inline).messages;
         if !messages
             .iter()
-            .any(|message| message.contains("--inline tells nothing here"))
+            .any(|message| message.contains("--inline has no effect here"))
         {
             answers.push(Answer::Inlined);
         }
@@ -172,10 +172,10 @@ fn seeds_answer_what_their_format_claims_and_nothing_else() {
     }
 }
 
-/// The paragraph of the README: which formats there are.
+/// Returns the list of format names for the README.
 fn names_of_readme() -> String {
     let mut lines = vec![String::new()];
-    let formats = Format::by_name();
+    let formats = Format::sorted_by_name();
     for (at, format) in formats.iter().enumerate() {
         let end = if at + 1 == formats.len() { '.' } else { ',' };
         let word = format!("`{}`{end}", format.name);
@@ -188,12 +188,12 @@ fn names_of_readme() -> String {
     lines.join("\n") + "\n"
 }
 
-/// The table of docs/formats.md: what each can tell.
+/// Returns the table of docs/formats.md, with the questions that each format answers.
 fn table_of_answers() -> String {
     let mut table = String::from(
         "| format | what is read | lines | calls | stacks | inlined |\n|---|---|:---:|:---:|:---:|:---:|\n",
     );
-    for format in Format::by_name() {
+    for format in Format::sorted_by_name() {
         let names = [&[format.name], format.aliases].concat();
         let answers = [
             Answer::Lines,
@@ -214,11 +214,11 @@ fn table_of_answers() -> String {
     table
 }
 
-/// The table of FORMAT.md: which tools and events streams of a format have.
+/// Returns the table of FORMAT.md, with the tools and events in the streams of each format.
 fn table_of_format() -> String {
     let mut table =
         String::from("| `cg-parse --from` | `tool` | events | remarks |\n|---|---|---|---|\n");
-    for format in Format::by_name() {
+    for format in Format::sorted_by_name() {
         table += &row(&[
             code(&[format.name]),
             code(format.tools()),
@@ -243,8 +243,8 @@ fn row(cells: &[String]) -> String {
 }
 
 #[test]
-fn documents_have_the_tables_of_the_list() {
-    const BEGIN: &str = "<!-- Of cg-parse/src/formats.rs, by UPDATE_EXPECT=1 cargo test -p cg-parse --test all formats -->\n\n";
+fn documents_contain_the_tables_of_the_list() {
+    const BEGIN: &str = "<!-- Generated from cg-parse/src/formats.rs by UPDATE_EXPECT=1 cargo test -p cg-parse --test all formats -->\n\n";
     const END: &str = "\n<!-- end -->\n";
     for (document, table) in [
         ("README.md", names_of_readme()),
@@ -258,7 +258,7 @@ fn documents_have_the_tables_of_the_list() {
         if std::env::var_os("UPDATE_EXPECT").is_some() {
             fs::write(&path, [before, BEGIN, &table, END, behind].concat()).unwrap();
         } else {
-            assert_eq!(found, table, "{document}: UPDATE_EXPECT=1 writes it");
+            assert_eq!(found, table, "{document}: UPDATE_EXPECT=1 updates it");
         }
     }
 }

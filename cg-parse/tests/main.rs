@@ -1,4 +1,4 @@
-//! The tests of the crate from the outside, in one program: one is linked.
+//! Integration tests of the crate, in a single program to link only once.
 
 mod callgrind;
 mod exe;

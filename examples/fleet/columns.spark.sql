@@ -1,2 +1,2 @@
--- The records of the columnar copy, for Spark, in the place of profiles.spark.sql.
+-- The records of the columnar copy, for Spark. This replaces profiles.spark.sql.
 CREATE OR REPLACE TEMPORARY VIEW records USING parquet OPTIONS (path 'profiles.spark.parquet');

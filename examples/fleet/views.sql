@@ -1,6 +1,6 @@
--- What the records of a history are, a view each. The same for DuckDB and Spark.
+-- One view for each kind of records in a history, for DuckDB and Spark.
 
--- The event that costs are counted in: of callgrind Ir; of perf cycles or samples; of heaps bytes.
+-- The event of the costs: Ir for callgrind, cycles or samples for perf, bytes for heaps.
 CREATE OR REPLACE TEMPORARY VIEW chosen AS SELECT 'Ir' AS event;
 
 CREATE OR REPLACE TEMPORARY VIEW runs AS
@@ -12,12 +12,12 @@ CREATE OR REPLACE TEMPORARY VIEW commits AS
 SELECT commit, min(taken) AS taken, row_number() OVER (ORDER BY min(taken), commit) AS position
 FROM runs WHERE branch = 'main' GROUP BY commit;
 
--- A row a function of a profile. incl overlaps: it is never summed over functions.
+-- One row per function of a profile. incl overlaps, so it must not be summed over functions.
 CREATE OR REPLACE TEMPORARY VIEW functions AS
 SELECT commit, bench, fn, event, sum(coalesce(cost[event], 0)) AS cost, sum(coalesce(incl[event], 0)) AS incl, sum(calls) AS calls
 FROM records CROSS JOIN chosen WHERE type = 'fn' AND fn IS NOT NULL GROUP BY commit, bench, fn, event;
 
--- The crate, or the outermost namespace, that a function is of; of one that has none the object.
+-- The crate or the outermost namespace of each function, or the object if the name has none.
 CREATE OR REPLACE TEMPORARY VIEW crates AS
 SELECT commit, bench, crate, event, sum(cost) AS cost
 FROM (
@@ -45,7 +45,7 @@ CREATE OR REPLACE TEMPORARY VIEW stacks AS
 SELECT commit, bench, fn, event, coalesce(cost[event], 0) AS cost, to_json(stack) AS frames
 FROM records CROSS JOIN chosen WHERE type = 'stack';
 
--- Where heap was allocated: of Massif and of DHAT and heaptrack.
+-- Heap allocations from Massif, DHAT and heaptrack.
 CREATE OR REPLACE TEMPORARY VIEW heap AS
 SELECT commit, bench, type, snapshot, fn, file,
        coalesce(cost['bytes'], cost['gmax_bytes'], cost['peak_bytes'], 0) AS bytes, to_json(stack) AS frames

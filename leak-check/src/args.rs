@@ -6,7 +6,7 @@ use anyhow::Context as _;
 use cg_document::text::Screen;
 use cg_sources::{Places, rust_sources};
 use cg_stream::record::Count;
-use cg_stream::tool::{ColorChoice, CommandLine, Output, Spellings, Suggested};
+use cg_tool::{ColorChoice, CommandLine, Output, Spellings, Suggested};
 use clap::Parser;
 use clap::builder::TypedValueParser as _;
 use regex::Regex;
@@ -19,11 +19,11 @@ use crate::paths::Paths;
 use crate::policy::Policy;
 use crate::report::ReportFormat;
 
-/// Judge Valgrind's errors and leaks: exit 0 if clean, 1 if not, 2 if in doubt.
+/// Fail a build on memory errors and leaks.
 ///
-/// Reads text logs and XML of Memcheck, Helgrind and DRD, reports of sanitizers, and streams of cg-parse. A finding is a counted error or leak
-/// that no suppression, --ignore or baseline excuses. What is missing, empty, cut short or not recognised is never
-/// clean.
+/// Reads text logs and XML files of Memcheck, Helgrind and DRD, reports of sanitizers, and streams of cg-parse. Errors and
+/// leaks are findings. A finding fails the run unless a suppression, --ignore, --only or the baseline excuses it. An input
+/// that is missing, empty, truncated or not recognised is never clean.
 #[derive(Parser, Debug)]
 #[command(
     name = "leak-check",
@@ -37,17 +37,17 @@ use crate::report::ReportFormat;
   leak-check --baseline known.jsonl --update-baseline target/valgrind/*.xml
   leak-check --write-suppressions valgrind.log >> valgrind.supp
   valgrind --leak-check=full ./prog 2>&1 | cg-parse | leak-check",
-    after_long_help = "Exit status: 0 is clean; 1 is a finding that counts; 2 is trouble, or something that could not be judged."
+    after_long_help = "Exit status: 0 is clean; 1 is new findings; 2 is an error, or an input that cannot be judged."
 )]
-#[command(next_help_heading = "What counts")]
+#[command(next_help_heading = "Findings that count")]
 pub(crate) struct Args {
-    /// Logs, XML files, streams, and folders of them; - or none is standard input.
+    /// Logs, XML files, streams, and directories of these; reads standard input for - or without FILE.
     #[arg(value_name = "FILE", help_heading = None)]
     files: Vec<PathBuf>,
 
     /// Leak kinds that count.
     ///
-    /// all, none or some of definite,indirect,possible,reachable.
+    /// Either all, none, or a comma-separated list of definite, indirect, possible and reachable.
     #[arg(
         value_parser = Suggested(&["all", "none", "definite", "indirect", "possible", "reachable"])
             .try_map(|kinds| kinds.parse::<LeakKinds>()),
@@ -55,7 +55,7 @@ pub(crate) struct Args {
         long,
         value_name = "KINDS",
         default_value = "definite,possible",
-        help_heading = "What counts"
+        help_heading = "Findings that count"
     )]
     errors_for_leak_kinds: LeakKinds,
 
@@ -63,156 +63,157 @@ pub(crate) struct Args {
     #[arg(
         long = "errors",
         overrides_with = "no_errors",
-        help_heading = "What counts"
+        help_heading = "Findings that count"
     )]
     _errors: bool,
 
-    /// Count leaks alone.
-    #[arg(long, overrides_with = "_errors", help_heading = "What counts")]
+    /// Count only leaks.
+    #[arg(long, overrides_with = "_errors", help_heading = "Findings that count")]
     no_errors: bool,
 
-    /// Let processes pass that a signal ended.
+    /// Accept processes that a signal ended.
     ///
-    /// A fatal signal is a finding of the kind FatalSignal, with the stack that the log has. This is for tests that end
-    /// their processes by signals on purpose.
-    #[arg(long, help_heading = "What counts")]
+    /// A fatal signal is a finding of the kind FatalSignal, with the stack from the log. Use this for tests that end
+    /// their processes by a signal on purpose.
+    #[arg(long, help_heading = "Findings that count")]
     ignore_signals: bool,
 
-    /// Let new leaks pass that have at most N direct bytes together.
-    #[arg(long, value_name = "N", help_heading = "What counts")]
+    /// Accept new leaks if they have at most N direct bytes in total.
+    #[arg(long, value_name = "N", help_heading = "Findings that count")]
     max_bytes: Option<u64>,
 
-    /// Let new leaks pass that have at most N blocks together.
-    #[arg(long, value_name = "N", help_heading = "What counts")]
+    /// Accept new leaks if they have at most N blocks in total.
+    #[arg(long, value_name = "N", help_heading = "Findings that count")]
     max_blocks: Option<u64>,
 
     /// Count only findings in functions or files that match.
     ///
-    /// The function or file is that of the frame to blame.
-    /// A file matches in full, and as reports show it: relative to --root. A leak is blamed on the innermost frame that
-    /// matches; an error on the innermost frame of the program itself. What Valgrind counted without printing it counts
-    /// always. May be given several times; one match is enough.
-    #[arg(long, value_name = "REGEX", value_parser = regex, help_heading = "What counts")]
+    /// Compares the function and the file of the blamed frame. The regex may match the full path of the file, or the path
+    /// relative to --root. A leak is blamed on the innermost frame that matches, an error on the innermost frame of the
+    /// program itself. Findings that Valgrind counted but did not print always count. Can be given several times; one
+    /// match is enough.
+    #[arg(long, value_name = "REGEX", value_parser = parse_regex, help_heading = "Findings that count")]
     only: Vec<Regex>,
 
-    /// Count only what is blamed on a frame whose object matches; with --only, both have to match.
+    /// Count only findings whose blamed frame is in a matching object; with --only, both must match.
     #[arg(
         long,
         value_name = "REGEX",
-        value_parser = regex,
-        help_heading = "What counts"
+        value_parser = parse_regex,
+        help_heading = "Findings that count"
     )]
     only_obj: Vec<Regex>,
 
-    /// Leave out findings in functions or files that match.
+    /// Ignore findings in functions or files that match.
     ///
-    /// The function or file is that of the frame to blame, or of a frame that it called. May be given several times.
-    #[arg(long, value_name = "REGEX", value_parser = regex_that_tells, help_heading = "What counts")]
+    /// Compares the function and the file of the blamed frame and of the frames that it called. Can be given several times.
+    #[arg(long, value_name = "REGEX", value_parser = parse_selective_regex, help_heading = "Findings that count")]
     ignore: Vec<Regex>,
 
-    /// Leave out findings where the object of the frame to blame, or of a frame that it called, matches; with --ignore,
-    /// both have to match.
+    /// Ignore findings whose blamed frame, or a frame that it called, is in a matching object; with --ignore, both must
+    /// match.
     #[arg(
         long,
         value_name = "REGEX",
-        value_parser = regex_that_tells,
-        help_heading = "What counts"
+        value_parser = parse_selective_regex,
+        help_heading = "Findings that count"
     )]
     ignore_obj: Vec<Regex>,
 
-    /// Read regexes for --ignore from FILE, one a line; lines that begin with # are comments.
-    #[arg(long, value_name = "FILE", help_heading = "What counts")]
+    /// Read regexes for --ignore from FILE, one per line; lines that begin with # are comments.
+    #[arg(long, value_name = "FILE", help_heading = "Findings that count")]
     ignore_file: Vec<PathBuf>,
 
     /// Accept conditions that match nothing.
     ///
-    /// A regex of --only, --only-obj, --ignore or --ignore-obj, or a file of --ignore-file, that matches no frame of any
-    /// finding judged nothing, and is 2: a name was misspelled, or has changed. With this, standard error says so and no more.
-    #[arg(long, help_heading = "What counts")]
+    /// A regex of --only, --only-obj, --ignore or --ignore-obj, or a file of --ignore-file, may match no frame of any
+    /// finding, because a name is misspelled or has changed. The exit status is then 2. This option only prints a warning
+    /// instead.
+    #[arg(long, help_heading = "Findings that count")]
     allow_unmatched: bool,
 
-    /// Judge what there is of streams without run and end records, filtered streams and logs without a summary (-q).
-    #[arg(long, help_heading = "What counts")]
+    /// Accept streams without run and end records, filtered streams, and logs without a summary (-q).
+    #[arg(long, help_heading = "Findings that count")]
     allow_fragment: bool,
 
-    /// Exit 2 unless there are N processes, those that could not be judged among them.
+    /// Exit 2 unless there are N processes, including those that cannot be judged.
     ///
-    /// A log that was never written is missed by nothing else.
+    /// Only this option detects a log that was never written.
     #[arg(
         long,
         value_name = "N",
         value_parser = clap::value_parser!(u64).range(1..),
-        help_heading = "What counts"
+        help_heading = "Findings that count"
     )]
     expect: Option<u64>,
 
-    /// Pass over children whose log ends behind its preamble.
+    /// Skip children whose log ends after its preamble.
     ///
-    /// So ends the log of a child that executed a program which Valgrind does not follow, and that of one that was killed.
-    /// The log of the child's parent has to be among the inputs. Valgrind's --child-silent-after-fork=yes keeps children
-    /// from leaving such logs, but hides what others do.
-    #[arg(long, help_heading = "What counts")]
+    /// The log of a child ends there if the child executed a program that Valgrind does not follow, or if it was killed.
+    /// The log of the child's parent must be among the inputs. Valgrind's --child-silent-after-fork=yes prevents such
+    /// logs, but also hides the findings of all other children.
+    #[arg(long, help_heading = "Findings that count")]
     allow_exec: bool,
 
-    /// Let the findings of this file pass.
+    /// Accept the known findings in this file.
     ///
-    /// They are known, as --update-baseline wrote them.
-    /// A finding is known by its kind and the names of its own frames, which survive rebuilds and edits. The baseline
-    /// says how many equal ones a process may have. Baseline entries that no longer occur are reported, and so are
-    /// known leaks that grew.
-    #[arg(long, value_name = "FILE", help_heading = "What is known")]
+    /// --update-baseline writes the file. A finding is identified by its kind and the names of its own frames, which survive rebuilds and edits. The baseline
+    /// limits the number of equal findings per process. The report lists baseline entries that no longer occur and known
+    /// leaks that grew.
+    #[arg(long, value_name = "FILE", help_heading = "Known findings")]
     baseline: Option<PathBuf>,
 
-    /// Write what was found to the baseline.
+    /// Write the present findings to the baseline.
     ///
-    /// New findings come in, those that no longer occur go out, sizes are those of now.
-    /// The file behind a symbolic link is replaced and keeps its permissions; it has to be a regular file.
-    /// The report is of what is known then. If anything could not be judged, the file is left as it was.
-    #[arg(long, requires = "baseline", help_heading = "What is known")]
+    /// Adds new findings, removes those that no longer occur, and updates the sizes. The file must be a regular file or a
+    /// symbolic link to one. It is replaced as a whole and keeps its permissions. The report then uses the new baseline.
+    /// If an input cannot be judged, the file stays unchanged.
+    #[arg(long, requires = "baseline", help_heading = "Known findings")]
     update_baseline: bool,
 
-    /// Fail on a known leak that grew by more than N bytes, or by more than P per cent of its bytes or blocks.
+    /// Fail on a known leak that grew by more than N bytes, or by more than P percent of its bytes or blocks.
     ///
-    /// The baseline says how many bytes and blocks each known leak has in the process that has most of them. Growth is
-    /// reported with and without this.
+    /// The baseline records the bytes and blocks of each known leak in the process that has most of them. Growth is
+    /// reported even without this option.
     #[arg(
         long,
         value_name = "N|P%",
         requires = "baseline",
-        help_heading = "What is known"
+        help_heading = "Known findings"
     )]
     max_growth: Option<MaxGrowth>,
 
-    /// Apply a suppression file of Valgrind's.
+    /// Apply a suppression file in Valgrind's format.
     ///
-    /// Valgrind matches suppressions by mangled names and by objects, and its reports leave some of these out. A pattern
-    /// for a mangled name is compared with that name where the report has it (--gen-suppressions=all), else demangled. A
-    /// pattern for an object is compared where the report names the object; XML names all of them.
-    #[arg(long, value_name = "FILE", help_heading = "What is known")]
+    /// Valgrind compares suppressions with mangled names and objects, but its reports do not contain all of these. If a
+    /// report has the mangled name (--gen-suppressions=all), leak-check compares a pattern with that name, otherwise with
+    /// the demangled name. It compares an object only if the report names the object; XML names all objects.
+    #[arg(long, value_name = "FILE", help_heading = "Known findings")]
     suppressions: Vec<PathBuf>,
 
-    /// Count too what Rust's standard library and test harness leave allocated in every program.
+    /// Count also the blocks that Rust's standard library and test harness never free.
     ///
-    /// leak-check has suppressions for it of its own, and the report says what they matched. No stack that shows the
-    /// program's own code below these functions is among them.
-    #[arg(long, help_heading = "What is known")]
+    /// By default, built-in suppressions excuse these blocks, and the report lists the findings that they matched. They do
+    /// not match a leak of the program's own code through the same functions.
+    #[arg(long, help_heading = "Known findings")]
     no_default_suppressions: bool,
 
-    /// Name the suppressions that matched nothing, on standard error.
-    #[arg(long, help_heading = "What is known")]
+    /// List the suppressions that matched nothing on standard error.
+    #[arg(long, help_heading = "Known findings")]
     list_unused_suppressions: bool,
 
     /// Write suppressions instead of a report.
     ///
-    /// Valgrind compares with mangled names, which its reports have only with --gen-suppressions=all. Without
-    /// them, a C++ or Rust function is written as a pattern: each of its identifiers behind its length. A program without
-    /// symbols has nothing but objects; standard error says so.
+    /// Valgrind compares suppressions with mangled names, but its reports contain these only with --gen-suppressions=all.
+    /// Otherwise leak-check writes a pattern for a C++ or Rust function: its identifiers, each preceded by its length. For
+    /// a program without symbols, it can write only objects, and prints a warning.
     #[arg(long, conflicts_with = "format", help_heading = "Output")]
     write_suppressions: bool,
 
     /// text, markdown, html, json, junit, sarif, github, gitlab.
     ///
-    /// Without it the ending of -o's file tells: .html, .md, .jsonl, .xml (JUnit), .sarif; of any other it is text.
+    /// By default, the ending of the -o file chooses the format: .html, .md, .jsonl, .xml (JUnit) or .sarif. For any other
+    /// ending the format is text.
     #[arg(
         short,
         long,
@@ -224,14 +225,15 @@ pub(crate) struct Args {
 
     /// Show source paths relative to DIR, the root of the repository.
     ///
-    /// Formats for code hosts need this. Text logs have the base names of files alone; for code hosts they are looked up below DIR.
+    /// The formats for code hosts need this. Text logs contain only the base names of files; for code hosts, leak-check
+    /// looks these up below DIR.
     #[arg(long, value_name = "DIR", default_value = ".", help_heading = "Output")]
     root: PathBuf,
 
-    /// Look for the sources of a page below this directory too, and show them from there; can be given several times.
+    /// Search this directory too for the sources of an HTML page; can be given several times.
     ///
-    /// A page (-f html) shows the source around the lines of a stack. A log may name any file, so only sources below --root
-    /// and these directories are shown, and those of the Rust toolchains' own library.
+    /// The page (-f html) shows the source around the lines of a stack. Because a log may name any file, the page shows only
+    /// sources below --root, below these directories, and in the Rust toolchains' library.
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     source_root: Vec<PathBuf>,
 
@@ -246,7 +248,7 @@ pub(crate) struct Args {
 
     /// Show every frame of a stack.
     ///
-    /// Without this, frames of allocators, language runtimes and the system are folded where several stand in a row.
+    /// By default, several consecutive frames of allocators, language runtimes or the system are folded into one line.
     #[arg(long, help_heading = "Output")]
     all_frames: bool,
 }
@@ -266,17 +268,17 @@ impl CommandLine for Args {
 }
 
 impl Args {
-    /// The options these arguments ask for.
+    /// Converts the arguments to options. Reads the files of `--ignore-file`.
     pub(crate) fn options(self, output: &Output) -> anyhow::Result<Options> {
         anyhow::ensure!(
             !self.no_errors || self.errors_for_leak_kinds != LeakKinds::default(),
-            "--no-errors and --errors-for-leak-kinds none leave nothing that counts"
+            "--no-errors with --errors-for-leak-kinds none leaves nothing that counts; remove one of them"
         );
         let mut ignore: Vec<String> = self.ignore.iter().map(|regex| regex.to_string()).collect();
         let mut ignore_files = Vec::new();
         for path in &self.ignore_file {
             let patterns = read_patterns(path)?;
-            // A file without any line asks for nothing.
+            // An empty file is not a condition, so it cannot be unmatched.
             if !patterns.is_empty() {
                 ignore_files.push((format!("--ignore-file {}", path.display()), patterns.len()));
             }
@@ -284,7 +286,7 @@ impl Args {
         }
         let from_files = |flag: &'static str, regexes: &[String], files: Vec<(String, usize)>| {
             (!regexes.is_empty())
-                .then(|| AnyOf::new(regexes).map(|all| all.given(flag, files)))
+                .then(|| AnyOf::new(regexes).map(|all| all.with_origin(flag, files)))
                 .transpose()
                 .context(flag)
         };
@@ -310,7 +312,7 @@ impl Args {
         };
         let format = self
             .format
-            .or_else(|| ReportFormat::of_name(output))
+            .or_else(|| ReportFormat::from_file_name(output))
             .unwrap_or(ReportFormat::Text);
         Ok(Options {
             files: self.files,
@@ -345,24 +347,24 @@ impl Args {
     }
 }
 
-/// A regex of a condition. An empty one is a variable that was not set, and matches everything.
-fn regex(text: &str) -> Result<Regex, String> {
+/// Parses the regex of a condition. Rejects an empty one: it matches everything, and probably comes from an unset variable.
+fn parse_regex(text: &str) -> Result<Regex, String> {
     if text.trim().is_empty() {
-        return Err("expected a regex, found none (a variable that is not set?)".to_owned());
+        return Err("expected a regex, found none; check for an unset variable".to_owned());
     }
     Regex::new(text).map_err(|error| error.to_string())
 }
 
-/// A regex of what is left out, which must not be everything: `a|` is what is left of `a|$B` where B is not set.
-fn regex_that_tells(text: &str) -> Result<Regex, String> {
-    let regex = regex(text)?;
+/// Parses the regex of an exclusion. Rejects one that matches every name, such as `a|` from `a|$B` if B is not set.
+fn parse_selective_regex(text: &str) -> Result<Regex, String> {
+    let regex = parse_regex(text)?;
     match regex.is_match("") {
-        true => Err("it matches every name, so nothing would count".to_owned()),
+        true => Err("this regex matches every name, so no finding would count".to_owned()),
         false => Ok(regex),
     }
 }
 
-/// The regexes of a file, each checked by itself so that a bad one is named with its line.
+/// Reads the regexes of a file. Checks each regex, to report a bad one with its line number.
 fn read_patterns(path: &Path) -> anyhow::Result<Vec<String>> {
     let name = path.display();
     let text = std::fs::read_to_string(path).with_context(|| name.to_string())?;
@@ -372,8 +374,8 @@ fn read_patterns(path: &Path) -> anyhow::Result<Vec<String>> {
         if line.is_empty() || line.starts_with('#') {
             continue;
         }
-        regex_that_tells(line).map_err(|error| {
-            // The error draws the pattern over several lines; its last one says what is wrong.
+        parse_selective_regex(line).map_err(|error| {
+            // The error shows the pattern on several lines; the last line contains the reason.
             let reason = error.lines().last().unwrap_or_default();
             let reason = reason.trim().trim_start_matches("error: ");
             anyhow::anyhow!(
@@ -391,7 +393,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_short_help_is_of_options_and_no_spelling_is_one() {
-        assert_eq!(cg_stream::tool::check::<Args>(), Ok(()));
+    fn the_short_help_lists_options_and_no_spelling_is_an_option() {
+        assert_eq!(cg_tool::check::<Args>(), Ok(()));
     }
 }

@@ -1,9 +1,8 @@
-//! The baseline: findings that are known and do not fail the gate, as sorted JSON lines that are reviewed like code.
+//! The baseline: known findings that do not fail the gate, as sorted JSON lines that are reviewed like code.
 //!
-//! A line says that up to `count` findings with this fingerprint are known *in one process*. A test suite reaches one
-//! leak from many processes, and one test more must not make it new; a second loss record of the same fingerprint in
-//! one process is a new one. Of leaks it says too how many bytes and blocks these findings have together in the process
-//! that has most of them.
+//! A line allows up to `count` findings with one fingerprint *in one process*. In a test suite many processes reach the
+//! same leak, so another test does not make it new. A further loss record with the same fingerprint in one process is new.
+//! For leaks, a line also has the total bytes and blocks of these findings, in the process that has most of them.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader};
@@ -11,7 +10,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use cg_stream::record::Count;
-use cg_stream::tool::whole_file::Replaceable;
+use cg_tool::whole_file::Replaceable;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Evidence, Finding, ProcessId};
@@ -24,17 +23,17 @@ use crate::stack::Stack;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Baseline(BTreeMap<Fingerprint, KnownFindings>);
 
-/// What is known of the findings with one fingerprint.
+/// The known findings with one fingerprint.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct KnownFindings {
-    /// How many of them a process may have.
+    /// The number of findings that a process may have.
     count: u64,
-    /// Of leaks; `None` where the baseline is of a version that did not write it.
+    /// The size of leaks; `None` for errors, and in baselines of older versions.
     size: Option<LostSize>,
 }
 
 impl KnownFindings {
-    /// The larger of each figure of two processes or two lines.
+    /// Returns the larger of each figure of two processes or two lines.
     fn max(self, other: KnownFindings) -> KnownFindings {
         KnownFindings {
             count: self.count.max(other.count),
@@ -46,13 +45,13 @@ impl KnownFindings {
     }
 }
 
-/// A known finding of which there are fewer now, or none.
+/// A known finding that occurs less often than in the baseline, or not at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Gone {
     pub(crate) fingerprint: Fingerprint,
-    /// How many the baseline knows.
+    /// The number in the baseline.
     pub(crate) known: u64,
-    /// How many there are.
+    /// The present number.
     pub(crate) present: u64,
 }
 
@@ -69,14 +68,14 @@ struct KnownLine {
     blocks: Option<u64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     indirect_bytes: Option<u64>,
-    /// For people who look up the fingerprint of a SARIF or GitLab report; not read back.
+    /// Lets people look up the fingerprint of a SARIF or GitLab report. Never read back.
     #[serde(default, skip_deserializing)]
     fingerprint: String,
 }
 
 impl KnownLine {
     fn new(fingerprint: &Fingerprint, known: &KnownFindings) -> KnownLine {
-        // The sum of one process's counts: it has no more bytes than addresses.
+        // A sum over one process fits in 64 bits, because a process has at most 2^64 addresses.
         let written = |count: Count| u64::try_from(count).unwrap_or(u64::MAX);
         KnownLine {
             kind: fingerprint.kind.clone(),
@@ -106,22 +105,22 @@ impl KnownLine {
 }
 
 impl Baseline {
-    /// The counted findings as a baseline, under the fingerprints by which the old baseline knows them.
-    pub(crate) fn of(evidence: &Evidence, rulings: &[Ruling]) -> Baseline {
-        Baseline::by(evidence, rulings, |finding, ruling| {
+    /// Creates a baseline of the counted findings, with their fingerprints in the old baseline.
+    pub(crate) fn from_rulings(evidence: &Evidence, rulings: &[Ruling]) -> Baseline {
+        Baseline::collect(evidence, rulings, |finding, ruling| {
             ruling.fingerprint(finding)
         })
     }
 
-    /// The counted findings as a new baseline, all under today's fingerprints.
+    /// Creates a baseline of the counted findings, with fingerprints by the current rules.
     pub(crate) fn renewed(evidence: &Evidence, rulings: &[Ruling]) -> Baseline {
-        Baseline::by(evidence, rulings, |finding, ruling| {
+        Baseline::collect(evidence, rulings, |finding, ruling| {
             let known = || ruling.fingerprint(finding);
             ruling.renewed.as_ref().unwrap_or_else(known)
         })
     }
 
-    fn by<'r>(
+    fn collect<'r>(
         evidence: &Evidence,
         rulings: &'r [Ruling],
         fingerprint: impl Fn(&Finding, &'r Ruling) -> &'r Fingerprint,
@@ -135,7 +134,7 @@ impl Baseline {
                 .entry((finding.process, fingerprint(finding, ruling)))
                 .or_default();
             known.count += 1;
-            if let Some(size) = LostSize::of(finding) {
+            if let Some(size) = LostSize::from_finding(finding) {
                 known.size = Some(known.size.unwrap_or_default().plus(size));
             }
         }
@@ -146,28 +145,28 @@ impl Baseline {
         most
     }
 
-    /// Adds what is known from another process or line.
+    /// Adds the known findings of another process or line.
     fn add(&mut self, fingerprint: Fingerprint, known: KnownFindings) {
         let most = self.0.entry(fingerprint).or_default();
         *most = most.max(known);
     }
 
-    /// Whether it knows nothing.
+    /// Returns true if the baseline has no findings.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// How many findings with this fingerprint are known in a process.
+    /// Returns the number of findings with this fingerprint that a process may have.
     pub(crate) fn allowed(&self, fingerprint: &Fingerprint) -> u64 {
         self.0.get(fingerprint).map_or(0, |known| known.count)
     }
 
-    /// How much the findings with this fingerprint come to in a process, where that is known.
+    /// Returns the total size of the findings with this fingerprint in a process; `None` if it is unknown.
     pub(crate) fn size(&self, fingerprint: &Fingerprint) -> Option<LostSize> {
         self.0.get(fingerprint)?.size
     }
 
-    /// What this baseline knows beyond what is present.
+    /// Returns the known findings that are no longer present, or in smaller number.
     pub(crate) fn gone(&self, present: &Baseline) -> Vec<Gone> {
         self.0
             .iter()
@@ -180,7 +179,7 @@ impl Baseline {
             .collect()
     }
 
-    /// How many findings it knows.
+    /// Returns the number of known fingerprints.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }
@@ -188,7 +187,7 @@ impl Baseline {
     /// Reads a baseline.
     ///
     /// # Errors
-    /// Where it cannot be read, and for a line that is not one of a baseline, with its number.
+    /// Returns an error if the file cannot be read, or if a line is not a known finding, with the line number.
     pub(crate) fn read(path: &Path) -> anyhow::Result<Baseline> {
         let name = path.display();
         let file = std::fs::File::open(path).with_context(|| name.to_string())?;
@@ -199,7 +198,7 @@ impl Baseline {
                 continue;
             }
             let entry: KnownLine = serde_json::from_str(&line).map_err(|error| {
-                // Its messages end in "at line 1 column N", and the line is known better here.
+                // The message ends in "at line 1 column N", but only this function knows the line number.
                 let message = error.to_string();
                 let reason = message.split(" at line ").next().unwrap_or(&message);
                 anyhow::anyhow!(
@@ -207,7 +206,7 @@ impl Baseline {
                     position + 1
                 )
             })?;
-            // A merge of two branches may leave a finding on two lines.
+            // After a merge of two branches, a finding may be on two lines.
             let known = entry.known();
             let written = Fingerprint {
                 frames: entry.frames,
@@ -218,13 +217,13 @@ impl Baseline {
         Ok(baseline.normalised())
     }
 
-    /// The baseline with its fingerprints made by today's rules. Entries that become equal are added up: a process may
-    /// have all of them.
+    /// Converts the fingerprints to the current rules. Adds up entries that become equal, because a process may have all of
+    /// them.
     fn normalised(self) -> Baseline {
         let names = NormalNames::default();
         let mut normal: BTreeMap<Fingerprint, KnownFindings> = BTreeMap::new();
         for (written, known) in self.0 {
-            let fingerprint = Fingerprint::of_baseline(written.kind, &written.frames, &names);
+            let fingerprint = Fingerprint::from_baseline(written.kind, &written.frames, &names);
             let sum = normal.entry(fingerprint).or_default();
             *sum = KnownFindings {
                 count: sum.count + known.count,
@@ -239,10 +238,10 @@ impl Baseline {
         Baseline(normal)
     }
 
-    /// Writes the baseline in place of the file, whole or not at all.
+    /// Replaces the file with the baseline. On an error, the file stays unchanged.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// Returns an error if the file cannot be written.
     pub(crate) fn write(&self, file: &Replaceable) -> std::io::Result<()> {
         let mut text = Vec::new();
         for (fingerprint, known) in &self.0 {
@@ -253,11 +252,11 @@ impl Baseline {
     }
 }
 
-/// Finds the fingerprint by which a baseline knows each finding.
+/// Finds the baseline's fingerprint for each finding.
 pub(crate) struct Recognised<'a> {
     baseline: &'a Baseline,
     names: &'a NormalNames,
-    /// A cache of the results for fingerprints that the baseline does not have, by fingerprint and stack.
+    /// A cache of results for fingerprints that are not in the baseline, by fingerprint and stack.
     others: HashMap<(Fingerprint, Stack), Option<Fingerprint>>,
 }
 
@@ -270,8 +269,12 @@ impl<'a> Recognised<'a> {
         }
     }
 
-    /// The fingerprint of a finding; if the baseline knows it by another one, that one and then today's.
-    pub(crate) fn known_as(&mut self, finding: &Finding) -> (Fingerprint, Option<Fingerprint>) {
+    /// Returns the fingerprint of a finding. If the baseline has an equivalent fingerprint, returns that one, and then the
+    /// fingerprint by the current rules.
+    pub(crate) fn find_fingerprint(
+        &mut self,
+        finding: &Finding,
+    ) -> (Fingerprint, Option<Fingerprint>) {
         let now = self.names.fingerprint(finding);
         let Baseline(known) = self.baseline;
         if known.is_empty() || known.contains_key(&now) || finding.is_unprinted() {
@@ -283,7 +286,7 @@ impl<'a> Recognised<'a> {
             .or_insert_with(|| {
                 known
                     .keys()
-                    .find(|known| self.names.is_known_as(finding, &now, known))
+                    .find(|known| self.names.is_equivalent(finding, &now, known))
                     .cloned()
             });
         match other {
@@ -342,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_lines_of_one_finding_the_larger_figures_count() {
+    fn two_lines_of_one_finding_are_merged_by_the_larger_figures() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("known.jsonl");
         let line = |rest: &str| {
@@ -365,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_that_todays_rules_do_not_tell_apart_add_up_and_equal_lines_do_not() {
+    fn lines_that_become_equal_by_the_current_rules_add_up_and_equal_lines_do_not() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("known.jsonl");
         let line = |name: &str| {
@@ -387,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_known_finding_is_named() {
+    fn a_malformed_line_is_reported_with_its_number() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("known.jsonl");
         std::fs::write(&path, "\n{\"type\":\"fn\"}\n").unwrap();

@@ -1,33 +1,33 @@
-//! Children that were forked and then executed a program which Valgrind does not follow: `system()`, `popen()`, Rust's
-//! `Command`.
+//! Forked children that executed a program which Valgrind does not follow: `system()`, `popen()`, Rust's `Command`.
 //!
-//! With `%p` in its log's name, Valgrind creates a log for such a child between fork and exec; it ends after the
-//! preamble, as the log of a killed process does, and nothing tells the two apart. With `--allow-exec` the user says that such
-//! children executed something: those whose parent's whole log is among the inputs, with the same command, are passed over
-//! with a warning.
+//! With `%p` in the log's name, Valgrind creates a log for such a child between fork and exec. The log ends after its
+//! preamble, exactly like the log of a killed process. With `--allow-exec` the user asserts that such children executed
+//! a program. A child is then skipped with a warning if the complete log of its parent is among the inputs and has the
+//! same command.
 
 use cg_stream::Diagnostics;
 
 use crate::finding::{Evidence, JudgedProcess};
 
-/// Processes of which nothing but the preamble is known.
+/// Processes whose logs have only a preamble.
 #[derive(Default)]
 pub(crate) struct Children(Vec<Child>);
 
 struct Child {
     process: JudgedProcess,
-    /// Why its log cannot be whole.
-    trouble: String,
+    /// The error message for its incomplete log.
+    error: String,
 }
 
 impl Children {
-    pub(crate) fn add(&mut self, process: JudgedProcess, trouble: &str) {
-        let trouble = trouble.to_owned();
-        self.0.push(Child { process, trouble });
+    pub(crate) fn add(&mut self, process: JudgedProcess, error: &str) {
+        let error = error.to_owned();
+        self.0.push(Child { process, error });
     }
 
-    /// Skips the children whose parent is known, if that is allowed. The others are trouble, and are added to the evidence.
-    pub(crate) fn pass_over(
+    /// Skips the children whose parent is known, if `allow_exec` is set. Reports the other children as errors and adds
+    /// them to the evidence.
+    pub(crate) fn skip_or_report(
         self,
         allow_exec: bool,
         evidence: &mut Evidence,
@@ -35,7 +35,7 @@ impl Children {
     ) {
         let mut left = self.0;
         let mut forked: Vec<Child> = Vec::new();
-        // Repeated, since a skipped child may itself have forked before its exec.
+        // Repeat, because a skipped child may itself have forked before its exec.
         loop {
             let whole = evidence.processes.iter().filter(|parent| parent.is_whole);
             let known: Vec<&JudgedProcess> = whole
@@ -54,9 +54,9 @@ impl Children {
         }
         if !allow_exec {
             left.extend(forked.drain(..).map(|child| Child {
-                trouble: format!(
-                    "{}; --allow-exec passes such children over where all of them execute something",
-                    child.trouble
+                error: format!(
+                    "{}; --allow-exec skips such children if all of them execute a program",
+                    child.error
                 ),
                 ..child
             }));
@@ -67,21 +67,21 @@ impl Children {
                 more => format!(" and {more} more"),
             };
             diagnostics.warn(format!(
-                "{}{more}: passed over: forked by a process that is judged, and nothing but the preamble, as of a child that executes a program which Valgrind does not follow",
+                "{}{more}: skipped (--allow-exec): the log has only a preamble, and the log of the parent is complete",
                 first.process.title()
             ));
         }
         for mut child in left {
-            diagnostics.trouble(&child.trouble);
-            child.process.not_judged = Some("nothing but its preamble is known".to_owned());
+            diagnostics.error(&child.error);
+            child.process.not_judged = Some("the log has only a preamble".to_owned());
             evidence.processes.push(child.process);
         }
     }
 }
 
-/// True if this process may have forked the child whose log is only a preamble.
+/// Returns true if this process may have forked the child.
 fn may_have_forked(parent: &JudgedProcess, child: &JudgedProcess) -> bool {
-    // With this option Valgrind follows the executed program, so the log would go on.
+    // With this option Valgrind follows the executed program, so the log would continue.
     let follows = child
         .facts()
         .options

@@ -1,12 +1,12 @@
-//! Reads the inputs into [`Evidence`], and says what cannot be judged: a gate must not take silence for "clean".
+//! Reads the inputs into [`Evidence`]. Reports inputs that cannot be judged, because silence must not count as clean.
 
 use std::path::PathBuf;
 use std::rc::Rc;
 
 use cg_stream::record::{Count, DiffRecord, ErrorKind, LeakKind, RecordType, RunRecord, Tool};
 use cg_stream::rows::{Cells, ErrorRow, KnownIds, LeakRow, Row, RowSink, RowTables, StackRef};
-use cg_stream::tool::Diagnostics;
 use cg_stream::{Completeness, Framing};
+use cg_tool::Diagnostics;
 
 use crate::children::Children;
 use crate::finding::{
@@ -15,20 +15,19 @@ use crate::finding::{
 use crate::reconcile;
 use crate::stack::{KnownFrame, KnownStacks, Stack};
 
-/// What is judged although it may not be all there is.
+/// Incomplete inputs to accept.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lenience {
-    /// Records without their `run` and `end`, records that were filtered, and logs without a preamble or a summary are
-    /// judged for what they show.
+    /// True to accept records without `run` and `end`, filtered records, and logs without a preamble or a summary.
     pub(crate) fragments: bool,
-    /// Children that may have executed another program are passed over.
+    /// True to skip children that may have executed another program.
     pub(crate) exec: bool,
 }
 
-/// Reads all inputs. What keeps them from being judged is told to `diagnostics` as trouble.
+/// Reads all inputs. Reports as an error in `diagnostics` whatever prevents a judgement.
 ///
 /// # Errors
-/// Only internal ones.
+/// Returns only internal errors.
 pub(crate) fn collect(
     inputs: &[PathBuf],
     lenience: Lenience,
@@ -49,7 +48,7 @@ pub(crate) fn collect(
     let mut evidence = collector.evidence;
     collector
         .children
-        .pass_over(lenience.exec, &mut evidence, diagnostics);
+        .skip_or_report(lenience.exec, &mut evidence, diagnostics);
     reconcile::add_unprinted(&mut evidence);
     Ok(evidence)
 }
@@ -58,43 +57,43 @@ struct Collector {
     allow_fragment: bool,
     evidence: Evidence,
     stacks: KnownStacks,
-    /// Frames by the ids that the reader of the input gave them.
+    /// Frames by the reader's ids.
     known: KnownIds<(), KnownFrame>,
     children: Children,
     source: String,
     /// `None` outside `run` and `end`.
     section: Option<OpenSection>,
-    /// Whether the input has anything outside `run` and `end`.
+    /// True if the input has a record outside `run` and `end`.
     has_loose_records: bool,
     /// The process of the last record outside `run` and `end`.
     loose: Option<ProcessId>,
-    /// What keeps processes of the input from being judged.
-    troubles: Vec<String>,
+    /// The reasons why processes of the input cannot be judged.
+    errors: Vec<String>,
 }
 
-/// Tools with an error manager; the others write profiles, in which there is nothing to find.
+/// Tools with an error manager. The others write profiles, which contain no findings.
 const JUDGED: [Tool; 4] = [Tool::Memcheck, Tool::Helgrind, Tool::Drd, Tool::Nulgrind];
 
-/// What lies between a `run` and its `end`.
+/// The section between a `run` record and its `end` record.
 struct OpenSection {
     process: ProcessId,
     records: u64,
-    /// The number of `troubles` before it.
-    troubles: usize,
+    /// The number of `errors` before the section.
+    errors_before: usize,
 }
 
 impl RowSink for Collector {
     fn run(&mut self, run: &RunRecord) -> Result<(), cg_stream::Error> {
-        let troubles = self.troubles.len();
-        let mut process = self.process_of(run.clone());
-        if let Some(reason) = cannot_judge(&process.run) {
-            self.troubles.push(format!("{}: {reason}", process.title()));
+        let errors_before = self.errors.len();
+        let mut process = self.new_process(run.clone());
+        if let Some(reason) = reason_not_to_judge(&process.run) {
+            self.errors.push(format!("{}: {reason}", process.title()));
             process.not_judged = Some(reason);
         }
         self.section = Some(OpenSection {
             process: self.add_process(process),
             records: 0,
-            troubles,
+            errors_before,
         });
         Ok(())
     }
@@ -122,7 +121,7 @@ impl RowSink for Collector {
         };
         let process = &mut self.evidence.processes[section.process.0];
         let is_complete = process.run.process.complete != Some(false);
-        // A filter passes `end` on unchanged, so `end` then counts more records than were read.
+        // A filter does not change `end`, so after a filter `end` counts more records than were read.
         let is_filtered = section.records < records;
         process.is_whole = is_complete && !is_filtered;
         if process.is_whole || self.allow_fragment {
@@ -134,19 +133,19 @@ impl RowSink for Collector {
                 records - section.records,
             )
         } else if process.facts().quiet {
-            "it has no summary, as with -q, so nobody can tell whether it is whole".to_owned()
+            "the log has no summary (Valgrind -q) and may be truncated".to_owned()
         } else {
-            "its log has no preamble, so nobody can tell what stood above".to_owned()
+            "the log has no preamble, so its beginning is missing".to_owned()
         };
-        self.troubles.push(format!(
-            "{}: {reason}; --allow-fragment judges what there is",
+        self.errors.push(format!(
+            "{}: {reason}; --allow-fragment accepts it",
             process.title()
         ));
         process.not_judged = Some(reason);
         Ok(())
     }
 
-    /// A process of which nothing but the preamble is known may be a child that need not be judged.
+    /// Sets aside a process whose log has only a preamble: it may be a child that need not be judged.
     fn cut(&mut self, why: Option<&str>) -> Result<bool, cg_stream::Error> {
         let Some(section) = self.section.take() else {
             return Ok(false);
@@ -159,7 +158,7 @@ impl RowSink for Collector {
         if !process.facts().only_preamble {
             return Ok(false);
         }
-        self.troubles.truncate(section.troubles);
+        self.errors.truncate(section.errors_before);
         let child = self.evidence.processes.split_off(section.process.0);
         for process in child {
             self.children.add(process, why);
@@ -167,8 +166,8 @@ impl RowSink for Collector {
         Ok(true)
     }
 
-    fn wants(&self, of: RecordType) -> bool {
-        matches!(of, RecordType::Leak | RecordType::Error)
+    fn wants(&self, record_type: RecordType) -> bool {
+        matches!(record_type, RecordType::Leak | RecordType::Error)
     }
 }
 
@@ -184,7 +183,7 @@ impl Collector {
             section: None,
             has_loose_records: false,
             loose: None,
-            troubles: Vec::new(),
+            errors: Vec::new(),
         }
     }
 
@@ -254,7 +253,7 @@ impl Collector {
         self.evidence.findings.push(finding);
     }
 
-    /// The count of an event in a row.
+    /// Returns the count of an event in a row.
     fn count(&self, cells: Cells<'_>, event: &str) -> Count {
         let section = self.section.as_ref();
         let events = section.map(|section| &self.evidence.process(section.process).run.events);
@@ -273,10 +272,10 @@ impl Collector {
             }
         }
         let frames = ids.iter().filter_map(|id| self.known.frame(*id).cloned());
-        self.stacks.of_known(frames)
+        self.stacks.intern_frames(frames)
     }
 
-    /// The process of a record: that of the section, else one for each pid of loose records in a row.
+    /// Returns the process of a record. Outside a section, consecutive records with the same pid share a process.
     fn current_process(&mut self, pid: Option<u64>) -> ProcessId {
         if let Some(section) = &self.section {
             return section.process;
@@ -303,8 +302,8 @@ impl Collector {
         ProcessId(self.evidence.processes.len() - 1)
     }
 
-    fn process_of(&self, run: RunRecord) -> JudgedProcess {
-        // A stream names the input it was parsed from, which says more than "<stdin>".
+    fn new_process(&self, run: RunRecord) -> JudgedProcess {
+        // A stream names its original input, which is more useful than "<stdin>".
         let source = match run.source.as_slice() {
             [] => self.source.clone(),
             sources => sources.join(", "),
@@ -317,43 +316,46 @@ impl Collector {
     }
 
     fn end_input(&mut self, framing: Framing, diagnostics: &mut Diagnostics) {
-        for trouble in self.troubles.drain(..) {
-            diagnostics.trouble(trouble);
+        for error in self.errors.drain(..) {
+            diagnostics.error(error);
         }
         match framing.completeness() {
-            _ if self.has_loose_records && !self.allow_fragment => diagnostics.trouble(format!(
-                "{}: a fragment of a stream, without run and end records; --allow-fragment judges it",
+            _ if self.has_loose_records && !self.allow_fragment => diagnostics.error(format!(
+                "{}: the stream has records outside run and end records; --allow-fragment accepts it",
                 self.source
             )),
-            // The reader has said why, unless nothing at all came out of the input.
-            Completeness::Empty | Completeness::CutShort if !diagnostics.had_trouble() => {
-                diagnostics.trouble(format!("{}: nothing whole to judge", self.source));
+            // The reader has already reported the reason, unless the input has no records at all.
+            Completeness::Empty | Completeness::CutShort if !diagnostics.has_errors() => {
+                diagnostics.error(format!(
+                    "{}: the input has no complete run to judge",
+                    self.source
+                ));
             }
             _ => {}
         }
     }
 }
 
-/// Why there is nothing to judge in a run of this sort, if so.
-fn cannot_judge(run: &RunRecord) -> Option<String> {
+/// Returns the reason why leak-check cannot judge this kind of run; `None` if it can.
+fn reason_not_to_judge(run: &RunRecord) -> Option<String> {
     if run.is_diff() {
-        return Some("expected the findings of a run, found a comparison of several".to_owned());
+        return Some("expected the findings of one run, found a comparison of runs".to_owned());
     }
     let tool = run.tool.as_ref()?;
     if JUDGED.contains(tool) || tool.is_sanitizer() {
         return None;
     }
-    let mut why =
+    let mut reason =
         format!("expected a run of memcheck, helgrind, drd or a sanitizer, found one of {tool}");
-    // What these count as not freed may be reachable still, which is no leak to Memcheck; they cannot tell.
+    // These tools do not distinguish lost blocks from reachable blocks, which are not leaks to Memcheck.
     let not_freed = match tool {
         Tool::Heaptrack => "leaked_bytes",
         Tool::Dhat => "end_bytes",
-        _ => return Some(why),
+        _ => return Some(reason),
     };
-    why.push_str(&format!(
-        ", which does not tell lost blocks from reachable ones; cg-diff --fail-if '{not_freed}>+0' OLD NEW holds what \
-         was not freed to an earlier run"
+    reason.push_str(&format!(
+        ", which does not distinguish lost blocks from reachable blocks; \
+         cg-diff --fail-if '{not_freed}>+0' OLD NEW compares unfreed memory with an earlier run"
     ));
-    Some(why)
+    Some(reason)
 }

@@ -1,4 +1,4 @@
-//! Which processes cannot be clean although nothing was found in them, since nobody looked, or nobody was shown.
+//! Processes without findings that are still not clean, because Valgrind did not search for leaks or did not print them.
 
 use cg_parse::findings::{Coverage, LeakDoubt, LeakOptions, may_have_leaks};
 use cg_stream::record::LeakKind;
@@ -7,18 +7,18 @@ use crate::finding::{Evidence, JudgedProcess, LeakKinds};
 use crate::sanitizers::SanitizerGap;
 
 impl JudgedProcess {
-    /// What its log tells of a leak kind.
+    /// Returns how far the log covers a leak kind.
     pub(crate) fn coverage(&self, kind: LeakKind) -> Coverage {
-        Coverage::of(&self.run, self.is_whole, kind)
+        Coverage::from_run(&self.run, self.is_whole, kind)
     }
 
-    /// Whether the tool looks for leaks at all, as far as is known.
+    /// Returns true if the tool may search for leaks.
     pub(crate) fn may_have_leaks(&self) -> bool {
         may_have_leaks(&self.run)
     }
 }
 
-/// Why processes cannot be clean although nothing was found in them, and what would help; equal reasons once.
+/// Returns why processes without findings are not clean, and the remedy. Merges equal reasons.
 pub(crate) fn gaps(evidence: &Evidence, counted: LeakKinds, errors: bool) -> Vec<String> {
     let mut gaps: Vec<(Gap, &JudgedProcess, usize)> = Vec::new();
     for process in &evidence.processes {
@@ -41,29 +41,30 @@ pub(crate) fn gaps(evidence: &Evidence, counted: LeakKinds, errors: bool) -> Vec
         .collect()
 }
 
-/// What is missing of a process.
+/// Information that a process lacks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Gap {
-    /// These kinds were not to be shown.
+    /// Valgrind did not print these leak kinds.
     NotShown(LeakKinds),
-    /// Leaks were not searched for.
+    /// Valgrind did not search for leaks.
     NotMeasured { in_use: Option<(u64, u64)> },
-    /// What was shown cannot be told.
+    /// It is unknown which leak kinds Valgrind printed.
     InDoubt(LeakDoubt),
-    /// What a sanitizer leaves open.
-    OfSanitizer(SanitizerGap),
+    /// A sanitizer's report leaves something open.
+    Sanitizer(SanitizerGap),
 }
 
-/// What is needed to judge a process but not known. Incomplete processes were reported by the reader already.
+/// Returns the information that is missing to judge a process. Skips incomplete processes: the reader has already reported
+/// these.
 fn gap(process: &JudgedProcess, counted: LeakKinds, errors: bool) -> Option<Gap> {
-    if process.is_of_sanitizer() {
-        return process.gap_of_sanitizer(counted).map(Gap::OfSanitizer);
+    if process.is_from_sanitizer() {
+        return process.sanitizer_gap(counted).map(Gap::Sanitizer);
     }
     if !process.is_whole || process.facts().exec {
         return None;
     }
-    let options = LeakOptions::of(&process.run);
-    // An option that nobody knows may hide errors too, and nothing but an ERROR SUMMARY counts what was hidden.
+    let options = LeakOptions::from_run(&process.run);
+    // An unknown option may hide errors too. Only an ERROR SUMMARY counts hidden errors.
     if let Some(doubt @ LeakDoubt::Unknown(_)) = &options.doubt
         && errors
         && process.facts().error_summary.is_none()
@@ -98,30 +99,30 @@ impl Gap {
     fn reason(self, counted: LeakKinds) -> String {
         match self {
             Gap::NotShown(hidden) => format!(
-                "Valgrind was not to show leaks that count ({hidden}); run it with --show-leak-kinds={counted}"
+                "Valgrind did not print leaks that count ({hidden}); rerun it with --show-leak-kinds={counted}"
             ),
             Gap::NotMeasured {
                 in_use: Some((bytes, blocks)),
             } => format!(
-                "{} in use at exit, and nobody looked for leaks; run Valgrind with --leak-check=full",
+                "{} in use at exit, but there was no leak check; rerun Valgrind with --leak-check=full",
                 crate::sentence::amount(bytes.into(), blocks.into())
             ),
-            Gap::OfSanitizer(gap) => gap.reason().to_owned(),
+            Gap::Sanitizer(gap) => gap.reason().to_owned(),
             Gap::NotMeasured { in_use: None } | Gap::InDoubt(LeakDoubt::SwitchedOff) => {
-                "its options switch the search for leaks off; run Valgrind with --leak-check=full"
+                "Valgrind's options disable the leak check; rerun Valgrind with --leak-check=full"
                     .to_owned()
             }
-            Gap::InDoubt(LeakDoubt::NotTold) => {
-                "neither a summary nor Valgrind's options tell which leaks were looked for and shown; give the log as \
-                 Valgrind wrote it"
+            Gap::InDoubt(LeakDoubt::OptionsNotLogged) => {
+                "the log has neither a summary nor Valgrind's options, so it is unknown which leaks it shows; \
+                 use Valgrind's unchanged log"
                     .to_owned()
             }
             Gap::InDoubt(LeakDoubt::Elsewhere) => {
-                "--xtree-leak=yes has Valgrind write the leaks to another file; run it without that option".to_owned()
+                "Valgrind wrote the leaks to another file (--xtree-leak=yes); rerun it without that option".to_owned()
             }
             Gap::InDoubt(LeakDoubt::Unknown(option)) => format!(
-                "{option} is not known here and may hide what is to be judged; run Valgrind without it, or write a \
-                 text log, which sums up what it does not show"
+                "Valgrind's option {option} is unknown and may hide findings; rerun Valgrind without it, or write a \
+                 text log, which has a summary"
             ),
         }
     }

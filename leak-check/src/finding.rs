@@ -1,4 +1,4 @@
-//! What is judged: the findings of all inputs, and the processes they are from.
+//! The evidence: the findings of all inputs, and their processes.
 
 use std::rc::Rc;
 
@@ -7,15 +7,15 @@ use cg_stream::record::{Count, ErrorKind, HeapBlock, LeakKind, ProcessFacts, Run
 
 use crate::stack::Stack;
 
-/// Everything that was read.
+/// The contents of all inputs.
 #[derive(Debug, Default)]
 pub(crate) struct Evidence {
     pub(crate) processes: Vec<JudgedProcess>,
-    /// In the order they were read.
+    /// The findings, in input order.
     pub(crate) findings: Vec<Finding>,
 }
 
-/// Position of a process in [`Evidence::processes`].
+/// The position of a process in [`Evidence::processes`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct ProcessId(pub(crate) usize);
 
@@ -25,30 +25,30 @@ impl Evidence {
     }
 }
 
-/// A process that ran under Valgrind.
+/// A process that ran under Valgrind or a sanitizer.
 #[derive(Debug, Default)]
 pub(crate) struct JudgedProcess {
-    /// The input it was read from.
+    /// The name of the input.
     pub(crate) source: String,
-    /// The run record as it was read.
+    /// The run record from the input.
     pub(crate) run: RunRecord,
-    /// Why its records do not tell whether it is clean, where that is known.
+    /// The reason why the process could not be judged, if there is one.
     pub(crate) not_judged: Option<String>,
-    /// Its records end where the input does.
+    /// True if the input ends before the process's `end` record.
     pub(crate) is_cut: bool,
-    /// All its records were read, so that they can be compared with the summary.
+    /// True if all records of the process were read, so they can be compared with its summary.
     pub(crate) is_whole: bool,
 }
 
 impl JudgedProcess {
-    /// What its log says of it.
+    /// The facts from the log.
     pub(crate) fn facts(&self) -> &ProcessFacts {
         &self.run.process
     }
 
-    /// Bytes and blocks of a kind by its LEAK SUMMARY, where there is one.
+    /// Returns the bytes and blocks of a kind in the LEAK SUMMARY; `None` without one.
     pub(crate) fn lost(&self, kind: LeakKind) -> Option<(Count, Count)> {
-        let row = self.facts().leak_summary?.of(kind);
+        let row = self.facts().leak_summary?.row(kind);
         Some((row.bytes.into(), row.blocks.into()))
     }
 }
@@ -58,18 +58,18 @@ impl JudgedProcess {
 pub(crate) struct Finding {
     pub(crate) process: ProcessId,
     pub(crate) details: Details,
-    /// Empty where Valgrind gave none.
+    /// The stack; empty if the report has none.
     pub(crate) stack: Stack,
-    /// The suppression that Valgrind wrote for it; it has the mangled names.
+    /// Valgrind's suppression for this finding, which has the mangled names.
     pub(crate) suppression: Option<Rc<str>>,
 }
 
-/// What was found.
+/// The details of a finding, by type.
 #[derive(Debug)]
 pub(crate) enum Details {
     Leak(Leak),
     Error(ErrorDetails),
-    /// What Valgrind counted and did not print.
+    /// Leaks or errors that Valgrind counted but did not print.
     Unprinted(Unprinted),
 }
 
@@ -85,12 +85,12 @@ pub(crate) struct Leak {
 
 #[derive(Debug)]
 pub(crate) struct ErrorDetails {
-    /// As Valgrind's XML names it.
+    /// The name in Valgrind's XML.
     pub(crate) kind: ErrorKind,
     pub(crate) what: String,
-    /// How often it happened, as far as is known.
+    /// The number of occurrences, 1 if it is unknown.
     pub(crate) count: Count,
-    /// How many bytes were read, written or used.
+    /// The number of bytes that were read, written or used.
     pub(crate) size: Option<u64>,
     pub(crate) address: Option<String>,
     /// The heap block that the address is in or near.
@@ -108,14 +108,14 @@ pub(crate) struct FindingNote {
 }
 
 impl FindingNote {
-    /// Whether its sentence begins so.
-    pub(crate) fn says(&self, start: &str) -> bool {
+    /// Returns true if the note's text begins with `start`.
+    pub(crate) fn starts_with(&self, start: &str) -> bool {
         let what = self.what.as_deref();
         what.is_some_and(|what| what.trim_start().starts_with(start))
     }
 }
 
-/// What a summary counts beyond the records.
+/// Leaks or errors that a summary counts beyond the records.
 #[derive(Debug)]
 pub(crate) enum Unprinted {
     Leaks {
@@ -129,7 +129,7 @@ pub(crate) enum Unprinted {
 }
 
 impl Finding {
-    /// The leak kind, where this is about a leak.
+    /// Returns the leak kind; `None` for errors.
     pub(crate) fn leak_kind(&self) -> Option<LeakKind> {
         match &self.details {
             Details::Leak(leak) => Some(leak.kind),
@@ -138,7 +138,7 @@ impl Finding {
         }
     }
 
-    /// Bytes and blocks, where this is about a leak.
+    /// Returns the lost bytes and blocks; `None` for errors.
     pub(crate) fn lost(&self) -> Option<(Count, Count)> {
         match &self.details {
             Details::Leak(leak) => Some((leak.bytes, leak.blocks)),
@@ -147,7 +147,7 @@ impl Finding {
         }
     }
 
-    /// The kind in one word: a leak kind, or the error's kind as Valgrind's XML names it.
+    /// Returns the kind in one word: a leak kind, or the error's kind in Valgrind's XML.
     pub(crate) fn kind(&self) -> &str {
         match &self.details {
             Details::Leak(leak) => leak.kind.word(),
@@ -157,7 +157,7 @@ impl Finding {
         }
     }
 
-    /// Whether this is the signal that ended the process, which Valgrind reports beside the errors it counts.
+    /// Returns true for the signal that ended the process, which Valgrind reports but does not count as an error.
     pub(crate) fn is_fatal_signal(&self) -> bool {
         matches!(&self.details, Details::Error(error) if error.kind == ErrorKind::FatalSignal)
     }

@@ -1,22 +1,22 @@
 //! The identity of a finding across builds: its kind and the normalised names of its own frames.
 //!
-//! Addresses, pids, line numbers, hashes of compilers and the frames of libc and the standard libraries change without
-//! anybody touching the code, so none of them is part of it. Neither are bytes, blocks and counts: they follow the
-//! input of a program rather than its code, and `--max-bytes` is there to limit them.
+//! A fingerprint excludes what changes without an edit of the code: addresses, pids, line numbers, compilers' hashes, and
+//! the frames of libc and the standard libraries. It also excludes bytes, blocks and counts, which depend on the program's
+//! input; `--max-bytes` limits these.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use cg_names::identity::{is_other_mangling, normal_function, normal_object};
+use cg_names::code_origin::UNKNOWN_INLINED;
+use cg_names::identity::{is_same_in_other_mangling, normal_function, normal_object};
 use cg_names::paths::base_name;
-use cg_names::whose::UNKNOWN_INLINED;
 use cg_stream::record::Frame;
 
 use crate::finding::Finding;
 use crate::own::frames_before;
 use crate::stack::Stack;
 
-/// A finding's identity over rebuilds and edits.
+/// A finding's identity across rebuilds and edits.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct Fingerprint {
     /// Normal forms of the names of own frames, innermost first.
@@ -26,8 +26,13 @@ pub(crate) struct Fingerprint {
 }
 
 impl Fingerprint {
-    /// A fingerprint from a baseline, its names normalised by today's rules: earlier rules erased less.
-    pub(crate) fn of_baseline(kind: String, frames: &[String], names: &NormalNames) -> Fingerprint {
+    /// Creates a fingerprint from a line of a baseline. Normalises the names by the current rules, because earlier rules
+    /// removed less.
+    pub(crate) fn from_baseline(
+        kind: String,
+        frames: &[String],
+        names: &NormalNames,
+    ) -> Fingerprint {
         let mut normal = Vec::with_capacity(frames.len());
         for frame in frames {
             push_folded(&mut normal, names.normal(frame));
@@ -38,8 +43,8 @@ impl Fingerprint {
         }
     }
 
-    /// 16 hex digits for formats that want a short text: FNV-1a, which is the same on every machine and in every
-    /// version, unlike the hashes of the standard library.
+    /// Returns 16 hex digits, for formats that need a short text. Uses FNV-1a, which is the same on every machine and in
+    /// every version, unlike the hashes of the standard library.
     pub(crate) fn hex(&self) -> String {
         let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
         let parts = std::iter::once(&self.kind).chain(&self.frames);
@@ -50,7 +55,7 @@ impl Fingerprint {
     }
 }
 
-/// Makes fingerprints; each name is brought to its normal form once.
+/// Creates fingerprints. Caches the normal form of each name.
 #[derive(Debug, Default)]
 pub(crate) struct NormalNames {
     known: RefCell<HashMap<String, String>>,
@@ -64,9 +69,9 @@ impl NormalNames {
         }
     }
 
-    /// True if a baseline knows the finding by another fingerprint: one build used Rust's other mangling, or the
-    /// baseline was written by a version that took more frames for own ones.
-    pub(crate) fn is_known_as(
+    /// Returns true if a baseline's fingerprint differs from the finding's but means the same finding: one build used
+    /// Rust's other mangling, or an older version of leak-check treated more frames as own frames.
+    pub(crate) fn is_equivalent(
         &self,
         finding: &Finding,
         now: &Fingerprint,
@@ -75,7 +80,7 @@ impl NormalNames {
         if now.kind != known.kind || known.frames.is_empty() {
             return false;
         }
-        let same = |a: &String, b: &String| a == b || is_other_mangling(a, b);
+        let same = |a: &String, b: &String| a == b || is_same_in_other_mangling(a, b);
         if now.frames.len() == known.frames.len() {
             return now
                 .frames
@@ -89,33 +94,34 @@ impl NormalNames {
         let all: Vec<String> = finding
             .stack
             .iter()
-            .map(|frame| self.of_frame(frame))
+            .map(|frame| self.frame_name(frame))
             .collect();
         is_subsequence(&now.frames, &known.frames, same)
             && is_subsequence(&known.frames, &all, same)
     }
 
-    /// The names of the own frames, recursion folded; if there are none, those from the blamed frame outwards.
+    /// Returns the names of the own frames, with recursion folded. If no frame is own, returns the names from the blamed
+    /// frame outwards.
     fn own_names(&self, stack: &Stack, before: usize) -> Vec<String> {
         let mut names = Vec::new();
-        for (frame, is_own) in stack.iter().skip(before).zip(stack.own_behind(before)) {
+        for (frame, is_own) in stack.iter().skip(before).zip(stack.own_after(before)) {
             if is_own && frame.name.as_deref() != Some(UNKNOWN_INLINED) {
-                push_folded(&mut names, self.of_frame(frame));
+                push_folded(&mut names, self.frame_name(frame));
             }
         }
         if names.is_empty() {
-            for frame in stack.iter().skip(stack.to_blame_behind(before)) {
-                push_folded(&mut names, self.of_frame(frame));
+            for frame in stack.iter().skip(stack.blamed_position_after(before)) {
+                push_folded(&mut names, self.frame_name(frame));
             }
         }
         names
     }
 
-    fn of_frame(&self, frame: &Frame) -> String {
+    fn frame_name(&self, frame: &Frame) -> String {
         match (frame.name.as_deref(), frame.obj.as_deref()) {
             (Some(name), _) if name != "???" => self.normal(name),
             (_, Some(object)) => normal_object(object).into_owned(),
-            // Without stacks UndefinedBehaviorSanitizer names a file and a line alone.
+            // Without stacks, UndefinedBehaviorSanitizer prints only a file and a line.
             (_, None) if frame.file.is_some() => {
                 base_name(frame.file.as_deref().unwrap_or_default()).to_owned()
             }
@@ -123,7 +129,7 @@ impl NormalNames {
         }
     }
 
-    /// The normal form of a function's name.
+    /// Returns the normal form of a function's name.
     fn normal(&self, name: &str) -> String {
         if let Some(known) = self.known.borrow().get(name) {
             return known.clone();
@@ -136,7 +142,7 @@ impl NormalNames {
     }
 }
 
-/// True if `part` is a subsequence of `whole`.
+/// Returns true if `part` is a subsequence of `whole`.
 fn is_subsequence(
     part: &[String],
     whole: &[String],
@@ -149,7 +155,7 @@ fn is_subsequence(
 
 /// Appends a name and folds repetitions: `a b a b a b` becomes `a b`.
 fn push_folded(names: &mut Vec<String>, name: String) {
-    /// The longest repeated sequence that is folded; longer ones are rare and only lengthen the fingerprint.
+    /// The maximum length of a folded sequence. Longer ones are rare, and only lengthen the fingerprint.
     const LONGEST_ROUND: usize = 8;
     names.push(name);
     let length = names.len();
@@ -202,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_without_own_frames_is_named_by_what_it_has() {
+    fn a_stack_without_own_frames_is_named_from_the_blamed_frame_outwards() {
         assert_eq!(
             names(&["calloc", "_dl_new", "_dl_init"]),
             ["_dl_new", "_dl_init"]
@@ -235,8 +241,8 @@ mod tests {
             let fingerprint = names.fingerprint(&finding);
             move |known: &[&str]| {
                 let known: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
-                let known = Fingerprint::of_baseline("definite".to_owned(), &known, &names);
-                fingerprint == known || names.is_known_as(&finding, &fingerprint, &known)
+                let known = Fingerprint::from_baseline("definite".to_owned(), &known, &names);
+                fingerprint == known || names.is_equivalent(&finding, &fingerprint, &known)
             }
         };
         let known_as = known_as(&[
@@ -246,7 +252,7 @@ mod tests {
             "demo::main",
         ]);
         for (frames, expected) in [
-            // Yesterday's rules left more in a name, and yesterday's own frames were more.
+            // Older rules left more in a name, and treated more frames as own frames.
             (
                 &["demo::parse::<u8>::h0123456789abcdef", "demo::main"][..],
                 true,
@@ -255,7 +261,7 @@ mod tests {
                 &["core::option::map", "demo::parse::<u8>", "demo::main"],
                 true,
             ),
-            // The legacy mangling prints no arguments.
+            // The legacy mangling has no template arguments.
             (&["demo::parse", "demo::main"], true),
             (&["_ZN4demo5parse17h463b2c6f0ba30854E", "demo::main"], true),
             (&["demo::parse::<u16>", "demo::main"], false),
@@ -269,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn the_short_text_is_the_same_everywhere() {
+    fn the_hash_of_a_fingerprint_is_fnv_1a() {
         let fingerprint = Fingerprint {
             frames: vec!["make_node".to_owned(), "main".to_owned()],
             kind: "definite".to_owned(),

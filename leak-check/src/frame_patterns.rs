@@ -1,4 +1,4 @@
-//! What `--only` and `--ignore` look for in the frames of a stack.
+//! The regexes of `--only` and `--ignore`, for the frames of a stack.
 
 use std::borrow::Cow;
 
@@ -7,34 +7,32 @@ use regex::RegexSet;
 
 use crate::paths::Paths;
 
-/// Regular expressions for frames. Those for function and file, and those for the object, both have to match where both
-/// are given; of each one match is enough.
+/// Regexes for frames. If both fields are set, both must match.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FramePatterns {
-    /// For the function, and for the file in full and as reports show it.
+    /// Regexes for the function, the full path of the file, and its path in reports.
     pub(crate) code: Option<AnyOf>,
-    /// For the object.
+    /// Regexes for the object.
     pub(crate) obj: Option<AnyOf>,
 }
 
-/// Regular expressions of which one match is enough, in any number. The regex crate limits the size of a set, so they
-/// are spread over several sets.
+/// Any number of regexes, one of which must match. The regex crate limits the size of a set, so there may be several sets.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AnyOf {
     sets: Vec<RegexSet>,
-    /// The option that they were given with.
+    /// The option with these regexes.
     option: &'static str,
-    /// What asks for the last of them by files, each with how many lines.
+    /// The files that the last regexes come from, with their numbers of regexes.
     files: Vec<(String, usize)>,
 }
 
 impl AnyOf {
-    /// The set of these.
+    /// Compiles the regexes.
     ///
     /// # Errors
-    /// Where one of them is none, or is too large by itself.
+    /// Returns an error if a pattern is not a valid regex or is too large.
     pub(crate) fn new<P: AsRef<str>>(patterns: &[P]) -> Result<AnyOf, regex::Error> {
-        /// More in one set match slower than two sets of half as many.
+        /// The maximum number of regexes in a set. Two sets of this size are faster than one of twice the size.
         const MOST_IN_A_SET: usize = 500;
         let mut any_of = AnyOf::default();
         for chunk in patterns.chunks(MOST_IN_A_SET) {
@@ -56,8 +54,8 @@ impl AnyOf {
         Ok(())
     }
 
-    /// The same as this option gave them; the last are the lines of these files.
-    pub(crate) fn given(self, option: &'static str, files: Vec<(String, usize)>) -> AnyOf {
+    /// Records the origin of the regexes: an option, and the files that the last regexes come from.
+    pub(crate) fn with_origin(self, option: &'static str, files: Vec<(String, usize)>) -> AnyOf {
         AnyOf {
             option,
             files,
@@ -69,11 +67,12 @@ impl AnyOf {
         self.sets.iter().any(|set| set.is_match(text))
     }
 
-    /// What was given, a condition each: a regex, or all regexes of one file. With where its regexes end.
+    /// Returns the conditions, each with the end position of its regexes. A condition is a regex of the option, or all
+    /// regexes of one file.
     fn conditions(&self) -> Vec<(String, usize)> {
-        let of_files: usize = self.files.iter().map(|(_, lines)| lines).sum();
+        let n_in_files: usize = self.files.iter().map(|(_, lines)| lines).sum();
         let texts: Vec<&String> = self.sets.iter().flat_map(RegexSet::patterns).collect();
-        let single = &texts[..texts.len() - of_files];
+        let single = &texts[..texts.len() - n_in_files];
         let mut conditions = Vec::new();
         for text in single {
             conditions.push((format!("{} \"{text}\"", self.option), conditions.len() + 1));
@@ -86,7 +85,7 @@ impl AnyOf {
         conditions
     }
 
-    /// The regexes that match none of these texts, and the files of which none does.
+    /// Returns the conditions that match none of these texts.
     pub(crate) fn without_match<'t>(
         &self,
         texts: impl Iterator<Item = Cow<'t, str>>,
@@ -99,7 +98,7 @@ impl AnyOf {
             let mut first = 0;
             for set in &self.sets {
                 let here = condition_at(first)..=condition_at(first + set.len() - 1);
-                // What matched once is not asked again: a file can have any number of lines.
+                // Skip a set if all its conditions have matched, because a file can have any number of lines.
                 if !is_met[here].iter().all(|is_met| *is_met) {
                     for position in set.matches(&text) {
                         is_met[condition_at(first + position)] = true;
@@ -110,20 +109,21 @@ impl AnyOf {
         }
         let all = conditions.into_iter().zip(is_met);
         all.filter(|(_, is_met)| !is_met)
-            .map(|((what, _), _)| what)
+            .map(|((condition, _), _)| condition)
             .collect()
     }
 }
 
 impl FramePatterns {
-    /// True where nothing is asked for.
+    /// Returns true if there are no regexes.
     pub(crate) fn is_empty(&self) -> bool {
         self.code.is_none() && self.obj.is_none()
     }
 
-    /// Whether a frame matches. A path is shown relative to the root of the project, as in reports.
+    /// Returns true if a frame matches.
     pub(crate) fn match_frame(&self, frame: &Frame, paths: &Paths) -> bool {
-        let is_code = |patterns: &AnyOf| code_of(frame, paths).any(|text| patterns.is_match(&text));
+        let is_code =
+            |patterns: &AnyOf| code_texts(frame, paths).any(|text| patterns.is_match(&text));
         let is_obj = |patterns: &AnyOf| {
             let obj = frame.obj.as_deref();
             obj.is_some_and(|obj| patterns.is_match(obj))
@@ -134,15 +134,15 @@ impl FramePatterns {
     }
 }
 
-/// What a frame says of its code: the function, and the file in full and as reports show it.
-pub(crate) fn code_of<'f>(
+/// Returns the texts that identify a frame's code: the function, the full path of the file, and its path in reports.
+pub(crate) fn code_texts<'f>(
     frame: &'f Frame,
     paths: &'f Paths,
 ) -> impl Iterator<Item = Cow<'f, str>> {
     let file = frame.file.as_deref();
-    let as_it_is = frame.name.as_deref().into_iter().chain(file);
+    let unchanged = frame.name.as_deref().into_iter().chain(file);
     let shown = file.into_iter().map(|file| paths.shown(file));
-    as_it_is.map(Cow::Borrowed).chain(shown)
+    unchanged.map(Cow::Borrowed).chain(shown)
 }
 
 #[cfg(test)]
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_matches_as_it_is_shown_and_in_full() {
+    fn a_file_matches_by_its_full_path_and_its_path_in_reports() {
         assert!(is_match("^src/", ""));
         assert!(is_match("^/home/dev/", ""));
         assert!(is_match("^logcrate::", ""));
@@ -178,7 +178,7 @@ mod tests {
 
     #[test]
     fn there_can_be_more_patterns_than_one_set_holds() {
-        // A word character of Unicode is large; some dozens of these are more than the crate allows in one set.
+        // The compiled form of a Unicode word character is large, so these patterns exceed the limit of one set.
         let mut patterns: Vec<String> = (0..24).map(|i| format!("^\\w{{40}}_{i}$")).collect();
         patterns.push("^logcrate::jit".to_owned());
         let any_of = AnyOf::new(&patterns).unwrap();
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_have_patterns_of_their_own() {
+    fn objects_have_separate_patterns() {
         assert!(!is_match("app$", ""));
         assert!(is_match("", "app$"));
         assert!(is_match("^src/", "app$"));

@@ -1,4 +1,4 @@
-//! The gate: reads, judges, reports, and says yes or no.
+//! The gate: reads the inputs, judges them, writes the report, and chooses the outcome.
 
 use std::collections::HashSet;
 use std::io::{BufWriter, Write as _};
@@ -8,29 +8,30 @@ use anyhow::Context as _;
 use cg_document::number::plural;
 use cg_document::text::Screen;
 use cg_sources::Places;
-use cg_stream::tool::whole_file::Replaceable;
-use cg_stream::tool::{self, Diagnostics, Outcome, Output, WhenClosed};
+use cg_stream::record::Count;
+use cg_tool::whole_file::Replaceable;
+use cg_tool::{Diagnostics, Outcome, Output, WhenClosed};
 
 use crate::baseline::Baseline;
 use crate::collect::{Lenience, collect};
 use crate::coverage;
+use crate::directory::expand_directories;
 use crate::finding::Evidence;
-use crate::folder::with_files_of_folders;
 use crate::paths::Paths;
 use crate::policy::{self, Policy, Verdict};
 use crate::report::{self, GateReport, ReportFormat, StackLines};
 use crate::suppression::{self, Suppressions};
 use crate::unmatched;
 
-/// A report is written in pieces of this size.
+/// The size of the buffer for reports, in bytes.
 const BUFFER_SIZE: usize = 64 * 1024;
 
-/// What a run of leak-check is asked to do.
+/// The options of a run of leak-check.
 pub(crate) struct Options {
     pub(crate) files: Vec<PathBuf>,
     pub(crate) allow_fragment: bool,
     pub(crate) allow_exec: bool,
-    /// How many processes there have to be.
+    /// The expected number of processes.
     pub(crate) expect: Option<u64>,
     pub(crate) allow_unmatched: bool,
     pub(crate) policy: Policy,
@@ -41,27 +42,27 @@ pub(crate) struct Options {
     pub(crate) baseline: Option<PathBuf>,
     pub(crate) update_baseline: bool,
     pub(crate) format: ReportFormat,
-    /// What the report for people is laid out for.
+    /// The terminal for which the text report is laid out.
     pub(crate) screen: Screen,
     pub(crate) all_frames: bool,
     pub(crate) paths: Paths,
-    /// Where a page may show sources from.
+    /// The directories from which a page may show sources.
     pub(crate) places: Places,
 }
 
 /// Judges the inputs.
 ///
 /// # Errors
-/// Where suppressions, the baseline or the output cannot be read or written.
+/// Returns an error if the suppressions or the baseline cannot be read, or the baseline or the output cannot be written.
 pub(crate) fn run(
     mut options: Options,
     output: &mut Output,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Outcome> {
     output.set_when_closed(WhenClosed::GoOn);
-    // A report says itself what could not be judged; suppressions do not.
+    // A report itself lists what could not be judged, so it is kept. Suppressions do not.
     if !options.write_suppressions {
-        output.stand_with_trouble();
+        output.keep_file_on_error();
     }
     let suppressions = Suppressions::read(&options.suppressions, options.default_suppressions)?;
     let baseline_file = baseline_to_update(&options)?;
@@ -82,21 +83,21 @@ pub(crate) fn run(
     let is_text = options.format == ReportFormat::Text && !options.write_suppressions;
     let mut doubts = Vec::new();
     for doubt in unmatched::doubts(&evidence, policy, &verdict, paths) {
-        // What is red stays so, whatever else was asked.
+        // A failed verdict stays failed, so a doubt is then only a warning.
         let is_accepted = options.allow_unmatched && doubt.is_unmatched;
         if is_text && !is_red && !is_accepted {
-            diagnostics.trouble_in_output(&doubt.sentence);
+            diagnostics.error_in_output(&doubt.sentence);
             doubts.push(doubt.sentence);
         } else {
-            diagnostics.say(!is_red && !is_accepted, doubt.sentence);
+            diagnostics.report(!is_red && !is_accepted, doubt.sentence);
         }
     }
     if options.policy.errors && !is_red {
-        tell_of_limits(&evidence, diagnostics);
+        report_error_limits(&evidence, diagnostics);
     }
     for gap in coverage::gaps(&evidence, options.policy.leak_kinds, options.policy.errors) {
-        // What was not shown can only add to what was found.
-        diagnostics.say(!is_red, gap);
+        // Hidden findings cannot turn a failed verdict into a clean one.
+        diagnostics.report(!is_red, gap);
     }
     if let (Some(path), Some(file)) = (&options.baseline, &baseline_file)
         && let Some(updated) =
@@ -107,7 +108,7 @@ pub(crate) fn run(
     if options.policy.max_growth.is_some()
         && let Some(doubt) = unknown_sizes(&verdict)
     {
-        diagnostics.say(!is_red, doubt);
+        diagnostics.report(!is_red, doubt);
     }
     if options.write_suppressions {
         let text = written_suppressions(&evidence, &verdict, diagnostics);
@@ -120,7 +121,7 @@ pub(crate) fn run(
             paths: &options.paths,
             places: &options.places,
             lines: StackLines::new(&options.paths, options.all_frames),
-            could_not_judge: diagnostics.had_trouble(),
+            could_not_judge: diagnostics.has_errors(),
             doubts,
         };
         let mut buffered = BufWriter::with_capacity(BUFFER_SIZE, &mut *output);
@@ -130,7 +131,7 @@ pub(crate) fn run(
     output.flush()?;
 
     let all_unused = options.list_unused_suppressions;
-    warn_of_unused(&suppressions, &verdict, all_unused, diagnostics);
+    warn_unused_suppressions(&suppressions, &verdict, all_unused, diagnostics);
     Ok(if verdict.is_clean() {
         Outcome::Done
     } else {
@@ -138,58 +139,59 @@ pub(crate) fn run(
     })
 }
 
-/// Reads the inputs, and holds the number of processes to what is expected.
+/// Reads the inputs and checks the number of processes against `--expect`.
 fn read(options: &Options, diagnostics: &mut Diagnostics) -> anyhow::Result<Evidence> {
-    let files = tool::inputs(&options.files, diagnostics);
-    let files = with_files_of_folders(files, diagnostics);
+    let files = cg_tool::inputs(&options.files, diagnostics);
+    let files = expand_directories(files, diagnostics);
     let lenience = Lenience {
         fragments: options.allow_fragment,
         exec: options.allow_exec,
     };
     let evidence = collect(&files, lenience, diagnostics)?;
     if let Some(expected) = options.expect {
-        tell_of_number(expected, &evidence, diagnostics);
+        check_process_count(expected, &evidence, diagnostics);
     }
     Ok(evidence)
 }
 
-/// Says where another number of processes was found than there should be.
-fn tell_of_number(expected: u64, evidence: &Evidence, diagnostics: &mut Diagnostics) {
+/// Reports an error if the number of processes differs from the expected one.
+fn check_process_count(expected: u64, evidence: &Evidence, diagnostics: &mut Diagnostics) {
     let found = evidence.processes.len() as u64;
     if found != expected {
         let processes = |count: u64| plural(count.into(), "process", "processes");
-        diagnostics.trouble(format!(
-            "expected {} (--expect), found {}: a log is missing, or one is too many",
+        diagnostics.error(format!(
+            "expected {} (--expect), found {}; check for missing or extra logs",
             processes(expected),
             processes(found)
         ));
     }
 }
 
-/// How many known leaks cannot be held to a limit of growth, in a sentence.
+/// Returns a message with the number of known leaks whose growth cannot be checked; `None` if there are none.
 fn unknown_sizes(verdict: &Verdict) -> Option<String> {
-    (verdict.known_without_size > 0).then(|| {
+    let unknown = verdict.known_without_size;
+    (unknown > 0).then(|| {
+        let leaks = plural(unknown as Count, "known leak", "known leaks");
         format!(
-            "known leaks whose size the baseline does not tell, so that --max-growth cannot hold them to it: {}; \
-             --update-baseline writes it",
-            verdict.known_without_size
+            "--max-growth: the baseline has no size for {leaks}; --update-baseline adds the sizes"
         )
     })
 }
 
-/// Where Valgrind stopped reporting, it found more without saying what: what was found may be excused, the rest not.
-fn tell_of_limits(evidence: &Evidence, diagnostics: &mut Diagnostics) {
+/// Reports processes in which Valgrind stopped reporting errors: the unreported errors may fail even if all others are
+/// excused.
+fn report_error_limits(evidence: &Evidence, diagnostics: &mut Diagnostics) {
     for process in &evidence.processes {
         if process.facts().stopped_reporting {
-            diagnostics.trouble(format!(
-                "{}: Valgrind reached its limit and stopped reporting errors; --error-limit=no lifts it",
+            diagnostics.error(format!(
+                "{}: Valgrind reached its limit and stopped reporting errors; rerun Valgrind with --error-limit=no",
                 process.title()
             ));
         }
     }
 }
 
-/// The text of `--write-suppressions`.
+/// Returns the text of `--write-suppressions`. Warns of findings that the suppressions miss or match too widely.
 fn written_suppressions(
     evidence: &Evidence,
     verdict: &Verdict,
@@ -198,22 +200,26 @@ fn written_suppressions(
     let written = suppression::suppressions_for(evidence, verdict);
     if written.without_stack > 0 {
         diagnostics.warn(format!(
-            "findings without a stack, signals and errors of sanitizers, which no suppression can match: {}",
-            written.without_stack
+            "{} left out: no suppression can match signals, errors of sanitizers or findings without a stack",
+            plural(written.without_stack as Count, "finding", "findings")
         ));
     }
-    if written.of_objects > 0 {
+    if written.without_own_function > 0 {
         diagnostics.warn(format!(
-            "suppressions that name no function of the program, since it has no symbols, and match whatever else is \
-             allocated or done in the same objects in this way: {}",
-            written.of_objects
+            "{} no function of the program, which lacks symbols; such suppressions also match other findings in the \
+             same objects",
+            plural(
+                written.without_own_function as Count,
+                "suppression has",
+                "suppressions have"
+            )
         ));
     }
     written.text
 }
 
-/// Names the suppressions that matched nothing: all of them where that is asked for, else those that could not match.
-fn warn_of_unused(
+/// Warns of suppressions that matched nothing: of all of them if `all` is set, otherwise of those that cannot match.
+fn warn_unused_suppressions(
     suppressions: &Suppressions,
     verdict: &Verdict,
     all: bool,
@@ -229,7 +235,7 @@ fn warn_of_unused(
         );
         if suppression.needs_mangled_names() {
             diagnostics.warn(format!(
-                "{place}: its wildcards are for mangled names, which are known only with --gen-suppressions=all"
+                "{place}: its wildcards need mangled names; rerun Valgrind with --gen-suppressions=all"
             ));
         } else if all {
             diagnostics.warn(place);
@@ -237,8 +243,8 @@ fn warn_of_unused(
     }
 }
 
-/// The source files of own frames that are known by their base names alone; a library's file of that name is not the
-/// project's.
+/// Collects the base names of source files without a directory. Uses only own frames: a library's file may have the same
+/// name as a file of the project.
 fn base_names(evidence: &Evidence) -> HashSet<&str> {
     let mut names = HashSet::new();
     let mut seen = HashSet::new();
@@ -254,8 +260,8 @@ fn base_names(evidence: &Evidence) -> HashSet<&str> {
     names
 }
 
-/// The baseline file to update, if that is asked for. A file that cannot be replaced is refused before it is read:
-/// reading a pipe could block.
+/// Returns the baseline file to update; `None` without `--update-baseline`. Rejects a file that cannot be replaced before
+/// reading it, because reading a pipe could block.
 fn baseline_to_update(options: &Options) -> anyhow::Result<Option<Replaceable>> {
     match &options.baseline {
         Some(path) if options.update_baseline => Replaceable::at(path)
@@ -265,8 +271,8 @@ fn baseline_to_update(options: &Options) -> anyhow::Result<Option<Replaceable>> 
     }
 }
 
-/// Writes the findings as the new baseline and returns it. If something could not be read, the file stays unchanged: a
-/// finding that is missing may not be gone.
+/// Writes the findings as the new baseline and returns it. If an input could not be judged, leaves the file unchanged and
+/// returns `None`: a missing finding may still exist.
 fn update_baseline(
     path: &Path,
     file: &Replaceable,
@@ -276,9 +282,9 @@ fn update_baseline(
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Option<Baseline>> {
     let name = path.display();
-    if diagnostics.had_trouble() {
+    if diagnostics.has_errors() {
         diagnostics.warn(format!(
-            "{name}: the baseline is left as it was, since not everything could be judged"
+            "{name}: baseline not updated, because an input could not be judged"
         ));
         return Ok(None);
     }
@@ -289,7 +295,7 @@ fn update_baseline(
     let gone = verdict.gone.iter().filter(|gone| gone.present == 0).count();
     let new = (present.len() + gone).saturating_sub(known.len());
     diagnostics.warn(format!(
-        "{name}: known findings: {}, of which new: {new}; gone: {gone}",
+        "{name}: known findings: {}; added: {new}; removed: {gone}",
         present.len()
     ));
     Ok(Some(present))

@@ -1,4 +1,4 @@
-//! How much of a known leak there is, and whether that grew beyond what is allowed.
+//! The sizes of known leaks, and the limit on their growth.
 
 use std::fmt;
 use std::str::FromStr;
@@ -9,7 +9,7 @@ use cg_stream::record::Count;
 
 use crate::finding::{Details, Finding};
 
-/// What equal leaks of one process come to.
+/// The total size of equal leaks in one process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LostSize {
     /// Direct bytes.
@@ -20,8 +20,8 @@ pub(crate) struct LostSize {
 }
 
 impl LostSize {
-    /// The size of a loss record; `None` for what is none.
-    pub(crate) fn of(finding: &Finding) -> Option<LostSize> {
+    /// Returns the size of a leak; `None` for other findings.
+    pub(crate) fn from_finding(finding: &Finding) -> Option<LostSize> {
         let Details::Leak(leak) = &finding.details else {
             return None;
         };
@@ -40,7 +40,7 @@ impl LostSize {
         }
     }
 
-    /// The larger of each figure, which is what one process of several may come to.
+    /// Returns the larger of each figure.
     pub(crate) fn max(self, other: LostSize) -> LostSize {
         LostSize {
             bytes: self.bytes.max(other.bytes),
@@ -49,19 +49,19 @@ impl LostSize {
         }
     }
 
-    /// Direct and indirect bytes. Which of the two a byte is can change with the order in which Memcheck meets the
-    /// blocks of a cycle, so growth is measured in both together.
+    /// Returns the sum of direct and indirect bytes, which measures growth. The split between them depends on the order in
+    /// which Memcheck visits the blocks of a cycle.
     fn all_bytes(self) -> Count {
         self.bytes.saturating_add(self.indirect_bytes)
     }
 
-    /// Whether there are more bytes or more blocks than in `known`.
+    /// Returns true if there are more bytes or more blocks than in `known`.
     pub(crate) fn is_larger_than(self, known: LostSize) -> bool {
         self.all_bytes() > known.all_bytes() || self.blocks > known.blocks
     }
 }
 
-/// `1 block, 10 bytes`.
+/// Writes `1 block, 10 bytes`.
 impl fmt::Display for LostSize {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -78,33 +78,33 @@ impl fmt::Display for LostSize {
     }
 }
 
-/// A known leak of which there is more now.
+/// A known leak that grew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct LeakGrowth {
-    /// What the baseline knows of it in a process.
+    /// The size per process in the baseline.
     pub(crate) known: LostSize,
-    /// The most that there is of it in a process.
+    /// The largest present size in a process.
     pub(crate) present: LostSize,
 }
 
-/// `1 block, 10 bytes → 1,000 blocks, 5,000,000 bytes`.
+/// Writes `1 block, 10 bytes → 1,000 blocks, 5,000,000 bytes`.
 impl fmt::Display for LeakGrowth {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} → {}", self.known, self.present)
     }
 }
 
-/// How much a known leak may grow.
+/// The maximum growth of a known leak.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MaxGrowth {
-    /// By so many bytes, direct and indirect ones together.
+    /// In bytes, the sum of direct and indirect ones.
     Bytes(Count),
-    /// By this share of its bytes, and of its blocks.
+    /// In percent of its bytes and of its blocks.
     Percent(Percent),
 }
 
 impl MaxGrowth {
-    /// Whether the growth is more than this.
+    /// Returns true if the growth exceeds this limit.
     pub(crate) fn is_exceeded(self, growth: LeakGrowth) -> bool {
         let LeakGrowth { known, present } = growth;
         let more_bytes = present.all_bytes() - known.all_bytes();
@@ -122,7 +122,7 @@ impl MaxGrowth {
 impl FromStr for MaxGrowth {
     type Err = String;
 
-    /// `N`, or `P%`.
+    /// Parses `N` or `P%`.
     fn from_str(text: &str) -> Result<MaxGrowth, String> {
         if text.ends_with('%') {
             return text.parse().map(MaxGrowth::Percent);
@@ -158,13 +158,13 @@ mod tests {
             ("100%", (1, 10, 0), (3, 20, 0), true),
             ("12.5%", (8, 80, 0), (9, 90, 0), false),
             ("12.4%", (8, 80, 0), (9, 80, 0), true),
-            // A list hangs off its first node, and all but that is lost indirectly.
+            // In a lost list, only the first node is lost directly.
             ("100%", (1, 10, 90), (1, 10, 190), false),
             ("100%", (1, 10, 90), (1, 10, 191), true),
             ("0", (1, 10, 90), (1, 60, 40), false),
-            // Blocks of no bytes.
+            // A block of 0 bytes.
             ("1000%", (1, 0, 0), (1, 1, 0), true),
-            // Growth in one figure is not made up for by the other.
+            // A decrease in one figure does not offset growth in the other.
             ("50%", (10, 1000, 0), (16, 10, 0), true),
         ] {
             let growth = LeakGrowth {
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn growth_reads_as_from_and_to() {
+    fn growth_shows_the_old_and_the_new_size() {
         let growth = LeakGrowth {
             known: size((1, 10, 0)),
             present: size((1_000, 5_000_000, 8)),

@@ -1,4 +1,4 @@
-//! leak-check: a gate on Valgrind's memory errors and leaks.
+//! leak-check: fails a build on memory errors and leaks.
 
 use std::process::ExitCode;
 
@@ -12,7 +12,7 @@ mod stack;
 mod children;
 mod collect;
 mod coverage;
-mod folder;
+mod directory;
 mod reconcile;
 
 mod baseline;
@@ -31,7 +31,7 @@ mod report;
 mod sentence;
 
 fn main() -> ExitCode {
-    cg_stream::tool::main(|args: args::Args, output, diagnostics| {
+    cg_tool::main(|args: args::Args, output, diagnostics| {
         gate::run(args.options(output)?, output, diagnostics)
     })
 }

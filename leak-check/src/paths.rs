@@ -1,23 +1,23 @@
-//! Source paths as reports show them: relative to the root of the project, if they are in it.
+//! Source paths for reports: relative to the root of the project, if they are below it.
 
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
-/// Shortens paths.
+/// Converts source paths to paths relative to the root.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Paths {
-    /// Absolute; empty where there is none.
+    /// The absolute path of the root; empty if there is none.
     root: PathBuf,
-    /// Where under the root the files are of which a log has only the base name.
+    /// Paths relative to the root, by base name.
     found: HashMap<String, String>,
 }
 
 impl Paths {
-    /// Paths relative to this directory, itself relative to the current one.
+    /// Creates paths relative to `root`, which may be relative to the current directory.
     ///
     /// # Errors
-    /// Where it is relative and the current directory cannot be told.
+    /// Returns an error if `root` is relative and the current directory is unknown.
     pub(crate) fn relative_to(root: &Path) -> std::io::Result<Paths> {
         Ok(Paths {
             root: lexically_normal(&std::path::absolute(root)?),
@@ -25,17 +25,16 @@ impl Paths {
         })
     }
 
-    /// Looks under the root for files of these base names: all that a text log tells, unless Valgrind ran with
-    /// `--fullpath-after`. A name that several files have stays as it is. Hidden directories and Cargo's `target` are
-    /// left out.
+    /// Searches the root for files with these base names. A text log contains only base names, unless Valgrind ran with
+    /// `--fullpath-after`. Drops a name that several files have. Skips hidden directories and Cargo's `target`.
     pub(crate) fn find(&mut self, names: &HashSet<&str>) {
-        /// Enough for any project, and an end to a root such as `/`.
+        /// The maximum number of directory entries to read: enough for any project, and a bound for a root such as `/`.
         const MOST_ENTRIES: usize = 200_000;
         let mut directories = vec![self.root.clone()];
         let mut entries = 0;
         let mut several = HashSet::new();
         while let Some(directory) = directories.pop() {
-            // What cannot be read has no source that could be shown.
+            // An unreadable directory has no sources to show.
             let Ok(listing) = std::fs::read_dir(&directory) else {
                 continue;
             };
@@ -64,12 +63,12 @@ impl Paths {
         self.found.retain(|name, _| !several.contains(name));
     }
 
-    /// Where under the root the file of a base name is, where there is one such file.
+    /// Returns the path of the only file with this base name, relative to the root.
     pub(crate) fn found(&self, name: &str) -> Option<&str> {
         self.found.get(name).map(String::as_str)
     }
 
-    /// The path as people read it: relative to the root if it is below it, else as it is.
+    /// Returns the path for people: relative to the root if it is below the root, otherwise unchanged.
     pub(crate) fn shown<'a>(&self, file: &'a str) -> Cow<'a, str> {
         match self.in_root(file) {
             Some(relative) => Cow::Owned(relative),
@@ -77,9 +76,9 @@ impl Paths {
         }
     }
 
-    /// The path relative to the root, with `/` between its parts; `None` for a file outside it.
+    /// Returns the path relative to the root, with `/` between its parts; `None` for a file outside the root.
     ///
-    /// A relative path is taken to be relative to the root.
+    /// Treats a relative path as relative to the root.
     pub(crate) fn in_root(&self, file: &str) -> Option<String> {
         if let Some(found) = self.found.get(file) {
             return Some(found.clone());
@@ -110,7 +109,7 @@ impl Paths {
     }
 }
 
-/// The path without `.`, and with `..` taken together with what stands before it.
+/// Removes `.` from the path, and each `..` together with the directory before it.
 fn lexically_normal(path: &Path) -> PathBuf {
     let mut normal = PathBuf::new();
     for part in path.components() {
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_base_name_is_found_where_only_one_file_has_it() {
+    fn a_base_name_is_found_if_only_one_file_has_it() {
         let root = tempfile::tempdir().unwrap();
         for file in [
             "src/a.c",

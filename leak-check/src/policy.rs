@@ -1,4 +1,4 @@
-//! What counts: from the evidence, the policy, suppressions and a baseline to a verdict. Nothing here reads or prints.
+//! Judges findings: applies the policy, the suppressions and the baseline to the evidence. Never reads or prints.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -21,39 +21,39 @@ use crate::suppression::Suppressions;
 pub(crate) struct Policy {
     /// `--errors-for-leak-kinds`.
     pub(crate) leak_kinds: LeakKinds,
-    /// Whether errors count that are no leaks.
+    /// True if errors other than leaks count.
     pub(crate) errors: bool,
-    /// Whether it counts that a signal ended a process.
+    /// True if a signal that ended a process counts.
     pub(crate) signals: bool,
-    /// Direct bytes that counted leaks may have together.
+    /// The maximum total of direct bytes in new leaks.
     pub(crate) max_bytes: Option<Count>,
-    /// Blocks that counted leaks may have together.
+    /// The maximum total of blocks in new leaks.
     pub(crate) max_blocks: Option<Count>,
-    /// How much a known leak may grow.
+    /// The maximum growth of a known leak.
     pub(crate) max_growth: Option<MaxGrowth>,
-    /// What the frame to blame must match, if anything.
+    /// Patterns that the blamed frame must match.
     pub(crate) only: FramePatterns,
-    /// What no frame up to the one to blame may match.
+    /// Patterns that neither the blamed frame nor a frame that it called may match.
     pub(crate) ignore: FramePatterns,
 }
 
 /// The decisions about all findings.
 #[derive(Debug)]
 pub(crate) struct Verdict {
-    /// One for each finding of the evidence, in its order.
+    /// One ruling per finding, in the order of the evidence.
     pub(crate) rulings: Vec<Ruling>,
     /// Baseline entries that no longer occur.
     pub(crate) gone: Vec<Gone>,
-    /// The known leaks of which there is more now, whether or not that fails.
+    /// The known leaks that grew, within the limit or beyond it.
     pub(crate) growth: BTreeMap<Fingerprint, LeakGrowth>,
-    /// How many known leaks the baseline gives no size for, so that their growth cannot be told.
+    /// The number of known leaks without a size in the baseline, whose growth is unknown.
     pub(crate) known_without_size: usize,
-    /// How many findings each suppression matched, in their order.
+    /// The number of findings that each suppression matched, in the order of the suppressions.
     pub(crate) suppression_uses: Vec<u64>,
 }
 
 impl Verdict {
-    /// Whether the gate says yes.
+    /// Returns true if no finding fails the gate.
     pub(crate) fn is_clean(&self) -> bool {
         !self.rulings.iter().any(|ruling| ruling.status.fails())
     }
@@ -66,7 +66,7 @@ impl Verdict {
     }
 }
 
-/// Decides about every finding.
+/// Judges every finding.
 pub(crate) fn judge(
     evidence: &Evidence,
     policy: &Policy,
@@ -81,11 +81,11 @@ pub(crate) fn judge(
     let mut rulings = Vec::with_capacity(evidence.findings.len());
     for finding in &evidence.findings {
         let blame = frame_to_blame(finding, policy, paths);
-        // A baseline that knows nothing need not be asked, and no fingerprint made for it.
+        // An empty baseline needs no fingerprints.
         let (fingerprint, renewed, known_equals) = if baseline.is_empty() {
             (OnceCell::new(), None, 0)
         } else {
-            let (fingerprint, renewed) = recognised.known_as(finding);
+            let (fingerprint, renewed) = recognised.find_fingerprint(finding);
             let known_equals = baseline.allowed(&fingerprint);
             (OnceCell::from(fingerprint), renewed, known_equals)
         };
@@ -124,12 +124,12 @@ pub(crate) fn judge(
         });
     }
     allow_within_limits(evidence, policy, &mut rulings);
-    let (growth, known_without_size) = hold_to_size(evidence, policy, baseline, &mut rulings);
+    let (growth, known_without_size) = check_growth(evidence, policy, baseline, &mut rulings);
     Verdict {
         gone: if baseline.is_empty() {
             Vec::new()
         } else {
-            baseline.gone(&Baseline::of(evidence, &rulings))
+            baseline.gone(&Baseline::from_rulings(evidence, &rulings))
         },
         growth,
         known_without_size,
@@ -146,11 +146,10 @@ fn counts(finding: &Finding, policy: &Policy) -> bool {
     }
 }
 
-/// The frame to blame: the innermost own one, and with `--only` the innermost that it matches.
+/// Returns the position of the blamed frame: the innermost frame that `--only` matches, otherwise the innermost own frame.
 ///
-/// A leak is reported where its block was allocated, often deep in a library that did as it was told, so `--only`
-/// looks for its frame along the whole stack. An error is reported where it happened: the innermost own frame has to
-/// be one that `--only` matches.
+/// A leak is reported at its allocation, often deep in an innocent library, so `--only` searches the whole stack. An
+/// error is reported where it happened, so `--only` may match only the innermost own frame or a frame further in.
 fn frame_to_blame(finding: &Finding, policy: &Policy, paths: &Paths) -> Option<usize> {
     let stack = &finding.stack;
     let wanted = stack
@@ -164,7 +163,8 @@ fn frame_to_blame(finding: &Finding, policy: &Policy, paths: &Paths) -> Option<u
     }
 }
 
-/// Whether `--only` lets a finding count. What Valgrind did not print has no frames, and might be anybody's.
+/// Returns true if `--only` keeps the finding. Findings that Valgrind did not print have no frames, so `--only` never
+/// excludes them.
 fn is_wanted(finding: &Finding, blame: Option<usize>, policy: &Policy, paths: &Paths) -> bool {
     policy.only.is_empty()
         || finding.is_unprinted()
@@ -177,7 +177,7 @@ fn is_ignored(finding: &Finding, blame: Option<usize>, policy: &Policy, paths: &
         && blame.is_some_and(|blame| finding.stack.iter().take(blame + 1).any(matches))
 }
 
-/// Lets new leaks pass where they stay within the limits together; a limit that is not given limits nothing.
+/// Accepts all new leaks if their totals are within `--max-bytes` and `--max-blocks`.
 fn allow_within_limits(evidence: &Evidence, policy: &Policy, rulings: &mut [Ruling]) {
     if policy.max_bytes.is_none() && policy.max_blocks.is_none() {
         return;
@@ -201,9 +201,9 @@ fn allow_within_limits(evidence: &Evidence, policy: &Policy, rulings: &mut [Ruli
     }
 }
 
-/// Compares what is known with its size in the baseline, process by process: what grew beyond `--max-growth` fails.
-/// Returns all growth, and how many known leaks have no size in the baseline.
-fn hold_to_size(
+/// Compares known leaks with their sizes in the baseline, for each process. Leaks that grew beyond `--max-growth` fail.
+/// Returns all growth, and the number of known leaks without a size in the baseline.
+fn check_growth(
     evidence: &Evidence,
     policy: &Policy,
     baseline: &Baseline,
@@ -212,7 +212,7 @@ fn hold_to_size(
     let mut present: HashMap<(&Fingerprint, ProcessId), LostSize> = HashMap::new();
     for (finding, ruling) in evidence.findings.iter().zip(&*rulings) {
         if ruling.status == RulingStatus::Known
-            && let Some(size) = LostSize::of(finding)
+            && let Some(size) = LostSize::from_finding(finding)
         {
             let sum = present
                 .entry((ruling.fingerprint(finding), finding.process))
@@ -304,7 +304,7 @@ mod tests {
         )
     }
 
-    /// What becomes of a finding, and the function it is blamed on.
+    /// Judges a finding. Returns its status and the blamed function.
     fn judged(finding: Finding, only: &str, ignore: &str) -> (RulingStatus, &'static str) {
         let patterns = |text: &str| FramePatterns {
             code: (!text.is_empty())
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ignored_lies_between_the_finding_and_its_blame() {
+    fn ignore_matches_frames_up_to_the_blamed_one() {
         let frames = &["malloc", "helper", "mine", "main"];
         assert_eq!(
             judged(leak(frames), "", "^helper$").0,

@@ -1,20 +1,20 @@
-//! What to call a process: by the test it ran, its command, pid and input.
+//! The title of a process: its test or command, its pid and its input.
 
 use cg_names::identity::normal_object;
 
 use crate::finding::JudgedProcess;
 
-/// A test that a process ran alone, as nextest and other runners of libtest start them.
+/// A test that a process ran as its only test, as started by nextest and other runners of libtest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Test {
-    /// The test binary, without the hash in its name.
+    /// The name of the test binary, without its hash.
     pub(crate) binary: String,
-    /// `module::test`.
+    /// The path of the test: `module::test`.
     pub(crate) name: String,
 }
 
 impl JudgedProcess {
-    /// The test, where the command says `--exact` and names one.
+    /// Returns the test; `None` unless the command has `--exact` and a name.
     pub(crate) fn test(&self) -> Option<Test> {
         let words = words(self.run.command.as_deref()?);
         let (program, arguments) = words.split_first()?;
@@ -30,23 +30,23 @@ impl JudgedProcess {
         })
     }
 
-    /// `test leaks::one of demo, process 4242 (out.4242.xml)`, as far as is known.
+    /// Returns the known parts of `test leaks::one of demo, process 4242 (out.4242.xml)`.
     pub(crate) fn title(&self) -> String {
-        let what = match (self.test(), &self.run.command) {
+        let program = match (self.test(), &self.run.command) {
             (Some(test), _) => Some(format!("test {} of {}", test.name, test.binary)),
             (None, Some(command)) => Some(command.clone()),
             (None, None) => None,
         };
         let pid = self.run.pid.map(|pid| format!("process {pid}"));
-        match (what, pid) {
-            (Some(what), Some(pid)) => format!("{what}, {pid} ({})", self.source),
+        match (program, pid) {
+            (Some(program), Some(pid)) => format!("{program}, {pid} ({})", self.source),
             (Some(one), None) | (None, Some(one)) => format!("{one} ({})", self.source),
             (None, None) => self.source.clone(),
         }
     }
 }
 
-/// The words of a command; logs put `\` in front of blanks that belong to a word.
+/// Splits a command into words. In logs, a `\` precedes a blank inside a word.
 fn words(command: &str) -> Vec<String> {
     let mut words = Vec::new();
     let mut word = String::new();
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn a_test_is_named_by_what_its_runner_asked_for() {
+    fn a_process_with_exact_is_titled_by_its_test() {
         let nextest = process("/t/debug/deps/demo-0123456789abcdef --exact leaks::one --nocapture");
         assert_eq!(
             nextest.test().unwrap(),

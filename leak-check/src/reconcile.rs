@@ -1,8 +1,8 @@
-//! Compares what Valgrind counted with what it printed: the records of each process with its summaries.
+//! Compares the records of each process with its summaries, to find what Valgrind counted but did not print.
 //!
-//! Loss records stay unprinted with `--leak-check=summary` and with a `--show-leak-kinds` that leaves their kind out,
-//! errors beyond Valgrind's limits. All of them are in the summaries, and a gate that looks at the records alone would
-//! call such a process clean.
+//! Valgrind does not print loss records with `--leak-check=summary`, loss records of a kind that `--show-leak-kinds`
+//! excludes, and errors beyond its limits. The summaries count all of these, so a gate that reads only the records would
+//! treat such a process as clean.
 
 use cg_parse::findings::LeakOptions;
 use cg_stream::record::{Count, LeakKind};
@@ -10,7 +10,7 @@ use cg_stream::record::{Count, LeakKind};
 use crate::finding::{Details, Evidence, Finding, JudgedProcess, LeakKinds, ProcessId, Unprinted};
 use crate::stack::Stack;
 
-/// What the records of one process add up to.
+/// The totals of one process's records.
 #[derive(Clone, Copy, Default)]
 struct Printed {
     errors: Count,
@@ -24,13 +24,13 @@ struct PrintedLeaks {
     blocks: Count,
 }
 
-/// Adds a finding for what the summaries of a process count beyond its records.
+/// Adds a finding for the leaks and errors that a process's summaries count beyond its records.
 pub(crate) fn add_unprinted(evidence: &mut Evidence) {
     let mut printed = vec![Printed::default(); evidence.processes.len()];
     for finding in &evidence.findings {
         let printed = &mut printed[finding.process.0];
         match &finding.details {
-            // Valgrind counts no error for the signal.
+            // Valgrind does not count the signal as an error.
             Details::Error(_) if finding.is_fatal_signal() => {}
             Details::Error(_) => printed.errors += 1,
             Details::Leak(leak) => {
@@ -59,8 +59,8 @@ pub(crate) fn add_unprinted(evidence: &mut Evidence) {
     }
 }
 
-/// How many errors a process may have inherited: a forked child continues its parent's counters. They were judged with
-/// the parent, if its log is among the inputs.
+/// Returns the number of errors that a process may have inherited from its parent, since a forked child continues its
+/// parent's counters. Counts only parents among the inputs, whose errors are judged with the parent.
 fn inherited_errors(
     child: &JudgedProcess,
     processes: &[JudgedProcess],
@@ -75,7 +75,8 @@ fn inherited_errors(
         .unwrap_or(0)
 }
 
-/// By the parent's pid where it is known; a fork that writes into its parent's log has no header that would tell it.
+/// Returns true if a process may be the child's parent. Compares the parent's pid if it is known. A child that writes to
+/// its parent's log has no header with that pid.
 fn may_be_parent(parent: &JudgedProcess, child: &JudgedProcess) -> bool {
     match child.facts().ppid {
         Some(pid) => parent.run.pid == Some(pid) && parent.run.command == child.run.command,
@@ -85,7 +86,7 @@ fn may_be_parent(parent: &JudgedProcess, child: &JudgedProcess) -> bool {
     }
 }
 
-/// How many different errors Valgrind counted, counted leaks among them.
+/// Returns the number of different errors that Valgrind counted, including leaks; `None` without an ERROR SUMMARY.
 fn contexts(process: &JudgedProcess) -> Option<Count> {
     let summary = process.facts().error_summary?;
     Some(summary.contexts.into())
@@ -106,7 +107,7 @@ fn unprinted(process: &JudgedProcess, printed: &Printed, inherited: Count) -> Ve
         };
         if bytes > leaks.bytes || blocks > leaks.blocks {
             let hidden_blocks = (blocks - leaks.blocks).max(0);
-            // Several blocks may be one loss record, so their number is only an upper bound.
+            // A loss record may have several blocks, so the number of blocks is only an upper bound.
             records.least += hidden_blocks.min(1);
             records.most += hidden_blocks;
             unprinted.push(Unprinted::Leaks {
@@ -116,7 +117,7 @@ fn unprinted(process: &JudgedProcess, printed: &Printed, inherited: Count) -> Ve
             });
         }
     }
-    let contexts = beyond_what_is_known(process, printed, inherited, &records)
+    let contexts = unexplained_contexts(process, printed, inherited, &records)
         .max(Count::from(process.facts().unprinted_errors) - inherited);
     if contexts > 0 {
         unprinted.push(Unprinted::Errors { contexts });
@@ -131,12 +132,12 @@ struct RecordBounds {
     most: Count,
 }
 
-/// How many contexts of the ERROR SUMMARY are neither printed errors nor loss records.
+/// Returns the number of contexts in the ERROR SUMMARY that are neither printed errors nor loss records.
 ///
-/// Every loss record of a kind in Valgrind's `--errors-for-leak-kinds` is a context, printed or not. The log may have
-/// been made with other kinds than it is judged with. If it does not tell its options, any set of kinds that explains
-/// all contexts is accepted: leaks are judged by kind and must not count again as errors.
-fn beyond_what_is_known(
+/// Every loss record of a kind in Valgrind's `--errors-for-leak-kinds` is a context, printed or not. Valgrind may have run
+/// with other kinds than leak-check. If the log lacks Valgrind's options, accepts any set of kinds that explains all
+/// contexts: leaks are judged by kind and must not count again as errors.
+fn unexplained_contexts(
     process: &JudgedProcess,
     printed: &Printed,
     inherited: Count,
@@ -156,7 +157,7 @@ fn beyond_what_is_known(
         let inherited = inherited + Count::from(process.facts().repeated_leaks);
         printed.errors + inherited + in_sets(kinds).map(|records| records.most).sum::<Count>()
     };
-    let counted = LeakOptions::of(&process.run).counted;
+    let counted = LeakOptions::from_run(&process.run).counted;
     let beyond = contexts - most(counted.unwrap_or(LeakKinds::DEFAULT));
     let is_explained = counted.is_none()
         && LeakKinds::every().any(|kinds| (least(kinds)..=most(kinds)).contains(&contexts));

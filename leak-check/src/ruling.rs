@@ -1,4 +1,4 @@
-//! What is decided about one finding.
+//! The decision about one finding.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -8,16 +8,16 @@ use cg_stream::record::Frame;
 use crate::finding::Finding;
 use crate::fingerprint::{Fingerprint, NormalNames};
 
-/// What became of a finding.
+/// The status of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum RulingStatus {
-    /// It counts, and nothing excuses it.
+    /// Counts, and nothing excuses it.
     New,
-    /// It counts, is in the baseline, and has grown beyond `--max-growth`.
+    /// Counts, is in the baseline, and has grown beyond `--max-growth`.
     Grown,
     /// A leak that counts, within `--max-bytes` and `--max-blocks`.
     Allowed,
-    /// It counts and is in the baseline.
+    /// Counts, and is in the baseline.
     Known,
     /// `--ignore` matches.
     Ignored,
@@ -41,22 +41,43 @@ impl RulingStatus {
         RulingStatus::Suppressed,
     ];
 
-    /// Whether it fails the gate.
+    /// Returns true if the finding fails the gate.
     pub(crate) fn fails(self) -> bool {
-        matches!(self, RulingStatus::New | RulingStatus::Grown)
+        match self {
+            RulingStatus::New | RulingStatus::Grown => true,
+            RulingStatus::Allowed
+            | RulingStatus::Known
+            | RulingStatus::Ignored
+            | RulingStatus::OtherCode
+            | RulingStatus::NotCounted
+            | RulingStatus::Suppressed => false,
+        }
     }
 
-    /// Whether reports show it: what fails, and what only a limit lets pass.
+    /// Returns true if reports show the finding: it fails, or only a limit accepts it.
     pub(crate) fn is_shown(self) -> bool {
         self.fails() || self == RulingStatus::Allowed
     }
 
-    /// Whether it counts, excused or not.
+    /// Returns true if the finding counts, even if the baseline or a limit excuses it.
     pub(crate) fn is_counted(self) -> bool {
         self.is_shown() || self == RulingStatus::Known
     }
 
-    /// The word in reports and records.
+    /// Returns true if `--only` and `--ignore` are applied to the finding. Suppressions and leak kinds are applied first.
+    pub(crate) fn reaches_conditions(self) -> bool {
+        match self {
+            RulingStatus::NotCounted | RulingStatus::Suppressed => false,
+            RulingStatus::New
+            | RulingStatus::Grown
+            | RulingStatus::Allowed
+            | RulingStatus::Known
+            | RulingStatus::Ignored
+            | RulingStatus::OtherCode => true,
+        }
+    }
+
+    /// Returns the word for records.
     pub(crate) fn word(self) -> &'static str {
         match self {
             RulingStatus::New => "new",
@@ -70,7 +91,7 @@ impl RulingStatus {
         }
     }
 
-    /// The same for people.
+    /// Returns the word for people, with spaces.
     pub(crate) fn words(self) -> String {
         self.word().replace('_', " ")
     }
@@ -80,24 +101,24 @@ impl RulingStatus {
 #[derive(Clone, Debug)]
 pub(crate) struct Ruling {
     pub(crate) status: RulingStatus,
-    /// The position in its stack of the frame to blame.
+    /// The position of the blamed frame in the stack.
     pub(crate) blame: Option<usize>,
-    /// The one that the baseline knows it by, where it does; made when it is asked for.
+    /// The fingerprint in the baseline, otherwise the current one. Computed on first use.
     pub(crate) fingerprint: OnceCell<Fingerprint>,
     pub(crate) names: Rc<NormalNames>,
-    /// Today's fingerprint, if the baseline knows it by another one.
+    /// The fingerprint by the current rules, if the baseline has a different one.
     pub(crate) renewed: Option<Fingerprint>,
-    /// How many equal findings the baseline allows per process; more than that are new.
+    /// The number of equal findings that the baseline allows per process.
     pub(crate) known_equals: u64,
 }
 
 impl Ruling {
-    /// The frame to blame of the finding that this is about.
+    /// Returns the blamed frame. `finding` must be the finding of this ruling.
     pub(crate) fn blamed<'f>(&self, finding: &'f Finding) -> Option<&'f Frame<'static>> {
         Some(&finding.stack[self.blame?])
     }
 
-    /// The fingerprint of the finding that this is about: the one that the baseline knows it by, where it does.
+    /// Returns the fingerprint in the baseline, otherwise the current one. `finding` must be the finding of this ruling.
     pub(crate) fn fingerprint(&self, finding: &Finding) -> &Fingerprint {
         self.fingerprint
             .get_or_init(|| self.names.fingerprint(finding))

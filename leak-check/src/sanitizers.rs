@@ -1,5 +1,4 @@
-//! What the report of a sanitizer leaves open, as it tells what it found and never that it found nothing; and its errors in
-//! plain sentences.
+//! Gaps in the report of a sanitizer, which never says that it found nothing; and its errors as plain sentences.
 
 use cg_document::number::plural;
 use cg_parse::findings::Coverage;
@@ -9,43 +8,45 @@ use crate::finding::{ErrorDetails, FindingNote, JudgedProcess, LeakKinds};
 use crate::paths::Paths;
 use crate::sentence::{block, place};
 
-/// What is not known of a process although its reports are whole.
+/// Information that a process lacks although its reports are complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SanitizerGap {
-    /// The process was ended at an error, or did not tell that it came to its end.
+    /// The sanitizer ended the process at an error, or did not report a normal end.
     Unfinished,
-    /// Nobody can tell whether leaks were looked for.
+    /// It is unknown if leak detection was on.
     NoLeakReport,
-    /// Reachable blocks count, which LeakSanitizer does not report.
+    /// Reachable blocks count, but LeakSanitizer does not report these.
     ReachableNotShown,
 }
 
 impl SanitizerGap {
-    /// Why the process cannot be clean, and what would help.
+    /// Returns why the process is not clean, and the remedy.
     pub(crate) fn reason(self) -> &'static str {
         match self {
             SanitizerGap::Unfinished => {
-                "the sanitizer ended the process at an error or does not say that it came to its end, so what came later, leaks among it, was not judged; \
-                 build with -fsanitize-recover and run with halt_on_error=0"
+                "the sanitizer ended the process at an error or did not report its end, so later errors and leaks are \
+                 unknown; build with -fsanitize-recover and run with halt_on_error=0"
             }
             SanitizerGap::NoLeakReport => {
-                "there is no report on leaks, as where there are none and where nobody looked for them; --errors-for-leak-kinds=none judges errors alone"
+                "no leak report: either there are no leaks, or leak detection was off; \
+                 --errors-for-leak-kinds=none checks only errors"
             }
             SanitizerGap::ReachableNotShown => {
-                "sanitizers do not report blocks that are still reachable; Memcheck does"
+                "sanitizers do not report blocks that are still reachable; use Memcheck for these"
             }
         }
     }
 }
 
 impl JudgedProcess {
-    /// Whether it is what a sanitizer says of a process.
-    pub(crate) fn is_of_sanitizer(&self) -> bool {
+    /// Returns true if the process has the reports of a sanitizer.
+    pub(crate) fn is_from_sanitizer(&self) -> bool {
         self.run.tool.as_ref().is_some_and(Tool::is_sanitizer)
     }
 
-    /// What keeps it from being clean where nothing of it counts. That it knows no possibly lost blocks does not.
-    pub(crate) fn gap_of_sanitizer(&self, counted: LeakKinds) -> Option<SanitizerGap> {
+    /// Returns the reason why the process is not clean even without findings. Sanitizers do not report possibly lost
+    /// blocks, and that is not such a reason.
+    pub(crate) fn sanitizer_gap(&self, counted: LeakKinds) -> Option<SanitizerGap> {
         if !self.is_whole {
             return None;
         }
@@ -64,15 +65,15 @@ impl JudgedProcess {
     }
 }
 
-/// The sentence of a sanitizer's error; `None` for those of Valgrind, whose kinds begin with capitals. Addresses and numbers
-/// of threads are another run's, and are left out.
-pub(crate) fn of_sanitizer(error: &ErrorDetails, paths: &Paths) -> Option<String> {
+/// Returns the sentence of a sanitizer's error; `None` for an error of Valgrind, whose kinds begin with a capital letter.
+/// Leaves out addresses and thread numbers, which differ from run to run.
+pub(crate) fn sanitizer_sentence(error: &ErrorDetails, paths: &Paths) -> Option<String> {
     let kind = &*error.kind;
     if !kind.starts_with(|first: char| first.is_ascii_lowercase()) {
         return None;
     }
-    let note = |start: &str| error.notes.iter().find(|note| note.says(start));
-    let said = match kind {
+    let note = |start: &str| error.notes.iter().find(|note| note.starts_with(start));
+    let sentence = match kind {
         "data-race" => race(error, paths)?,
         "lock-order-inversion" => "takes locks in an order that can deadlock".to_owned(),
         "thread-leak" => "leaves a thread that it neither joins nor detaches".to_owned(),
@@ -93,13 +94,14 @@ pub(crate) fn of_sanitizer(error: &ErrorDetails, paths: &Paths) -> Option<String
             None => without_addresses(&error.what),
         },
     };
-    Some(match said.contains(kind) {
-        true => said,
-        false => format!("{said} ({kind})"),
+    Some(match sentence.contains(kind) {
+        true => sentence,
+        false => format!("{sentence} ({kind})"),
     })
 }
 
-/// `writes 4 bytes`, of `…: WRITE of size 4 at 0x602 thread T0` and of Go's `…: Write at 0x0c by goroutine 7`.
+/// Returns `writes 4 bytes` for `…: WRITE of size 4 at 0x602 thread T0` and `writes memory` for Go's
+/// `…: Write at 0x0c by goroutine 7`.
 fn access(error: &ErrorDetails) -> Option<String> {
     let (_, access) = error.what.split_once(": ")?;
     let verb = match access.to_ascii_lowercase() {
@@ -115,10 +117,10 @@ fn access(error: &ErrorDetails) -> Option<String> {
     })
 }
 
-/// `writes 4 bytes, in no order with the write at a.cpp:14`
+/// Returns `writes 4 bytes, in no order with the write at a.cpp:14`.
 fn race(error: &ErrorDetails, paths: &Paths) -> Option<String> {
     let access = access(error)?;
-    let previous = |note: &&FindingNote| note.says("Previous ") && !note.stack.is_empty();
+    let previous = |note: &&FindingNote| note.starts_with("Previous ") && !note.stack.is_empty();
     let Some(previous) = error.notes.iter().find(previous) else {
         return Some(access);
     };
@@ -134,7 +136,7 @@ fn race(error: &ErrorDetails, paths: &Paths) -> Option<String> {
     ))
 }
 
-/// A sanitizer's own words without the addresses in them.
+/// Replaces the addresses in a sanitizer's message with `…`.
 fn without_addresses(what: &str) -> String {
     let mut words: Vec<&str> = Vec::new();
     for word in what.split(' ') {

@@ -1,18 +1,17 @@
 //! A finding as one plain sentence: "reads 8 bytes just past a 16-byte block allocated at parse.rs:10".
 //!
-//! The subject is the function that the finding is blamed on. What Valgrind says in words that are not known here is
-//! passed on as it is.
+//! The subject is the blamed function. Unknown messages of Valgrind are used unchanged.
 
 use cg_document::number::{grouped, plural};
 use cg_stream::record::{Count, ErrorKind, LeakKind};
 
 use crate::finding::{Details, ErrorDetails, Finding, Leak, Unprinted};
 use crate::paths::Paths;
-use crate::sanitizers::of_sanitizer;
+use crate::sanitizers::sanitizer_sentence;
 use crate::stack::Stack;
 use crate::suppression::system_call;
 
-/// The sentence, without a full stop.
+/// Returns the sentence without its subject and without a full stop.
 pub(crate) fn sentence(finding: &Finding, paths: &Paths) -> String {
     match &finding.details {
         Details::Leak(leak) => leak_sentence(leak),
@@ -22,18 +21,18 @@ pub(crate) fn sentence(finding: &Finding, paths: &Paths) -> String {
             bytes,
             blocks,
         }) => format!(
-            "{} {}, in loss records that Valgrind did not print (--leak-check=full --show-leak-kinds=all prints them)",
+            "{} {}, in loss records that Valgrind did not print (use --leak-check=full --show-leak-kinds=all)",
             amount(*bytes, *blocks),
             kind.phrase()
         ),
         Details::Unprinted(Unprinted::Errors { contexts }) => format!(
-            "the tool counted {} beyond what it printed (a forked child counts its parent's, whose log belongs to the inputs too)",
+            "the tool counted {} beyond what it printed (for a forked child, add the parent's log: it counts its parent's errors)",
             plural(*contexts, "error", "errors")
         ),
     }
 }
 
-/// `64 bytes in 1 block`.
+/// Returns `64 bytes in 1 block`.
 pub(crate) fn amount(bytes: Count, blocks: Count) -> String {
     format!(
         "{} in {}",
@@ -62,7 +61,7 @@ fn leak_sentence(leak: &Leak) -> String {
 }
 
 fn error_sentence(error: &ErrorDetails, stack: &Stack, paths: &Paths) -> String {
-    if let Some(sentence) = of_sanitizer(error, paths) {
+    if let Some(sentence) = sanitizer_sentence(error, paths) {
         return sentence;
     }
     let sized = |verb: &str| {
@@ -85,7 +84,7 @@ fn error_sentence(error: &ErrorDetails, stack: &Stack, paths: &Paths) -> String 
         }),
         ErrorKind::InvalidFree => Some(format!("calls {} on", called(stack, "free"))),
         ErrorKind::MismatchedFree => Some(format!("calls {} on", called(stack, "free"))),
-        ErrorKind::InvalidJump => Some("jumps to an address that is no code".to_owned()),
+        ErrorKind::InvalidJump => Some("jumps to an address that is not code".to_owned()),
         ErrorKind::Overlap => error
             .what
             .strip_prefix("Source and destination overlap in ")
@@ -103,12 +102,12 @@ fn error_sentence(error: &ErrorDetails, stack: &Stack, paths: &Paths) -> String 
             sentence.push_str(
                 &block(error, paths)
                     .or_else(|| address(error))
-                    .unwrap_or_else(|| "an address that is no block".to_owned()),
+                    .unwrap_or_else(|| "an address that is not a block".to_owned()),
             );
             sentence
         }
         ErrorKind::InvalidRead | ErrorKind::InvalidWrite => {
-            // A number behind the number of bytes is set apart from it.
+            // A comma separates the size of the access from a number that follows.
             let place = block(error, paths)
                 .map(
                     |block| match block.starts_with(|first: char| first.is_ascii_digit()) {
@@ -124,7 +123,7 @@ fn error_sentence(error: &ErrorDetails, stack: &Stack, paths: &Paths) -> String 
     }
 }
 
-/// The function that was called: the innermost frame, if it is one that the program called into.
+/// Returns the called function: the innermost frame if it is not the program's own, else `otherwise`.
 fn called<'a>(stack: &'a Stack, otherwise: &'a str) -> &'a str {
     stack
         .first()
@@ -133,7 +132,7 @@ fn called<'a>(stack: &'a Stack, otherwise: &'a str) -> &'a str {
         .map_or(otherwise, |name| name.split('(').next().unwrap_or(name))
 }
 
-/// The block that the address is in or near: `just past a 16-byte block allocated at parse.rs:10`.
+/// Describes the block that contains or is near the address: `just past a 16-byte block allocated at parse.rs:10`.
 pub(crate) fn block(error: &ErrorDetails, paths: &Paths) -> Option<String> {
     let block = error.block.as_ref()?;
     let distance = plural(block.offset.into(), "byte", "bytes");
@@ -149,22 +148,22 @@ pub(crate) fn block(error: &ErrorDetails, paths: &Paths) -> Option<String> {
         ("after", _) => format!("{distance} past "),
         (side, _) => format!("{distance} {side} "),
     };
-    let stack_of = |start: &str| {
+    let note_place = |start: &str| {
         let mut notes = error.notes.iter();
-        let note = notes.find(|note| note.says(start));
+        let note = notes.find(|note| note.starts_with(start));
         note.map(|note| place(&note.stack, paths))
     };
-    // Behind the first are the words of sanitizers.
-    let first_of = |starts: &[&str]| starts.iter().find_map(|start| stack_of(start));
-    let described = first_of(&["Address ", "freed ", "allocated "]).unwrap_or_default();
+    // The first word is Valgrind's, the others are the sanitizers'.
+    let first_place = |starts: &[&str]| starts.iter().find_map(|start| note_place(start));
+    let described = first_place(&["Address ", "freed ", "allocated "]).unwrap_or_default();
     let history = match block.state.as_str() {
         "allocated" => format!("allocated {described}"),
         "freed" => {
-            let allocated = first_of(&["Block was alloc'd", "previously allocated "]);
+            let allocated = first_place(&["Block was alloc'd", "previously allocated "]);
             let allocated = allocated.map(|place| format!(" and allocated {place}"));
             format!("freed {described}{}", allocated.unwrap_or_default())
         }
-        // `client-defined` and what later versions may say stand on their own.
+        // Use `client-defined`, and words of later versions, unchanged.
         other => other.to_owned(),
     };
     let size = grouped(block.size.into());
@@ -181,25 +180,28 @@ pub(crate) fn block(error: &ErrorDetails, paths: &Paths) -> Option<String> {
     Some(format!("{side}{article} {size}-byte block {history}"))
 }
 
-/// What is said of an address that is in no block.
+/// Describes an address outside any block.
 fn address(error: &ErrorDetails) -> Option<String> {
     let address = error.address.as_deref()?;
     let value = u64::from_str_radix(address.trim_start_matches("0x"), 16).ok();
     if value.is_some_and(|value| value < 4096) {
-        // The first page is never mapped: a null pointer, and what lies behind it.
+        // The first page is never mapped, so the program used a null pointer with an offset.
         return Some(format!("{address}, through a null pointer"));
     }
-    let note = error.notes.iter().find(|note| note.says("Address "))?;
+    let note = error
+        .notes
+        .iter()
+        .find(|note| note.starts_with("Address "))?;
     let (_, description) = note.what.as_deref()?.split_once(" is ")?;
     if description.starts_with("not stack'd") {
         return Some(format!(
-            "{address}, which is in no block, on no stack, and not recently freed"
+            "{address}, which is not in a block, not on a stack, and not recently freed"
         ));
     }
     Some(format!("{address}, which is {}", description.trim()))
 }
 
-/// `passes -3 as size to malloc`
+/// Returns `passes -3 as size to malloc`.
 fn fishy_value(what: &str) -> Option<String> {
     let rest = what.strip_prefix("Argument '")?;
     let (argument, rest) = rest.split_once("' of function ")?;
@@ -210,7 +212,7 @@ fn fishy_value(what: &str) -> Option<String> {
     ))
 }
 
-/// `Process terminating with default action of signal 11 (SIGSEGV)`
+/// Returns `is ended by SIGSEGV` for `Process terminating with default action of signal 11 (SIGSEGV)`.
 fn fatal_signal(what: &str) -> Option<String> {
     let (_, signal) = what.split_once(" of signal ")?;
     Some(match signal.split_once(" (") {
@@ -219,7 +221,7 @@ fn fatal_signal(what: &str) -> Option<String> {
     })
 }
 
-/// The sentence with what the notes say, in Valgrind's words where there are no better ones.
+/// Appends the notes to the sentence. Notes of an unknown form keep Valgrind's words.
 fn with_notes(mut sentence: String, error: &ErrorDetails, paths: &Paths) -> String {
     for note in &error.notes {
         let Some(what) = note.what.as_deref().map(str::trim) else {
@@ -227,13 +229,13 @@ fn with_notes(mut sentence: String, error: &ErrorDetails, paths: &Paths) -> Stri
         };
         let addition = if let Some(by) = what.strip_prefix("Uninitialised value was created by ") {
             match by {
-                // The block that the address is in says it already.
+                // The description of the block already contains the allocation.
                 "a heap allocation" if block(error, paths).is_some() => continue,
                 "a heap allocation" => format!("allocated {}", place(&note.stack, paths)),
                 "a stack allocation" => format!("a variable of {}", function(&note.stack)),
                 _ => format!("created by {by} {}", place(&note.stack, paths)),
             }
-        } else if let Some(block) = block(error, paths).filter(|_| note.says("Address ")) {
+        } else if let Some(block) = block(error, paths).filter(|_| note.starts_with("Address ")) {
             block
         } else if what.starts_with("Block was alloc'd") {
             continue;
@@ -246,9 +248,9 @@ fn with_notes(mut sentence: String, error: &ErrorDetails, paths: &Paths) -> Stri
     sentence
 }
 
-/// `at parse.rs:10`, `in parse_line`, `in libfoo.so`, as far as the frames tell.
+/// Returns the place of a stack: `at parse.rs:10`, otherwise `in parse_line` or `in libfoo.so`.
 pub(crate) fn place(stack: &Stack, paths: &Paths) -> String {
-    let Some(frame) = stack.to_blame() else {
+    let Some(frame) = stack.blamed_frame() else {
         return "at an unknown place".to_owned();
     };
     match (&frame.file, frame.line) {
@@ -260,7 +262,7 @@ pub(crate) fn place(stack: &Stack, paths: &Paths) -> String {
 
 fn function(stack: &Stack) -> &str {
     stack
-        .to_blame()
+        .blamed_frame()
         .and_then(|frame| {
             let name = frame.name.as_deref().filter(|name| *name != "???");
             name.or(frame.obj.as_deref())
@@ -287,7 +289,7 @@ mod tests {
     use cg_parse::findings::Described;
     use cg_stream::record::{Frame, Name};
 
-    /// Function, file and line.
+    /// A function, a file and a line.
     type FrameText = (&'static str, &'static str, u64);
 
     fn stack(frames: &[FrameText]) -> Stack {
@@ -303,7 +305,7 @@ mod tests {
     }
 
     fn check(kind: &str, what: &str, notes: &[(&str, &[FrameText])], expected: &str) {
-        let described = Described::of(what, notes.iter().map(|(what, _)| *what));
+        let described = Described::parse(what, notes.iter().map(|(what, _)| *what));
         let finding = Finding {
             process: ProcessId(0),
             details: Details::Error(ErrorDetails {
@@ -433,8 +435,8 @@ mod tests {
     }
 
     #[test]
-    fn leaks_say_how_much_and_how() {
-        let say = |kind, bytes, blocks, indirect_bytes| {
+    fn the_sentence_of_a_leak_has_its_size_and_kind() {
+        let sentence = |kind, bytes, blocks, indirect_bytes| {
             leak_sentence(&Leak {
                 kind,
                 bytes,
@@ -443,15 +445,15 @@ mod tests {
             })
         };
         assert_eq!(
-            say(LeakKind::Definite, 64, 1, 0),
+            sentence(LeakKind::Definite, 64, 1, 0),
             "leaks 64 bytes in 1 block, definitely lost"
         );
         assert_eq!(
-            say(LeakKind::Definite, 3_200, 2, 1),
+            sentence(LeakKind::Definite, 3_200, 2, 1),
             "leaks 3,200 bytes in 2 blocks, definitely lost, and with them 1 byte more"
         );
         assert_eq!(
-            say(LeakKind::Reachable, 1, 1, 0),
+            sentence(LeakKind::Reachable, 1, 1, 0),
             "still holds 1 byte in 1 block at exit"
         );
     }

@@ -1,27 +1,27 @@
-//! The interned stacks of all findings. A test run repeats few distinct frames many times, so each frame is held once,
-//! with the facts about whose code it is, and a stack is a list of pointers to frames.
+//! The interned stacks of all findings. A test run repeats few distinct frames many times, so each frame is stored once,
+//! with the facts about the origin of its code. A stack is a list of pointers to frames.
 
 use std::borrow::Borrow;
 use std::hash::{Hash, Hasher};
 use std::ops::Index;
 use std::rc::Rc;
 
-use cg_names::blame::frame_to_blame_by;
-use cg_names::whose::{Facts, Whose, whose_at};
-use cg_stream::maps::Set;
+use cg_collections::maps::Set;
+use cg_names::blame::frame_to_blame_in_facts;
+use cg_names::code_origin::{CodeOrigin, Facts, classify_frame};
 use cg_stream::record::Frame;
 
-/// Frames, innermost first. Stacks of one [`KnownStacks`] are equal where their frames are.
+/// Frames, innermost first. Two stacks of one [`KnownStacks`] are equal if they have the same interned frames.
 #[derive(Clone, Debug)]
 pub(crate) struct Stack(Rc<[KnownFrame]>);
 
-/// A frame that is held once.
+/// An interned frame.
 #[derive(Clone, Debug)]
 pub(crate) struct KnownFrame(Rc<(Frame<'static>, Facts)>);
 
 impl KnownFrame {
     fn new(frame: Frame<'static>) -> KnownFrame {
-        let facts = Facts::of(&frame);
+        let facts = Facts::from_frame(&frame);
         KnownFrame(Rc::new((frame, facts)))
     }
 
@@ -29,7 +29,7 @@ impl KnownFrame {
         &self.0.0
     }
 
-    /// The address of the interned frame, its identity for as long as it is held.
+    /// Returns the address of the interned frame, which identifies it during its lifetime.
     pub(crate) fn address(&self) -> usize {
         Rc::as_ptr(&self.0) as usize
     }
@@ -76,42 +76,42 @@ impl Stack {
         self.0.iter().map(KnownFrame::frame)
     }
 
-    /// The frames with what they are held in.
+    /// Returns the interned frames.
     pub(crate) fn known_frames(&self) -> &[KnownFrame] {
         &self.0
     }
 
-    /// The frames as a record has them.
+    /// Copies the frames for a record.
     pub(crate) fn to_vec(&self) -> Vec<Frame<'static>> {
         self.iter().cloned().collect()
     }
 
-    /// For each frame behind these innermost ones whether it is the program's own, or of what the program is built with.
-    pub(crate) fn own_behind(&self, before: usize) -> Vec<bool> {
+    /// Returns for each frame after the `before` innermost ones whether it is the program's own or a dependency's.
+    pub(crate) fn own_after(&self, before: usize) -> Vec<bool> {
         (0..self.len() - before)
-            .map(|position| whose_at(position, |at| self.facts(at + before)).is_of_program())
+            .map(|position| classify_frame(position, |at| self.facts(at + before)).is_program())
             .collect()
     }
 
-    /// For each frame whose code it is.
-    pub(crate) fn whose(&self) -> Vec<Whose> {
-        let whose = |position| whose_at(position, |at| self.facts(at));
+    /// Returns the origin of each frame's code.
+    pub(crate) fn code_origins(&self) -> Vec<CodeOrigin> {
+        let whose = |position| classify_frame(position, |at| self.facts(at));
         (0..self.len()).map(whose).collect()
     }
 
-    /// For each frame whether it is the program's own.
+    /// Returns for each frame whether it is the program's own.
     pub(crate) fn own(&self) -> Vec<bool> {
-        self.own_behind(0)
+        self.own_after(0)
     }
 
-    /// The position of the frame to blame, of those behind these innermost ones.
-    pub(crate) fn to_blame_behind(&self, before: usize) -> usize {
-        before + frame_to_blame_by(self.len() - before, |at| self.facts(at + before))
+    /// Returns the position of the blamed frame, which is never one of the `before` innermost frames.
+    pub(crate) fn blamed_position_after(&self, before: usize) -> usize {
+        before + frame_to_blame_in_facts(self.len() - before, |at| self.facts(at + before))
     }
 
-    /// The frame to blame.
-    pub(crate) fn to_blame(&self) -> Option<&Frame<'static>> {
-        self.get(self.to_blame_behind(0))
+    /// Returns the blamed frame; `None` for an empty stack.
+    pub(crate) fn blamed_frame(&self) -> Option<&Frame<'static>> {
+        self.get(self.blamed_position_after(0))
     }
 
     fn facts(&self, position: usize) -> Option<Facts> {
@@ -157,7 +157,7 @@ impl FromIterator<Frame<'static>> for Stack {
     }
 }
 
-/// Holds every frame and every stack once: processes of one test run share most of theirs.
+/// A table of interned frames and stacks. Processes of one test run share most of these.
 #[derive(Default)]
 pub(crate) struct KnownStacks {
     frames: Set<KnownFrame>,
@@ -165,7 +165,7 @@ pub(crate) struct KnownStacks {
 }
 
 impl KnownStacks {
-    /// The frame, as it is held.
+    /// Interns a frame.
     pub(crate) fn frame(&mut self, frame: &Frame<'_>) -> KnownFrame {
         let frame = frame.clone().into_owned();
         if let Some(known) = self.frames.get(&frame) {
@@ -176,8 +176,8 @@ impl KnownStacks {
         known
     }
 
-    /// The stack of frames that are held.
-    pub(crate) fn of_known(&mut self, frames: impl Iterator<Item = KnownFrame>) -> Stack {
+    /// Interns a stack of interned frames.
+    pub(crate) fn intern_frames(&mut self, frames: impl Iterator<Item = KnownFrame>) -> Stack {
         let stack = Stack(frames.collect());
         if let Some(known) = self.stacks.get(&stack) {
             return known.clone();
@@ -186,10 +186,10 @@ impl KnownStacks {
         stack
     }
 
-    /// The stack of these frames.
+    /// Interns a stack and its frames.
     pub(crate) fn intern(&mut self, stack: &[Frame]) -> Stack {
         let frames: Vec<KnownFrame> = stack.iter().map(|frame| self.frame(frame)).collect();
-        self.of_known(frames.into_iter())
+        self.intern_frames(frames.into_iter())
     }
 }
 
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_stacks_are_held_once_and_other_ones_are_not_equal() {
+    fn equal_stacks_are_interned_once_and_different_stacks_are_not_equal() {
         let mut stacks = KnownStacks::default();
         let one = stacks.intern(&stack(&["malloc", "make", "main"]));
         let again = stacks.intern(&stack(&["malloc", "make", "main"]));
@@ -224,7 +224,7 @@ mod tests {
     #[test]
     fn frames_before_the_program_are_not_to_blame() {
         let write: Stack = stack(&["write", "mine", "main"]).into_iter().collect();
-        assert_eq!(write.to_blame_behind(1), 1);
-        assert_eq!(write.own_behind(1).len(), 2);
+        assert_eq!(write.blamed_position_after(1), 1);
+        assert_eq!(write.own_after(1).len(), 2);
     }
 }

@@ -1,4 +1,4 @@
-//! Conditions on frames that judged nothing: a misspelled name, or one that has changed, must not make a gate say yes.
+//! Conditions on frames that matched nothing: a misspelled or outdated name must not make a gate pass.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -6,40 +6,40 @@ use std::collections::HashMap;
 use cg_stream::record::Frame;
 
 use crate::finding::{Evidence, JudgedProcess};
-use crate::frame_patterns::{AnyOf, FramePatterns, code_of};
+use crate::frame_patterns::{AnyOf, FramePatterns, code_texts};
 use crate::own;
 use crate::paths::Paths;
 use crate::policy::{Policy, Verdict};
 use crate::ruling::RulingStatus;
 
-/// Why a verdict does not rest on what was asked for.
+/// A reason to doubt that the conditions had the intended effect.
 #[derive(Debug)]
 pub(crate) struct Doubt {
     pub(crate) sentence: String,
-    /// Whether a condition matched nothing, which can be meant; else it could not be judged.
+    /// True if a condition matched nothing, which may be intended. False if it could not be evaluated.
     pub(crate) is_unmatched: bool,
 }
 
 impl Doubt {
-    fn unmatched(what: &str, set_aside: usize) -> Doubt {
-        let set_aside = match set_aside {
+    fn unmatched(condition: &str, excluded: usize) -> Doubt {
+        let excluded = match excluded {
             0 => String::new(),
-            some => format!("; findings set aside: {some}"),
+            some => format!("; findings excluded: {some}"),
         };
         Doubt {
             sentence: format!(
-                "{what} matches no frame of any finding{set_aside}; --allow-unmatched accepts that"
+                "{condition} matches no frame of any finding{excluded}; --allow-unmatched accepts that"
             ),
             is_unmatched: true,
         }
     }
 }
 
-/// What of `--only` and `--ignore` judged nothing, and what of them could not be judged.
+/// Returns the conditions of `--only` and `--ignore` that matched nothing or could not be evaluated.
 ///
-/// A regex judged something if it matches a frame of any finding, to blame or not. All regexes of a file are one condition,
-/// as files are kept for many programs. Where no finding came as far as to be asked, nothing is missing: those that a
-/// suppression matches, and those of kinds that do not count, are decided before.
+/// A regex is matched if it matches any frame of any finding, blamed or not. All regexes of a file are one condition,
+/// because one file may serve many programs. If no finding reaches the conditions, none of the conditions counts as
+/// unmatched. Suppressions and leak kinds are applied first.
 pub(crate) fn doubts(
     evidence: &Evidence,
     policy: &Policy,
@@ -49,21 +49,22 @@ pub(crate) fn doubts(
     let has_leaks = evidence.processes.iter().any(JudgedProcess::may_have_leaks);
     if !policy.errors && !has_leaks && !evidence.processes.is_empty() {
         return vec![Doubt {
-            sentence: "--no-errors counts leaks alone, and no process ran under a tool that looks for them; \
+            sentence: "--no-errors counts only leaks, but no process ran under a tool that searches for leaks; \
                        --allow-unmatched accepts that"
                 .to_owned(),
             is_unmatched: true,
         }];
     }
-    let decided_before = [RulingStatus::Suppressed, RulingStatus::NotCounted];
-    let is_asked = |status: RulingStatus| !decided_before.contains(&status);
     let conditions = [("--only", &policy.only), ("--ignore", &policy.ignore)];
     if conditions.iter().all(|(_, patterns)| patterns.is_empty())
-        || !verdict.rulings.iter().any(|ruling| is_asked(ruling.status))
+        || !verdict
+            .rulings
+            .iter()
+            .any(|ruling| ruling.status.reaches_conditions())
     {
         return Vec::new();
     }
-    // Findings share most of their frames, and each is held once.
+    // Findings share most of their frames, so visit each interned frame once.
     let mut frames: HashMap<usize, &Frame> = HashMap::new();
     for finding in &evidence.findings {
         let known = finding.stack.known_frames().iter();
@@ -74,33 +75,33 @@ pub(crate) fn doubts(
         );
     }
     let frames: Vec<&Frame> = frames.into_values().collect();
-    let set_aside = verdict.count(RulingStatus::OtherCode);
+    let excluded = verdict.count(RulingStatus::OtherCode);
     let mut doubts = Vec::new();
     for (option, patterns) in conditions {
-        let set_aside = if option == "--only" { set_aside } else { 0 };
+        let excluded = if option == "--only" { excluded } else { 0 };
         let unmatched = without_match(option, patterns, &frames, paths);
         doubts.extend(
             unmatched
                 .iter()
-                .map(|what| Doubt::unmatched(what, set_aside)),
+                .map(|condition| Doubt::unmatched(condition, excluded)),
         );
     }
     doubts.extend(without_objects(evidence, policy, verdict, paths));
     doubts
 }
 
-/// What of an option's regexes matches none of these frames.
+/// Returns the conditions of an option that match none of these frames.
 fn without_match(
     option: &str,
     patterns: &FramePatterns,
     frames: &[&Frame],
     paths: &Paths,
 ) -> Vec<String> {
-    let code = frames.iter().flat_map(|frame| code_of(frame, paths));
+    let code = frames.iter().flat_map(|frame| code_texts(frame, paths));
     let objects = frames.iter().filter_map(|frame| frame.obj.as_deref());
-    let unmatched_of = |patterns: &Option<AnyOf>| patterns.clone().unwrap_or_default();
-    let mut unmatched = unmatched_of(&patterns.code).without_match(code);
-    unmatched.extend(unmatched_of(&patterns.obj).without_match(objects.map(Cow::Borrowed)));
+    let regexes = |patterns: &Option<AnyOf>| patterns.clone().unwrap_or_default();
+    let mut unmatched = regexes(&patterns.code).without_match(code);
+    unmatched.extend(regexes(&patterns.obj).without_match(objects.map(Cow::Borrowed)));
     let is_both = patterns.code.is_some() && patterns.obj.is_some();
     if is_both
         && unmatched.is_empty()
@@ -113,8 +114,8 @@ fn without_match(
     unmatched
 }
 
-/// Findings that `--only-obj` set aside although a frame that it asks about does not name its object: text logs name
-/// either a frame's line or its object.
+/// Returns a doubt if `--only-obj` excluded findings with a frame that may match but has no object. In text logs a frame has
+/// either a line or an object.
 fn without_objects(
     evidence: &Evidence,
     policy: &Policy,
@@ -133,18 +134,19 @@ fn without_objects(
     };
     let all = evidence.findings.iter().zip(&verdict.rulings);
     let open = all.filter(|(finding, ruling)| {
-        // Of a leak every frame is asked about, of an error those up to the one to blame.
-        let asked = match finding.leak_kind() {
+        // `--only-obj` checks every frame of a leak, and the frames of an error up to the blamed one.
+        let n_checked = match finding.leak_kind() {
             Some(_) => finding.stack.len(),
             None => own::frame_to_blame_in(finding).map_or(0, |own| own + 1),
         };
-        ruling.status == RulingStatus::OtherCode && finding.stack.iter().take(asked).any(may_match)
+        ruling.status == RulingStatus::OtherCode
+            && finding.stack.iter().take(n_checked).any(may_match)
     });
     let count = open.count();
     (count > 0).then(|| Doubt {
         sentence: format!(
-            "--only-obj cannot be judged: findings with frames that do not name their objects: {count}; \
-             Valgrind's XML (--xml=yes) names all of them"
+            "--only-obj cannot be judged: findings with frames without an object: {count}; \
+             use Valgrind's XML (--xml=yes), which names all objects"
         ),
         is_unmatched: false,
     })

@@ -1,4 +1,4 @@
-//! The baseline: what is known passes, what is new fails, and neither rebuilds nor edits change which is which.
+//! The baseline: known findings pass and new findings fail, even after rebuilds and edits.
 
 use needs::needs;
 
@@ -16,7 +16,7 @@ int main(void) {
 
 /// A program with a baseline of its findings in `known.jsonl`.
 fn known() -> Bench {
-    let bench = Bench::of_text("leak.c", LEAK);
+    let bench = Bench::from_text("leak.c", LEAK);
     bench.valgrind("out.xml", &[]);
     let run = bench.leak_check(&["--baseline=known.jsonl", "--update-baseline", "out.xml"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
@@ -28,14 +28,14 @@ fn known() -> Bench {
     );
     assert!(
         run.stderr
-            .ends_with("known.jsonl: known findings: 2, of which new: 2; gone: 0\n"),
+            .ends_with("known.jsonl: known findings: 2; added: 2; removed: 0\n"),
         "{}",
         run.stderr
     );
     bench
 }
 
-/// Changes the program, runs it, and holds it against the baseline.
+/// Changes the program, runs it, and checks the result against the baseline.
 fn check_after(bench: &Bench, from: &str, to: &str, flags: &[&str]) -> Run {
     assert!(LEAK.contains(from));
     bench.compile("leak.c", &LEAK.replace(from, to), flags);
@@ -44,7 +44,7 @@ fn check_after(bench: &Bench, from: &str, to: &str, flags: &[&str]) -> Run {
 }
 
 #[test]
-fn a_baseline_is_sorted_lines_that_read_as_what_they_know() {
+fn a_baseline_is_sorted_lines_with_kind_frames_and_sizes() {
     needs!("gcc", "valgrind");
     let bench = known();
     let text = bench.read("known.jsonl");
@@ -75,7 +75,7 @@ fn known_findings_pass_through_rebuilds_edits_and_other_sizes() {
             "int unused = 1; (void)unused;\n make(99)[0] = 1;",
             &[],
         ),
-        // How deep a recursion goes follows the input.
+        // The depth of a recursion depends on the input.
         ("grow(3)", "grow(6)", &[]),
         ("return 0", "return 0", &["-DANY", "-fno-pie", "-no-pie"]),
     ] {
@@ -83,7 +83,7 @@ fn known_findings_pass_through_rebuilds_edits_and_other_sizes() {
         assert_eq!(run.status, 0, "{to}: {}", run.stdout);
         assert!(run.stdout.contains("2 known"), "{}", run.stdout);
     }
-    // The text log knows them too.
+    // The text log gives the same fingerprints.
     bench.valgrind("out.log", &[]);
     assert_eq!(
         bench
@@ -94,7 +94,7 @@ fn known_findings_pass_through_rebuilds_edits_and_other_sizes() {
 }
 
 #[test]
-fn new_findings_fail_and_more_of_the_same_are_new() {
+fn new_findings_and_additional_equal_findings_fail() {
     needs!("gcc", "valgrind");
     let bench = known();
     let run = check_after(
@@ -110,7 +110,7 @@ fn new_findings_fail_and_more_of_the_same_are_new() {
         "{}",
         run.stdout
     );
-    assert!(!run.stdout.contains("alike"));
+    assert!(!run.stdout.contains("equal findings"));
     // A second loss record, from another line of the same function.
     let run = check_after(&bench, "return 0", "make(64)[0] = 1; return 0", &[]);
     assert_eq!(run.status, 1);
@@ -122,14 +122,14 @@ fn new_findings_fail_and_more_of_the_same_are_new() {
     );
     assert!(
         run.stdout
-            .contains("    one of several that are alike, of which the baseline knows 1\n"),
+            .contains("    one of several equal findings; the baseline has 1\n"),
         "{}",
         run.stdout
     );
 }
 
 #[test]
-fn one_more_process_with_a_known_leak_is_not_new() {
+fn a_known_leak_in_another_process_is_not_new() {
     needs!("gcc", "valgrind");
     let bench = known();
     std::fs::copy(bench.file("out.xml"), bench.file("again.xml")).unwrap();
@@ -138,13 +138,15 @@ fn one_more_process_with_a_known_leak_is_not_new() {
 }
 
 #[test]
-fn what_is_gone_is_reported_and_taken_out_on_request() {
+fn missing_findings_are_reported_and_removed_by_an_update() {
     needs!("gcc", "valgrind");
     let bench = known();
     let run = check_after(&bench, "grow(3)[0] = 1;", "", &[]);
     assert_eq!(run.status, 0);
     assert!(
-        run.stdout.contains("no longer found (--update-baseline takes them out):\n  definite in make < grow < main\n"),
+        run.stdout.contains(
+            "no longer found (--update-baseline removes these):\n  definite in make < grow < main\n"
+        ),
         "{}",
         run.stdout
     );
@@ -152,18 +154,18 @@ fn what_is_gone_is_reported_and_taken_out_on_request() {
     assert_eq!(run.status, 0);
     assert!(
         run.stderr
-            .ends_with("known findings: 1, of which new: 0; gone: 1\n"),
+            .ends_with("known findings: 1; added: 0; removed: 1\n"),
         "{}",
         run.stderr
     );
     assert_eq!(bench.read("known.jsonl").lines().count(), 1);
-    // The ratchet holds: it is new when it comes back.
+    // A finding that comes back after the update is new.
     let run = check_after(&bench, "return 0", "return 0", &[]);
     assert_eq!(run.status, 1);
 }
 
 #[test]
-fn a_baseline_is_not_updated_from_what_could_not_be_judged() {
+fn a_baseline_is_not_updated_if_an_input_cannot_be_judged() {
     needs!("gcc", "valgrind");
     let bench = known();
     let before = bench.read("known.jsonl");
@@ -172,13 +174,17 @@ fn a_baseline_is_not_updated_from_what_could_not_be_judged() {
     for file in ["cut.xml", "missing.xml"] {
         let run = bench.leak_check(&["--baseline=known.jsonl", "--update-baseline", file]);
         assert_eq!(run.status, 2, "{file}");
-        assert!(run.stderr.contains("left as it was"), "{}", run.stderr);
+        assert!(
+            run.stderr.contains("baseline not updated"),
+            "{}",
+            run.stderr
+        );
     }
     assert_eq!(bench.read("known.jsonl"), before);
 }
 
 #[test]
-fn a_baseline_that_cannot_be_read_is_2() {
+fn an_unreadable_baseline_exits_with_2() {
     needs!("gcc", "valgrind");
     let bench = known();
     assert_eq!(
@@ -210,14 +216,14 @@ fn a_baseline_that_cannot_be_read_is_2() {
     assert_eq!(run.status, 2);
 }
 
-/// What leak-check says of the program with another size in its leak, held against the baseline with these options.
+/// Changes the size of the program's leak, runs the program, and checks the result against the baseline with `options`.
 fn check_size(bench: &Bench, size: &str, options: &[&str]) -> Run {
     check_after(bench, "make(64)", &format!("make({size})"), &[]);
     bench.leak_check(&[&["--baseline=known.jsonl", "out.xml"], options].concat())
 }
 
 #[test]
-fn growth_of_what_is_known_is_reported_and_fails_beyond_the_limit() {
+fn growth_of_known_leaks_is_reported_and_fails_beyond_the_limit() {
     needs!("gcc", "valgrind");
     let bench = known();
     for (size, limit, status) in [
@@ -247,14 +253,14 @@ fn growth_of_what_is_known_is_reported_and_fails_beyond_the_limit() {
     let run = check_size(&bench, "99", &[]);
     assert!(
         run.stdout.starts_with(
-            "in the baseline and grown (--max-growth fails on it, --update-baseline takes it in):\n  definite in make < main: 1 block, 64 bytes → 1 block, 99 bytes\n"
+            "in the baseline and grown (--max-growth limits this, --update-baseline accepts it):\n  definite in make < main: 1 block, 64 bytes → 1 block, 99 bytes\n"
         ) && run
             .stdout
-            .ends_with("clean: no new findings in 1 process, 2 known, 1 of the known grown\n"),
+            .ends_with("clean: no new findings in 1 process, 2 known, 1 of the known ones grown\n"),
         "{}",
         run.stdout
     );
-    // More blocks of the same size, at the same place.
+    // The same bytes in more blocks, at the same place.
     let run = check_after(
         &bench,
         "make(64)[0] = 1;",
@@ -289,7 +295,7 @@ fn growth_of_what_is_known_is_reported_and_fails_beyond_the_limit() {
 }
 
 #[test]
-fn every_report_fails_what_grew() {
+fn every_format_reports_growth_beyond_the_limit_as_a_failure() {
     needs!("gcc", "valgrind");
     let bench = known();
     check_size(&bench, "4096", &[]);
@@ -304,7 +310,7 @@ fn every_report_fails_what_grew() {
         ("github", "::error file=src/leak.c,line=2"),
         ("gitlab", "\"severity\": \"major\""),
     ] {
-        let held = |limit: &str| {
+        let run_with_limit = |limit: &str| {
             bench.leak_check(&[
                 "--baseline=known.jsonl",
                 "--max-growth",
@@ -314,17 +320,17 @@ fn every_report_fails_what_grew() {
                 "out.xml",
             ])
         };
-        let run = held("4031");
+        let run = run_with_limit("4031");
         assert_eq!(run.status, 1);
         assert!(run.stdout.contains(failure), "{format}: {}", run.stdout);
-        let run = held("4032");
+        let run = run_with_limit("4032");
         assert_eq!(run.status, 0);
         assert!(!run.stdout.contains(failure), "{format}: {}", run.stdout);
     }
 }
 
 #[test]
-fn an_update_takes_the_size_of_now_be_it_larger_or_smaller() {
+fn an_update_replaces_the_sizes_by_larger_or_smaller_ones() {
     needs!("gcc", "valgrind");
     let bench = known();
     for size in ["99", "10", "64"] {
@@ -343,7 +349,7 @@ fn an_update_takes_the_size_of_now_be_it_larger_or_smaller() {
 }
 
 #[test]
-fn a_baseline_without_sizes_is_valid_and_no_limit_of_growth_is_judged_by_it() {
+fn a_baseline_without_sizes_is_valid_but_max_growth_needs_sizes() {
     needs!("gcc", "valgrind");
     let bench = known();
     let text = bench.read("known.jsonl");
@@ -358,7 +364,7 @@ fn a_baseline_without_sizes_is_valid_and_no_limit_of_growth_is_judged_by_it() {
     assert!(!run.stdout.contains("grown"), "{}", run.stdout);
     assert!(
         run.stderr
-            .contains("so that --max-growth cannot hold them to it: 1;"),
+            .contains("--max-growth: the baseline has no size for 1 known leak;"),
         "{}",
         run.stderr
     );
@@ -367,17 +373,17 @@ fn a_baseline_without_sizes_is_valid_and_no_limit_of_growth_is_judged_by_it() {
 }
 
 #[test]
-fn one_process_more_is_no_growth_and_each_is_held_by_itself() {
+fn growth_is_measured_separately_for_each_process() {
     needs!("gcc", "valgrind");
     let bench = known();
     let once = bench.read("out.xml");
     bench.write("again.xml", &once);
-    let held = |files: &[&str]| {
+    let judge = |files: &[&str]| {
         bench.leak_check(&[&["--baseline=known.jsonl", "--max-growth=0%"], files].concat())
     };
-    assert_eq!(held(&["out.xml", "again.xml"]).status, 0);
+    assert_eq!(judge(&["out.xml", "again.xml"]).status, 0);
     check_size(&bench, "65", &[]);
-    let run = held(&["out.xml", "again.xml"]);
+    let run = judge(&["out.xml", "again.xml"]);
     assert_eq!(run.status, 1);
     assert!(
         run.stdout
@@ -388,7 +394,7 @@ fn one_process_more_is_no_growth_and_each_is_held_by_itself() {
 }
 
 #[test]
-fn a_baseline_is_written_where_its_link_leads_and_keeps_its_mode() {
+fn an_update_follows_a_symbolic_link_and_keeps_the_mode() {
     needs!("gcc", "valgrind");
     use std::os::unix::fs::{PermissionsExt as _, symlink};
     let bench = known();
@@ -413,7 +419,7 @@ fn a_baseline_is_written_where_its_link_leads_and_keeps_its_mode() {
 }
 
 #[test]
-fn what_is_no_regular_file_is_refused_as_a_baseline_to_update() {
+fn only_a_regular_file_can_be_updated_as_a_baseline() {
     needs!("gcc", "valgrind");
     let bench = known();
     std::fs::create_dir(bench.file("folder")).unwrap();

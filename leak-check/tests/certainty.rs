@@ -1,10 +1,10 @@
-//! Nothing uncertain is clean, and nothing certain is red: what a log does not show, what only looks like an error.
+//! Undecided inputs are never clean, and lines that only look like errors do not fail.
 
 use needs::needs;
 
 use crate::support::{Bench, Run, leak_check};
 
-/// A block with a pointer into its middle alone.
+/// A block with a pointer only into its middle.
 const POSSIBLE: &str = "#include <stdlib.h>\nchar *k; int main(void) { char *p = malloc(77); k = p + 5; p = 0; return 0; }\n";
 /// A block with a pointer to its start.
 const REACHABLE: &str =
@@ -15,9 +15,9 @@ fn status(run: &Run, expected: i32, what: &str) {
 }
 
 #[test]
-fn kinds_that_xml_was_not_to_show_are_not_clean() {
+fn xml_with_hidden_leak_kinds_that_count_is_not_clean() {
     needs!("gcc", "valgrind");
-    let bench = Bench::of_text("poss.c", POSSIBLE);
+    let bench = Bench::from_text("poss.c", POSSIBLE);
     for (options, expected) in [
         (&[][..], 1),
         (&["--show-leak-kinds=all"], 1),
@@ -48,7 +48,7 @@ fn kinds_that_xml_was_not_to_show_are_not_clean() {
 }
 
 #[test]
-fn what_counts_has_to_be_shown_by_xml() {
+fn xml_must_show_every_kind_that_counts() {
     needs!("gcc", "valgrind");
     let bench = Bench::new("clean.c");
     for (options, kinds, expected) in [
@@ -70,7 +70,7 @@ fn what_counts_has_to_be_shown_by_xml() {
         let run = bench.leak_check(&[&kinds, "out.xml"]);
         status(&run, expected, &format!("{options:?} {kinds}"));
     }
-    // Findings are findings, whatever was not shown beside them.
+    // A finding fails even if other kinds are hidden.
     let bench = Bench::new("leak.c");
     bench.valgrind("out.xml", &[]);
     let run = bench.leak_check(&["--errors-for-leak-kinds=all", "out.xml"]);
@@ -83,9 +83,9 @@ fn what_counts_has_to_be_shown_by_xml() {
 }
 
 #[test]
-fn a_heap_that_nobody_searched_is_not_clean() {
+fn a_heap_without_a_leak_check_is_not_clean() {
     needs!("gcc", "valgrind");
-    let bench = Bench::of_text("reach.c", REACHABLE);
+    let bench = Bench::from_text("reach.c", REACHABLE);
     bench.valgrind("no.log", &["--leak-check=no"]);
     let run = bench.leak_check(&["no.log"]);
     status(&run, 2, "in use and not searched");
@@ -101,18 +101,18 @@ fn a_heap_that_nobody_searched_is_not_clean() {
         "leaks do not count",
     );
     bench.valgrind("summary.log", &["--leak-check=summary"]);
-    status(&bench.leak_check(&["summary.log"]), 0, "reachable alone");
+    status(&bench.leak_check(&["summary.log"]), 0, "only reachable");
     status(
         &bench.leak_check(&["--errors-for-leak-kinds=reachable", "summary.log"]),
         1,
-        "the summary says how much",
+        "the summary counts it",
     );
     let bench = Bench::new("clean.c");
     bench.valgrind("no.log", &["--leak-check=no"]);
     status(&bench.leak_check(&["no.log"]), 0, "nothing was in use");
 }
 
-/// A text log of this process: preamble, then these lines.
+/// Returns a text log: the preamble, then `lines`.
 fn log(pid: u64, parent: Option<u64>, lines: &[&str]) -> String {
     let parent = parent.map(|parent| format!("Parent PID: {parent}"));
     let mut all = vec![
@@ -135,7 +135,7 @@ const NO_ERRORS: &str = "ERROR SUMMARY: 0 errors from 0 contexts (suppressed: 0 
 const CLEAN: [&str; 4] = [HEAP, NOTHING_IN_USE, FREED, NO_ERRORS];
 
 #[test]
-fn a_leak_check_on_the_way_is_not_the_one_at_exit() {
+fn an_earlier_leak_check_does_not_replace_the_one_at_exit() {
     let lines = |end: &[&'static str]| {
         let mut lines = vec![
             "LEAK SUMMARY:",
@@ -171,7 +171,7 @@ fn a_leak_check_on_the_way_is_not_the_one_at_exit() {
 }
 
 #[test]
-fn two_logs_of_one_number_are_two_runs() {
+fn two_preambles_with_one_pid_are_two_runs_in_text() {
     let error = ["Invalid read of size 1", "   at 0x1: f (a.c:1)", ""];
     for (what, first, second, expected) in [
         ("another parent", log(1, Some(7), &[]), Some(9), 2),
@@ -190,7 +190,12 @@ fn two_logs_of_one_number_are_two_runs() {
             Some(7),
             2,
         ),
-        ("cut in a message", log(1, Some(7), &error[..2]), Some(7), 2),
+        (
+            "truncated in a message",
+            log(1, Some(7), &error[..2]),
+            Some(7),
+            2,
+        ),
         (
             "a log file that was not emptied",
             log(1, Some(7), &[]),
@@ -198,7 +203,7 @@ fn two_logs_of_one_number_are_two_runs() {
             2,
         ),
         ("one that had an error", log(1, Some(7), &error), Some(7), 2),
-        ("a number used again", log(1, None, &CLEAN), None, 0),
+        ("a reused pid", log(1, None, &CLEAN), None, 0),
     ] {
         let text = first + &log(1, second, &CLEAN);
         let run = leak_check(&[], text.as_bytes());
@@ -207,7 +212,7 @@ fn two_logs_of_one_number_are_two_runs() {
     }
 }
 
-/// A document of protocol 4 with these elements; with an end or without.
+/// Returns a document of protocol 4 with these elements, and with an end if `ends` is set.
 fn document(parent: u64, elements: &str, ends: bool) -> String {
     let end = "<status><state>FINISHED</state></status>\n<errorcounts></errorcounts><suppcounts></suppcounts>\n</valgrindoutput>\n";
     format!(
@@ -221,7 +226,7 @@ fn document(parent: u64, elements: &str, ends: bool) -> String {
 }
 
 #[test]
-fn one_number_in_xml_is_one_process_only_where_it_executed_the_next() {
+fn two_documents_with_one_pid_are_one_process_only_after_an_exec() {
     let finished = "<status><state>FINISHED</state></status>";
     for (what, first, second, expected) in [
         ("another parent", document(7, "", false), 9, 2),
@@ -233,7 +238,7 @@ fn one_number_in_xml_is_one_process_only_where_it_executed_the_next() {
             2,
         ),
         (
-            "cut in an error",
+            "truncated in an error",
             document(7, "<error><unique>0x0</unique>", false),
             7,
             2,
@@ -245,7 +250,7 @@ fn one_number_in_xml_is_one_process_only_where_it_executed_the_next() {
             7,
             2,
         ),
-        ("a number used again", document(7, "", true), 7, 0),
+        ("a reused pid", document(7, "", true), 7, 0),
     ] {
         let text = first + &document(second, "", true);
         let run = leak_check(&[], text.as_bytes());
@@ -274,10 +279,10 @@ fn an_error_that_lacks_a_line_is_never_clean() {
 }
 
 #[test]
-fn errors_that_xml_counts_and_does_not_have_are_errors() {
+fn errors_that_xml_only_counts_are_findings() {
     let counts = "<errorcounts><pair><count>3</count><unique>0x0</unique></pair></errorcounts>";
     let run = leak_check(&[], document(7, counts, true).as_bytes());
-    status(&run, 1, "counted, not there");
+    status(&run, 1, "counted, not printed");
     assert!(
         run.stdout.contains("counted 1 error beyond"),
         "{}",
@@ -286,17 +291,17 @@ fn errors_that_xml_counts_and_does_not_have_are_errors() {
     status(
         &leak_check(&["--no-errors"], document(7, counts, true).as_bytes()),
         0,
-        "leaks alone",
+        "only leaks",
     );
     let both = format!("{ERROR}{counts}");
     let run = leak_check(&["--ignore=^f$"], document(7, &both, true).as_bytes());
-    status(&run, 0, "counted and there");
+    status(&run, 0, "counted and printed");
 }
 
 #[test]
-fn a_leak_of_a_kind_that_the_log_counted_as_an_error_is_judged_by_its_kind() {
+fn leaks_that_valgrind_counted_as_errors_are_judged_as_leaks() {
     needs!("gcc", "valgrind");
-    let bench = Bench::of_text("reach.c", REACHABLE);
+    let bench = Bench::from_text("reach.c", REACHABLE);
     for (options, with_all) in [
         (&["--errors-for-leak-kinds=all"][..], 1),
         (&["--errors-for-leak-kinds=all", "--show-leak-kinds=all"], 1),
@@ -338,7 +343,7 @@ fn contexts_that_no_set_of_leak_kinds_explains_are_errors() {
     };
     let two = "   still reachable: 5 bytes in 2 blocks";
     let none = "   still reachable: 0 bytes in 0 blocks";
-    // A log of -v tells its options.
+    // A log with -v contains Valgrind's options.
     let default =
         "--1-- Valgrind options:\n--1--    -v\n--1--    --errors-for-leak-kinds=definite\n";
     for (text, expected) in [
@@ -355,7 +360,7 @@ fn contexts_that_no_set_of_leak_kinds_explains_are_errors() {
 }
 
 #[test]
-fn what_drd_traces_is_no_error() {
+fn traces_of_drd_are_not_errors() {
     let traced = |line: &str, errors: u64| {
         format!(
             "==1== drd, a thread error detector\n==1== Using Valgrind-3.19.0 and LibVEX; rerun\n==1== Command: ./a\n==1== \n\
@@ -372,14 +377,14 @@ fn what_drd_traces_is_no_error() {
         let run = leak_check(&[], traced(line, 0).as_bytes());
         status(&run, 0, line);
         assert_eq!(run.stderr, "", "{line}");
-        // What Valgrind counts is never explained away by a trace.
+        // An error that Valgrind counts is never mistaken for a trace.
         status(&leak_check(&[], traced(line, 1).as_bytes()), 1, line);
         assert!(!run.stdout.contains("lost"), "{}", run.stdout);
     }
     let run = leak_check(&[], traced("Something that no rule knows", 0).as_bytes());
     status(&run, 0, "not counted");
     assert!(
-        run.stderr.contains("counts them as no errors: 1"),
+        run.stderr.contains("does not count as errors: 1"),
         "{}",
         run.stderr
     );
@@ -421,7 +426,7 @@ fn a_signal_that_ended_the_process_is_a_finding() {
         let run = bench.leak_check(&["--write-suppressions", file]);
         assert_eq!(run.stdout, "", "Valgrind reads no such suppression");
     }
-    let bench = Bench::of_text(
+    let bench = Bench::from_text(
         "null.c",
         "int main(int n, char **v) { return *(volatile int *)(long)(n - 1); }\n",
     );
@@ -449,7 +454,7 @@ fn a_signal_that_ended_the_process_is_a_finding() {
 }
 
 #[test]
-fn a_table_has_no_number_for_what_a_log_does_not_say() {
+fn the_table_has_a_dash_for_unknown_counts() {
     needs!("gcc", "valgrind");
     let row = |run: &Run, name: &str| {
         let line = run.stdout.lines().find(|line| line.starts_with(name));

@@ -1,5 +1,4 @@
-//! Logs of children that execute a program which Valgrind does not follow: they are nobody's findings, and nobody's
-//! excuse.
+//! Logs of children that execute a program which Valgrind does not follow.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use needs::needs;
@@ -9,7 +8,7 @@ use crate::support::{Bench, Run};
 const STARTS_OTHERS: &str = "#include <stdio.h>\n#include <stdlib.h>\nint main(void) { system(\"true\"); FILE *f = popen(\"echo hi\", \"r\"); pclose(f); return 0; }\n";
 const COMMAND: &str = "fn main() { let s = std::process::Command::new(\"true\").status().unwrap(); println!(\"{s}\"); }\n";
 
-/// The files of this ending, the parent's first: it is the longest.
+/// Returns the files with this ending, longest first. The parent's log is the longest.
 fn files(bench: &Bench, ending: &str) -> Vec<String> {
     let mut files: Vec<(u64, String)> = std::fs::read_dir(bench.path())
         .unwrap()
@@ -34,10 +33,10 @@ fn judge(bench: &Bench, options: &[&str], files: &[String]) -> Run {
 }
 
 #[test]
-fn children_of_a_process_that_is_judged_are_passed_over_on_request() {
+fn allow_exec_skips_children_of_a_judged_process() {
     needs!("gcc", "valgrind");
     for (name, text, children) in [("starts.c", STARTS_OTHERS, 2), ("command.rs", COMMAND, 1)] {
-        let bench = Bench::of_text(name, text);
+        let bench = Bench::from_text(name, text);
         for ending in [".log", ".xml"] {
             bench.valgrind(&format!("%p{ending}"), &[]);
             let files = files(&bench, ending);
@@ -53,9 +52,13 @@ fn children_of_a_process_that_is_judged_are_passed_over_on_request() {
                 "{name}{ending}: {}{}",
                 run.stdout, run.stderr
             );
-            assert!(run.stderr.contains("passed over"), "{}", run.stderr);
+            assert!(
+                run.stderr.contains("skipped (--allow-exec)"),
+                "{}",
+                run.stderr
+            );
             assert!(run.stdout.contains("in 1 process"), "{}", run.stdout);
-            // Without the parent nobody can tell them from processes that were killed.
+            // Without the parent's log, these children look like killed processes.
             let run = judge(&bench, &["--allow-exec"], &files[1..]);
             assert_eq!(run.status, 2, "{name}{ending}: {}", run.stdout);
             assert!(
@@ -65,7 +68,7 @@ fn children_of_a_process_that_is_judged_are_passed_over_on_request() {
             );
         }
     }
-    let bench = Bench::of_text("starts.c", STARTS_OTHERS);
+    let bench = Bench::from_text("starts.c", STARTS_OTHERS);
     bench.valgrind("%p.log", &["--child-silent-after-fork=yes"]);
     let files = files(&bench, ".log");
     assert_eq!(files.len(), 1);
@@ -73,7 +76,7 @@ fn children_of_a_process_that_is_judged_are_passed_over_on_request() {
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
 }
 
-/// A log of this process, with an end or without.
+/// Returns a log: the preamble, then `lines`.
 fn log(pid: u64, parent: u64, command: &str, lines: &str) -> String {
     format!(
         "==P== Memcheck, a memory error detector\n==P== Using Valgrind-3.19.0 and LibVEX; rerun\n==P== Command: {command}\n==P== Parent PID: {parent}\n==P== \n{lines}"
@@ -84,8 +87,8 @@ fn log(pid: u64, parent: u64, command: &str, lines: &str) -> String {
 const END: &str = "==P== HEAP SUMMARY:\n==P==     in use at exit: 0 bytes in 0 blocks\n==P== ERROR SUMMARY: 0 errors from 0 contexts (suppressed: 0 from 0)\n";
 
 #[test]
-fn whatever_may_have_been_killed_is_not_passed_over() {
-    let bench = Bench::of_text("empty.c", "int main(void) { return 0; }\n");
+fn allow_exec_does_not_skip_processes_that_may_have_been_killed() {
+    let bench = Bench::from_text("empty.c", "int main(void) { return 0; }\n");
     let options = |option: &str| {
         format!("--P-- Valgrind options:\n--P--    {option}\n").replace("--P--", "--8--")
     };
@@ -155,7 +158,7 @@ fn whatever_may_have_been_killed_is_not_passed_over() {
     ] {
         bench.write("parent.log", &parent);
         bench.write("child.log", &child);
-        // The order of the inputs says nothing.
+        // The order of the inputs does not matter.
         for files in [["parent.log", "child.log"], ["child.log", "parent.log"]] {
             let run = bench.leak_check(&[&["--allow-exec"], &files[..]].concat());
             assert_eq!(run.status, expected, "{what}: {}{}", run.stdout, run.stderr);

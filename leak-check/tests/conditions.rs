@@ -1,10 +1,11 @@
-//! A condition that judged nothing is no reason for a yes.
+//! A condition that matches nothing never makes the gate pass.
 
 use needs::needs;
 
 use crate::support::{Bench, Run, leak_check};
 
-/// `leak.c` leaks 64 bytes in `make` of `main`; `clean.c` nothing. In both, text and XML.
+/// Returns benches for `leak.c`, which leaks 64 bytes in `make`, called by `main`, and `clean.c`. Both have a text log and
+/// XML.
 fn benches() -> [Bench; 2] {
     ["leak.c", "clean.c"].map(|program| {
         let bench = Bench::new(program);
@@ -24,10 +25,10 @@ fn judge(bench: &Bench, conditions: &str, file: &str) -> Run {
     bench.leak_check(&args)
 }
 
-/// What is asked of the leak, the exit status for its log and its XML, and what standard error names.
+/// Conditions for the leak, the exit statuses for its log and its XML, and a text on standard error.
 const CONDITIONS: [(&str, [i32; 2], &str); 25] = [
     ("--only ^make$", [1, 1], ""),
-    // A frame that is not to blame is one all the same.
+    // A regex may match a frame that is not the blamed one.
     ("--only ^main$", [1, 1], ""),
     ("--only ^mak$", [2, 2], "--only \"^mak$\" matches no frame"),
     ("--only src/leak.c", [1, 1], ""),
@@ -66,7 +67,7 @@ const CONDITIONS: [(&str, [i32; 2], &str); 25] = [
         [2, 2],
         "--ignore-file stale matches no frame",
     ),
-    // A text log names no object for a frame with a line.
+    // In a text log, a frame with a line has no object.
     ("--only-obj program$", [2, 1], ""),
     (
         "--only-obj progam$",
@@ -76,7 +77,7 @@ const CONDITIONS: [(&str, [i32; 2], &str); 25] = [
     ("--ignore-obj program$ --max-bytes 64", [2, 0], ""),
     ("--ignore-obj vgpreload", [0, 0], ""),
     ("--only ^make$ --only-obj program$", [2, 1], ""),
-    // Each of the two matches a frame, and no frame matches both.
+    // Each condition matches a frame, but no frame matches both.
     (
         "--only ^make$ --only-obj vgpreload",
         [2, 2],
@@ -87,7 +88,7 @@ const CONDITIONS: [(&str, [i32; 2], &str); 25] = [
         [2, 2],
         "--ignore together with --ignore-obj matches no frame",
     ),
-    // What is decided before is not asked.
+    // The leak does not count, so it does not reach the conditions.
     ("--errors-for-leak-kinds possible --only ^mak$", [0, 0], ""),
     (
         "--no-errors --errors-for-leak-kinds none",
@@ -102,26 +103,26 @@ const CONDITIONS: [(&str, [i32; 2], &str); 25] = [
 ];
 
 #[test]
-fn a_condition_that_matches_nothing_is_in_doubt_and_without_findings_nothing_is_missing() {
+fn an_unmatched_condition_exits_with_2_only_if_there_are_findings() {
     needs!("gcc", "valgrind");
     let [leak, clean] = benches();
-    for (conditions, statuses, said) in CONDITIONS {
+    for (conditions, statuses, message) in CONDITIONS {
         for (file, status) in ["out.log", "out.xml"].into_iter().zip(statuses) {
             let run = judge(&leak, conditions, file);
             assert_eq!(run.status, status, "{conditions} {file}: {}", run.stderr);
-            match said {
+            match message {
                 "" if status != 2 => assert_eq!(run.stderr, "", "{conditions} {file}"),
-                said => assert!(run.stderr.contains(said), "{conditions}: {}", run.stderr),
+                message => assert!(run.stderr.contains(message), "{conditions}: {}", run.stderr),
             }
             let run = judge(&clean, conditions, file);
-            let expected = if said.contains("counts") { 2 } else { 0 };
+            let expected = if message.contains("counts") { 2 } else { 0 };
             assert_eq!(run.status, expected, "{conditions} clean: {}", run.stderr);
         }
     }
     let run = judge(&leak, "--only-obj program$", "out.log");
     assert!(
         run.stderr.contains(
-            "--only-obj cannot be judged: findings with frames that do not name their objects: 1; Valgrind's XML (--xml=yes)"
+            "--only-obj cannot be judged: findings with frames without an object: 1; use Valgrind's XML (--xml=yes)"
         ),
         "{}",
         run.stderr
@@ -129,7 +130,7 @@ fn a_condition_that_matches_nothing_is_in_doubt_and_without_findings_nothing_is_
 }
 
 #[test]
-fn what_is_allowed_to_match_nothing_changes_nothing_else() {
+fn allow_unmatched_changes_only_the_status_of_unmatched_conditions() {
     needs!("gcc", "valgrind");
     let mut differing = 0;
     for bench in benches() {
@@ -152,7 +153,7 @@ fn what_is_allowed_to_match_nothing_changes_nothing_else() {
 }
 
 #[test]
-fn a_further_condition_never_makes_a_doubt_a_yes() {
+fn an_additional_condition_never_hides_an_unmatched_one() {
     needs!("gcc", "valgrind");
     let [leak, _] = benches();
     let doubtful: Vec<&str> = CONDITIONS
@@ -174,7 +175,7 @@ fn a_further_condition_never_makes_a_doubt_a_yes() {
 }
 
 #[test]
-fn a_regex_that_a_variable_left_empty_is_refused() {
+fn an_empty_regex_is_refused_and_so_is_one_that_ignores_everything() {
     for option in ["--only", "--only-obj", "--ignore", "--ignore-obj"] {
         for empty in ["", " ", "\t"] {
             let run = leak_check(&[option, empty], b"");
@@ -186,7 +187,7 @@ fn a_regex_that_a_variable_left_empty_is_refused() {
             );
         }
     }
-    // What is left out would be everything.
+    // These regexes would ignore every finding.
     for everything in ["a|", "|", "^", "$", "(a|)", ".*"] {
         for option in ["--ignore", "--ignore-obj"] {
             let run = leak_check(&[option, everything], b"");
@@ -200,7 +201,7 @@ fn a_regex_that_a_variable_left_empty_is_refused() {
 }
 
 #[test]
-fn leaks_are_not_asked_of_a_tool_that_looks_for_none() {
+fn no_errors_needs_a_tool_that_searches_for_leaks() {
     needs!("gcc", "valgrind");
     let bench = Bench::new("race.c");
     bench.valgrind("races.log", &["--tool=helgrind"]);

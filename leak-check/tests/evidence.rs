@@ -1,4 +1,4 @@
-//! A verdict rests on what the inputs show: on options that are understood, on all processes, on every line.
+//! The evidence for a verdict: known options, all processes, and every line of the inputs.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use needs::needs;
 
 use crate::support::{Bench, leak_check, leak_check_in};
 
-/// A log of a clean process; its parent is process 1.
+/// Returns the log of a clean process with the parent pid 1.
 fn clean(pid: u64) -> String {
     let summary = "==P== HEAP SUMMARY:\n==P==     in use at exit: 0 bytes in 0 blocks\n==P==   total heap usage: 0 allocs, 0 frees, 0 bytes allocated\n==P== \n==P== All heap blocks were freed -- no leaks are possible\n==P== \n";
     let text = preamble(pid)
@@ -21,7 +21,7 @@ fn preamble(pid: u64) -> String {
         .replace("==P==", &format!("=={pid}=="))
 }
 
-/// The last lines of a text.
+/// Returns the last lines of a text.
 fn last(lines: usize, text: &str) -> String {
     let all: Vec<&str> = text.split_inclusive('\n').collect();
     all[all.len() - lines..].concat()
@@ -40,7 +40,7 @@ fn a_log_without_its_beginning_is_never_clean() {
     assert!(run.stderr.contains("has no preamble"), "{}", run.stderr);
     let run = leak_check(&["--allow-fragment"], last(8, &text).as_bytes());
     assert_eq!(run.status, 0, "{}", run.stderr);
-    // What is left beside a whole log is not that log's child where it lacks what every child writes.
+    // The tail is not a child of the complete log, because it lacks lines that every child writes.
     for lines in [1, 2] {
         let both = clean(8) + &last(lines, &text);
         assert_eq!(leak_check(&[], both.as_bytes()).status, 2, "{lines}");
@@ -48,10 +48,10 @@ fn a_log_without_its_beginning_is_never_clean() {
 }
 
 #[test]
-fn options_of_xml_hide_nothing() {
+fn valgrind_options_that_hide_findings_are_detected_in_xml() {
     needs!("gcc", "valgrind");
     let leak = Bench::new("leak.c");
-    for (options, expected, said) in [
+    for (options, expected, message) in [
         (
             &["--memcheck:show-leak-kinds=none"][..],
             2,
@@ -76,8 +76,8 @@ fn options_of_xml_hide_nothing() {
         leak.valgrind("out.xml", options);
         let run = leak.leak_check(&["out.xml"]);
         assert_eq!(run.status, expected, "{options:?}: {}", run.stderr);
-        assert!(run.stderr.contains(said), "{options:?}: {}", run.stderr);
-        // Text sums up what it does not show.
+        assert!(run.stderr.contains(message), "{options:?}: {}", run.stderr);
+        // A text log has a summary that counts hidden findings.
         leak.valgrind("out.log", options);
         let run = leak.leak_check(&["out.log"]);
         let expected = if options.contains(&"-q") { 2 } else { 1 };
@@ -122,7 +122,7 @@ fn options_of_xml_hide_nothing() {
 }
 
 #[test]
-fn the_number_of_processes_is_held_to_what_is_expected() {
+fn expect_checks_the_number_of_processes() {
     needs!("gcc", "valgrind");
     let bench = Bench::new("leak.c");
     bench.valgrind("leak.xml", &[]);
@@ -140,7 +140,7 @@ fn the_number_of_processes_is_held_to_what_is_expected() {
         (&["--expect=3", "a.log", "b.log"], 0),
         (&["--expect=2", "a.log", "leak.xml"], 1),
         (&["--expect=1", "a.log", "leak.xml"], 2),
-        // A child that is passed over is not judged, and is not counted.
+        // A skipped child is not counted.
         (&["--expect=1", "--allow-exec", "a.log", "child.log"], 0),
         (&["--expect=2", "--allow-exec", "a.log", "child.log"], 2),
         (&["--expect=0", "a.log"], 2),
@@ -160,7 +160,7 @@ fn the_number_of_processes_is_held_to_what_is_expected() {
 }
 
 #[test]
-fn a_folder_is_all_the_files_in_it() {
+fn a_directory_means_all_files_in_it() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
     let write = |name: &str, text: &str| {
@@ -187,7 +187,7 @@ fn a_folder_is_all_the_files_in_it() {
     write("hidden/7.log", &clean(7));
     write("hidden/.gitignore", "*\n");
     std::fs::create_dir(path("empty")).unwrap();
-    for (args, expected, said) in [
+    for (args, expected, message) in [
         (&["clean"][..], 0, ""),
         (&["clean/"], 0, ""),
         (&["--expect=2", "clean"], 0, ""),
@@ -197,19 +197,15 @@ fn a_folder_is_all_the_files_in_it() {
         (
             &["empty"],
             2,
-            "empty: expected logs in this folder, found none",
+            "empty: expected logs in this directory, found none",
         ),
         (&["clean", "empty"], 2, "empty: expected logs"),
         (&["killed"], 2, "killed/8.log: the input is empty"),
         (&["other"], 2, "other/notes.txt:1: not recognised"),
         (&["core"], 2, "core/vgcore.8"),
-        (
-            &["deep"],
-            2,
-            "deep/below: a folder in a folder of logs is not read",
-        ),
+        (&["deep"], 2, "deep/below: a subdirectory is not read"),
         (&["deep", "deep/below"], 1, ""),
-        (&["hidden"], 0, "hidden/.gitignore: left out"),
+        (&["hidden"], 0, "hidden/.gitignore: skipped"),
         (&["nosuch"], 2, "nosuch: "),
     ] {
         let run = leak_check_in(folder.path(), args, b"");
@@ -218,10 +214,10 @@ fn a_folder_is_all_the_files_in_it() {
             "{args:?}: {}{}",
             run.stdout, run.stderr
         );
-        assert!(run.stderr.contains(said), "{args:?}: {}", run.stderr);
+        assert!(run.stderr.contains(message), "{args:?}: {}", run.stderr);
         assert_eq!(
             run.stderr.is_empty(),
-            said.is_empty(),
+            message.is_empty(),
             "{args:?}: {}",
             run.stderr
         );
@@ -229,7 +225,7 @@ fn a_folder_is_all_the_files_in_it() {
     let socket = std::os::unix::net::UnixListener::bind(path("clean/socket")).unwrap();
     let run = leak_check_in(folder.path(), &["clean"], b"");
     assert!(
-        run.stderr.contains("found neither a file nor a folder"),
+        run.stderr.contains("found neither a file nor a directory"),
         "{}",
         run.stderr
     );
@@ -237,7 +233,7 @@ fn a_folder_is_all_the_files_in_it() {
     drop(socket);
 }
 
-/// The logs and documents of the tests' data.
+/// Returns the paths of the logs and documents in the test data.
 fn data() -> Vec<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folders = [
@@ -265,7 +261,7 @@ fn data() -> Vec<PathBuf> {
     files
 }
 
-/// Inputs about which there is a doubt, made of whole logs.
+/// Returns inputs that cannot be judged, built from complete logs.
 fn doubtful() -> Vec<(&'static str, String)> {
     let xml = std::fs::read_to_string(
         data()
@@ -298,8 +294,8 @@ fn doubtful() -> Vec<(&'static str, String)> {
     ]
 }
 
-/// Whether a line says what is judged, or what Valgrind was to judge: without it an input tells of something else. The
-/// sentence of an error or a leak is such a line, and is known by the stack that follows.
+/// Returns true if removing the line changes the run that the input describes: the sentence of an error or leak, which a
+/// stack follows, an option of Valgrind, or the report that a run never began.
 fn reports_what_is_judged(line: &str, next: Option<&&str>) -> bool {
     let is_sentence = next.is_some_and(|next| next.contains("==    at 0x"));
     let is_option = line.contains("<arg>") || (line.starts_with("--") && line.contains("--    -"));
@@ -308,7 +304,7 @@ fn reports_what_is_judged(line: &str, next: Option<&&str>) -> bool {
 }
 
 #[test]
-fn no_line_that_is_missing_makes_an_input_clean() {
+fn removing_a_line_never_makes_an_input_clean() {
     let logs = data().into_iter().map(|path| {
         let text = String::from_utf8_lossy(&std::fs::read(&path).unwrap()).into_owned();
         (path.display().to_string(), text)
@@ -324,7 +320,7 @@ fn no_line_that_is_missing_makes_an_input_clean() {
             continue;
         }
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
-        // Where a log begins and ends each line says something of the whole; between, lines are alike.
+        // Test every line at the beginning and the end of a log. The lines between are similar, so test some of them.
         let step = needs::size(1, lines.len().div_ceil(16).max(1));
         let edges = needs::size(lines.len(), 7);
         for (number, line) in lines.iter().enumerate() {
@@ -350,7 +346,7 @@ fn no_line_that_is_missing_makes_an_input_clean() {
 }
 
 #[test]
-fn no_input_more_takes_a_doubt_away() {
+fn an_additional_input_never_makes_an_undecided_one_clean() {
     let folder = tempfile::tempdir().unwrap();
     let mut inputs = doubtful();
     inputs.push(("clean", clean(7)));
@@ -366,4 +362,74 @@ fn no_input_more_takes_a_doubt_away() {
             assert_ne!(status(&[more, doubtful]), 0, "{more}, {doubtful}");
         }
     }
+}
+
+/// Returns the log of a process with a loss record of 64 bytes in 1 block, and these totals in its LEAK SUMMARY.
+fn leaking(pid: u64, totals: &str) -> String {
+    let summary = "==P== HEAP SUMMARY:\n==P==     in use at exit: 64 bytes in 2 blocks\n==P==   total heap usage: 2 allocs, 0 frees, 64 bytes allocated\n==P== \n";
+    let leaks = format!(
+        "==P== 64 bytes in 1 blocks are definitely lost in loss record 1 of 1\n==P==    at 0x48417B4: malloc (in /v.so)\n==P==    by 0x10938D: f (a.c:17)\n==P== \n==P== LEAK SUMMARY:\n==P==    definitely lost: {totals}\n==P==    indirectly lost: 0 bytes in 0 blocks\n==P==      possibly lost: 0 bytes in 0 blocks\n==P==    still reachable: 0 bytes in 0 blocks\n==P==         suppressed: 0 bytes in 0 blocks\n==P== \n"
+    );
+    let text = preamble(pid)
+        + summary
+        + &leaks
+        + "==P== ERROR SUMMARY: 1 errors from 1 contexts (suppressed: 0 from 0)\n";
+    text.replace("==P==", &format!("=={pid}=="))
+}
+
+#[test]
+fn leaks_beyond_the_loss_records_are_findings_even_if_only_their_blocks_are_counted() {
+    const NOT_PRINTED: &str = "in loss records that Valgrind did not print";
+    for (totals, unprinted) in [
+        ("64 bytes in 1 blocks", None),
+        (
+            "64 bytes in 2 blocks",
+            Some("0 bytes in 1 block definitely lost"),
+        ),
+        (
+            "70 bytes in 2 blocks",
+            Some("6 bytes in 1 block definitely lost"),
+        ),
+    ] {
+        let run = leak_check(&[], leaking(7, totals).as_bytes());
+        assert_eq!(run.status, 1, "{}", run.stderr);
+        assert_eq!(
+            run.stdout.contains(NOT_PRINTED),
+            unprinted.is_some(),
+            "{}",
+            run.stdout
+        );
+        assert!(
+            run.stdout.contains(unprinted.unwrap_or_default()),
+            "{}",
+            run.stdout
+        );
+    }
+}
+
+#[test]
+fn processes_that_lack_the_same_evidence_are_counted_in_one_message() {
+    let without_check = |pid: u64, bytes: u64| {
+        let text = preamble(pid)
+            + &format!(
+                "==P== HEAP SUMMARY:\n==P==     in use at exit: {bytes} bytes in 2 blocks\n==P==   total heap usage: 2 allocs, 0 frees, {bytes} bytes allocated\n==P== \n"
+            )
+            + "==P== ERROR SUMMARY: 0 errors from 0 contexts (suppressed: 0 from 0)\n";
+        text.replace("==P==", &format!("=={pid}=="))
+    };
+    let same: String = (7..10).map(|pid| without_check(pid, 64)).collect();
+    let run = leak_check(&[], (same + &without_check(10, 80)).as_bytes());
+    assert_eq!(run.status, 2);
+    let lines: Vec<&str> = run
+        .stderr
+        .lines()
+        .filter(|line| line.contains("in use at exit"))
+        .collect();
+    assert_eq!(lines.len(), 2, "{}", run.stderr);
+    assert!(lines[0].contains(" and 2 more: 64 bytes"), "{}", run.stderr);
+    assert!(
+        !lines[1].contains(" more: ") && lines[1].contains("80 bytes"),
+        "{}",
+        run.stderr
+    );
 }

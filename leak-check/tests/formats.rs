@@ -1,4 +1,4 @@
-//! The report formats, each held against what its consumer demands.
+//! The report formats, each checked against the requirements of its consumer.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::collections::HashSet;
@@ -8,14 +8,15 @@ use serde_json::Value;
 
 use crate::support::{Bench, leak_check, leak_check_in};
 
-/// A bench with an XML file of one of each finding, and beside it a clean one.
+/// Returns a bench with an XML file that has each kind of finding, and a clean XML file.
 fn bench() -> Bench {
     let bench = Bench::new("errors.c");
     bench.valgrind("out.xml", &["--show-leak-kinds=all", "--track-origins=yes"]);
     bench
 }
 
-/// A stream of one process with this many leaks, each in a function of its own; names hold what formats have to escape.
+/// Returns a stream of one process with `count` leaks, each in a different function. The names contain characters that
+/// formats must escape.
 fn many_leaks(count: usize, file: &str) -> String {
     let mut stream = "{\"type\":\"run\",\"stream\":1,\"tool\":\"memcheck\",\"command\":\"./a b\",\"pid\":7,\"source\":[\"a,b:c.xml\"],\"events\":[],\"total\":{},\"complete\":true,\"all_heap_blocks_freed\":true}\n".to_owned();
     for number in 0..count {
@@ -38,16 +39,16 @@ fn many_leaks(count: usize, file: &str) -> String {
     stream
 }
 
-// SARIF 2.1.0 (OASIS Standard, 27 March 2020), by section: what must be there, and of which form.
+// The required properties of SARIF 2.1.0 (OASIS Standard, 27 March 2020), by section.
 
-fn text_of_message(message: &Value) -> &str {
-    // §3.11.7: a message has text or an id; there are no message strings here, so it is text.
+fn message_text(message: &Value) -> &str {
+    // §3.11.7: a message has a text or an id. The report has no message strings, so every message has a text.
     message["text"].as_str().expect("message.text")
 }
 
 fn check_location(location: &Value) {
     if let Some(physical) = location.get("physicalLocation") {
-        // §3.29.2: an artifact location or an address.
+        // §3.29.2: requires an artifact location or an address.
         let artifact = &physical["artifactLocation"];
         let uri = artifact["uri"].as_str().expect("§3.4.3 uri");
         assert!(
@@ -67,7 +68,7 @@ fn check_location(location: &Value) {
             );
         }
         if let Some(region) = physical.get("region") {
-            // §3.30.5: a positive integer.
+            // §3.30.5: requires a positive integer.
             assert!(region["startLine"].as_u64().unwrap() > 0);
         }
     }
@@ -103,7 +104,7 @@ fn check_sarif(text: &str) -> Vec<Value> {
     assert_eq!(ids.len(), rules.len(), "§3.49.3: ids are unique");
     for rule in rules {
         assert!(
-            text_of_message(&rule["shortDescription"]).ends_with('.'),
+            message_text(&rule["shortDescription"]).ends_with('.'),
             "§3.49.9"
         );
     }
@@ -113,14 +114,14 @@ fn check_sarif(text: &str) -> Vec<Value> {
     let results = run["results"].as_array().unwrap().clone();
     let mut fingerprints = HashSet::new();
     for result in &results {
-        assert!(!text_of_message(&result["message"]).is_empty(), "§3.27.11");
+        assert!(!message_text(&result["message"]).is_empty(), "§3.27.11");
         assert!(
             ["none", "note", "warning", "error"].contains(&result["level"].as_str().unwrap()),
             "§3.27.10"
         );
         let index = result["ruleIndex"].as_u64().unwrap() as usize;
         assert_eq!(rules[index]["id"], result["ruleId"], "§3.27.6");
-        // Code scanning shows nothing that has no location.
+        // Code scanning hides results without a location.
         let locations = result["locations"].as_array().unwrap();
         assert_eq!(locations.len(), 1);
         assert!(locations[0]["physicalLocation"]["region"]["startLine"].is_u64());
@@ -142,7 +143,7 @@ fn check_sarif(text: &str) -> Vec<Value> {
 }
 
 #[test]
-fn sarif_is_what_the_standard_demands() {
+fn sarif_meets_the_requirements_of_the_standard() {
     needs!("gcc", "valgrind");
     let bench = bench();
     let run = bench.leak_check(&["--format=sarif", "out.xml"]);
@@ -155,7 +156,7 @@ fn sarif_is_what_the_standard_demands() {
         .collect();
     assert_eq!(paths, HashSet::from([&Value::from("src/errors.c")]));
     check_sarif(&leak_check(&["--format=sarif"], many_leaks(30, "/x/a b.c").as_bytes()).stdout);
-    // No finding is a log too.
+    // A run without findings is a valid log too.
     let clean = leak_check(
         &["--format=sarif", "--no-errors"],
         many_leaks(0, "").as_bytes(),
@@ -167,7 +168,7 @@ fn sarif_is_what_the_standard_demands() {
 }
 
 #[test]
-fn junit_reads_back_with_a_case_a_process() {
+fn junit_has_one_case_per_process() {
     needs!("gcc", "valgrind");
     let bench = bench();
     bench.write(
@@ -204,9 +205,9 @@ fn junit_reads_back_with_a_case_a_process() {
 }
 
 #[test]
-fn gitlab_has_what_its_widget_needs_and_each_fingerprint_once() {
+fn gitlab_issues_have_the_required_fields_and_unique_fingerprints() {
     needs!("gcc", "valgrind");
-    let bench = Bench::of_text(
+    let bench = Bench::from_text(
         "two.c",
         "#include <stdlib.h>\nstatic char *make(void) { return malloc(8); }\n\
          int main(void) {\n make()[0] = 1;\n make()[0] = 2;\n return 0; }\n",
@@ -216,7 +217,7 @@ fn gitlab_has_what_its_widget_needs_and_each_fingerprint_once() {
     assert_eq!(first.status, 1);
     let mut seen = HashSet::new();
     let issues: Vec<Value> = serde_json::from_str(&first.stdout).unwrap();
-    // The two loss records have one fingerprint, and still two of GitLab's.
+    // The two loss records have equal fingerprints, but unique ones for GitLab.
     assert_eq!(issues.len(), 2);
     for issue in &issues {
         assert!(
@@ -236,7 +237,7 @@ fn gitlab_has_what_its_widget_needs_and_each_fingerprint_once() {
     }
     let none = leak_check(&["--format=gitlab"], many_leaks(0, "").as_bytes());
     assert_eq!(none.stdout, "[]\n");
-    // A path is never absolute, whatever the finding has.
+    // A path is never absolute, even if the finding's path is.
     let outside = leak_check(
         &["--format=gitlab", "--root=/home"],
         many_leaks(1, "/x/a.c").as_bytes(),
@@ -245,7 +246,7 @@ fn gitlab_has_what_its_widget_needs_and_each_fingerprint_once() {
     assert_eq!(issues[0]["location"]["path"], "a,b:c.xml");
 }
 
-/// A command as the runner reads it: `::name key=value,…::message`.
+/// A workflow command, parsed like in the runner: `::name key=value,…::message`.
 struct WorkflowCommand {
     name: String,
     properties: Vec<(String, String)>,
@@ -275,7 +276,7 @@ fn workflow_command(line: &str) -> Option<WorkflowCommand> {
 }
 
 #[test]
-fn github_annotates_what_will_be_shown_and_counts_the_rest() {
+fn github_annotations_are_limited_and_the_rest_is_counted() {
     let run = leak_check(
         &["--format=github"],
         many_leaks(14, "src/a,b:c%.c").as_bytes(),
@@ -301,7 +302,7 @@ fn github_annotates_what_will_be_shown_and_counts_the_rest() {
     }
     assert!(
         run.stdout
-            .contains("\n4 findings are not annotated: GitHub shows 10 of a kind\n"),
+            .contains("\n4 findings are not annotated: GitHub shows at most 10 of each level\n"),
         "{}",
         run.stdout
     );
@@ -309,7 +310,7 @@ fn github_annotates_what_will_be_shown_and_counts_the_rest() {
         run.stdout
             .ends_with("leak-check: 14 new findings in 1 of 1 process\n")
     );
-    // No name of a function can begin a command of its own.
+    // A function name cannot begin another command.
     assert_eq!(
         run.stdout
             .lines()
@@ -335,7 +336,7 @@ fn github_shows_lines_of_the_repository_first() {
 }
 
 #[test]
-fn base_names_of_logs_are_looked_up_for_code_hosts() {
+fn base_names_are_completed_to_paths_for_code_hosts() {
     needs!("gcc", "valgrind");
     let bench = Bench::new("leak.c");
     bench.valgrind("out.log", &[]);
@@ -396,7 +397,7 @@ fn grouped(count: usize) -> String {
 }
 
 #[test]
-fn control_characters_of_names_are_spelled_out_in_every_format_for_people() {
+fn formats_for_people_escape_control_characters_in_names() {
     let name = "f\u{1b}[2J\u{9b}\u{202e}\ng";
     let run = serde_json::json!({
         "tool": "memcheck", "command": name, "pid": 7, "source": [name], "complete": true,
@@ -423,7 +424,7 @@ fn control_characters_of_names_are_spelled_out_in_every_format_for_people() {
             text.contains("f\\u{1b}[2J\\u{9b}\\u{202e}\\ng"),
             "{format}\n{text}"
         );
-        // In JSON and XML the fields for programs hold names as they are, escaped as these formats escape.
+        // In JSON and XML, fields for programs contain the unchanged names, with the escapes of these formats.
         if matches!(format, "text" | "markdown" | "github") {
             assert!(
                 !text.contains(['\u{1b}', '\u{9b}', '\u{202e}']),

@@ -1,4 +1,4 @@
-//! The verdict: what counts, what cannot be judged, and that it agrees with Valgrind's own.
+//! The verdict: which findings count, which inputs cannot be judged, and agreement with Valgrind's own verdict.
 
 use std::process::{Command, Stdio};
 
@@ -49,12 +49,12 @@ fn text_and_xml_have_the_same_findings() {
     text.sort();
     xml.sort();
     assert_eq!(text, xml);
-    // Five loss records, one of each kind and one definite more, and five errors.
+    // Five errors and five loss records: two definite ones, and one of each other kind.
     assert_eq!(text.len(), 10);
 }
 
 #[test]
-fn kinds_count_as_the_policy_says() {
+fn kinds_count_according_to_the_policy() {
     needs!("gcc", "valgrind");
     let bench = Bench::new("errors.c");
     bench.valgrind("out.xml", &["--show-leak-kinds=all"]);
@@ -101,14 +101,14 @@ fn leaks_within_the_limits_pass() {
         let run = bench.leak_check(&[args, &["out.log"]].concat());
         assert_eq!(run.status, expected, "{args:?}");
     }
-    // Limits are for leaks: an error is one too many.
+    // The limits apply only to leaks, so an error fails.
     let bench = Bench::new("errors.c");
     bench.valgrind("out.log", &[]);
     assert_eq!(bench.leak_check(&["--max-bytes=9999", "out.log"]).status, 1);
 }
 
 #[test]
-fn ignore_files_have_a_regex_a_line() {
+fn an_ignore_file_has_one_regex_per_line() {
     needs!("gcc", "valgrind");
     let bench = Bench::new("leak.c");
     bench.valgrind("out.log", &[]);
@@ -140,7 +140,7 @@ fn an_ignore_file_may_have_any_number_of_lines() {
             .map(|number| format!("^f{number}$\n"))
             .collect()
     };
-    // In the middle, so that neither the first nor the last set of patterns is enough.
+    // The matching regex is in the middle, not in the first or the last set of patterns.
     bench.write(
         "ignore",
         &[&others(0), "^make$\n", &others(50_000)].concat(),
@@ -150,7 +150,7 @@ fn an_ignore_file_may_have_any_number_of_lines() {
 }
 
 #[test]
-fn what_valgrind_counted_and_did_not_print_is_never_clean() {
+fn unprinted_leaks_are_never_clean() {
     needs!("gcc", "valgrind");
     let bench = Bench::new("leak.c");
     for options in [
@@ -178,7 +178,7 @@ fn what_valgrind_counted_and_did_not_print_is_never_clean() {
     }
 }
 
-/// A run of memcheck with this summary, and nothing else.
+/// Returns the stream of a Memcheck run without findings. `run` has further fields of the run record.
 fn stream_with(run: &str) -> String {
     format!(
         "{{\"type\":\"run\",\"stream\":1,\"tool\":\"memcheck\",\"events\":[],\"total\":{{}},\"all_heap_blocks_freed\":true,{run}}}\n{{\"type\":\"end\",\"records\":0}}\n"
@@ -186,7 +186,7 @@ fn stream_with(run: &str) -> String {
 }
 
 #[test]
-fn the_error_summary_is_held_against_the_records() {
+fn errors_that_only_the_summary_counts_are_findings() {
     let contexts = |count| {
         format!("\"complete\":true,\"error_summary\":{{\"errors\":9,\"contexts\":{count}}}")
     };
@@ -207,9 +207,9 @@ fn the_error_summary_is_held_against_the_records() {
 }
 
 #[test]
-fn errors_of_a_parent_are_not_a_childs() {
+fn errors_of_a_parent_do_not_count_again_in_its_child() {
     needs!("gcc", "valgrind");
-    let bench = Bench::of_text(
+    let bench = Bench::from_text(
         "fork.c",
         "#include <stdlib.h>\n#include <unistd.h>\n#include <sys/wait.h>\n\
          int main(void) { char *p = malloc(8); free(p); volatile char c = p[0]; (void)c;\n\
@@ -228,7 +228,7 @@ fn errors_of_a_parent_are_not_a_childs() {
     let mut args = vec!["--ignore=^main$"];
     args.extend(logs.iter().map(String::as_str));
     assert_eq!(bench.leak_check(&args).status, 0);
-    // The child counts the parent's error, and alone it cannot tell that it is not its own.
+    // The child counts the parent's error. Without the parent's log, that error is treated as the child's.
     let statuses: Vec<i32> = logs
         .iter()
         .map(|log| bench.leak_check(&["--ignore=^main$", log]).status)
@@ -256,7 +256,7 @@ fn races_count_as_errors() {
 }
 
 #[test]
-fn excused_errors_do_not_hide_those_behind_the_limit() {
+fn excused_errors_do_not_hide_errors_beyond_valgrinds_limit() {
     let limited = "\"complete\":true,\"stopped_reporting\":true";
     let run = leak_check(&[], stream_with(limited).as_bytes());
     assert_eq!(run.status, 2);
@@ -272,7 +272,7 @@ fn excused_errors_do_not_hide_those_behind_the_limit() {
 }
 
 #[test]
-fn what_cannot_be_judged_is_2() {
+fn an_input_that_cannot_be_judged_exits_with_2() {
     needs!("gcc", "valgrind");
     let bench = Bench::new("clean.c");
     bench.valgrind("out.log", &[]);
@@ -312,7 +312,7 @@ fn what_cannot_be_judged_is_2() {
             "{file}: {}",
             run.stdout
         );
-        // One good log beside it does not make it judged.
+        // A good log among the inputs does not change that.
         assert_eq!(bench.leak_check(&["out.log", file]).status, 2, "{file}");
     }
     assert_eq!(leak_check(&[], b"").status, 2);
@@ -322,7 +322,7 @@ fn what_cannot_be_judged_is_2() {
 }
 
 #[test]
-fn fragments_are_judged_on_request() {
+fn allow_fragment_accepts_fragments() {
     let fragment = b"{\"type\":\"leak\",\"kind\":\"reachable\",\"cost\":{\"bytes\":1,\"blocks\":1},\"stack\":[]}\n";
     assert_eq!(leak_check(&[], fragment).status, 2);
     assert_eq!(leak_check(&["--allow-fragment"], fragment).status, 0);
@@ -383,7 +383,7 @@ fn no_prefix_of_a_log_is_clean() {
 }
 
 #[test]
-fn the_verdict_does_not_depend_on_whether_anybody_reads_it() {
+fn a_closed_output_does_not_change_the_verdict() {
     needs!("gcc", "valgrind");
     let bench = Bench::new("leak.c");
     bench.valgrind("out.log", &[]);
@@ -399,7 +399,7 @@ fn the_verdict_does_not_depend_on_whether_anybody_reads_it() {
 }
 
 #[test]
-fn an_output_that_cannot_be_written_is_2() {
+fn an_unwritable_output_exits_with_2() {
     needs!("gcc", "valgrind");
     let bench = Bench::new("clean.c");
     bench.valgrind("out.log", &[]);
@@ -413,7 +413,7 @@ fn an_output_that_cannot_be_written_is_2() {
 }
 
 #[test]
-fn the_text_report_reads_plainly() {
+fn the_text_report_has_plain_sentences() {
     needs!("gcc", "valgrind");
     let bench = Bench::new("errors.c");
     bench.valgrind("out.xml", &["--show-leak-kinds=all", "--track-origins=yes"]);
@@ -438,7 +438,7 @@ fn the_text_report_reads_plainly() {
 }
 
 #[test]
-fn the_stream_of_a_report_is_judged_alike() {
+fn the_json_report_gives_the_same_verdict_as_its_input() {
     needs!("gcc", "valgrind");
     let bench = Bench::new("errors.c");
     bench.valgrind("out.log", &["--leak-check=summary"]);

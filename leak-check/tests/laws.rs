@@ -1,4 +1,4 @@
-//! Laws of the verdict, over programs that the real Valgrind runs: what must hold whatever is found.
+//! Laws of the verdict, checked with programs that the real Valgrind runs.
 
 use needs::needs;
 
@@ -13,8 +13,8 @@ fn programs() -> [Bench; 5] {
         Bench::new("clean.c"),
         Bench::new("leak.c"),
         Bench::new("errors.c"),
-        Bench::of_text("poss.c", POSSIBLE),
-        Bench::of_text("reach.c", REACHABLE),
+        Bench::from_text("poss.c", POSSIBLE),
+        Bench::from_text("reach.c", REACHABLE),
     ]
 }
 
@@ -53,11 +53,14 @@ fn xml_is_judged_like_its_log_or_more_cautiously() {
             }
         }
     }
-    assert!(differ > 0, "XML that hides a kind is less sure than a log");
+    assert!(
+        differ > 0,
+        "XML that hides a kind is undecided, a log is not"
+    );
 }
 
 #[test]
-fn an_option_that_only_shows_more_does_not_turn_the_verdict() {
+fn an_option_that_only_shows_more_does_not_reverse_the_verdict() {
     needs!("gcc", "valgrind");
     for bench in programs() {
         for file in ["out.log", "out.xml"] {
@@ -71,8 +74,11 @@ fn an_option_that_only_shows_more_does_not_turn_the_verdict() {
                 bench.valgrind(file, more);
                 for (kinds, before) in KINDS.into_iter().zip(before) {
                     let after = verdict(&bench, file, kinds);
-                    let turned = (before, after) == (0, 1) || (before, after) == (1, 0);
-                    assert!(!turned, "{file} {more:?} {kinds}: {before}, then {after}");
+                    let is_reversed = (before, after) == (0, 1) || (before, after) == (1, 0);
+                    assert!(
+                        !is_reversed,
+                        "{file} {more:?} {kinds}: {before}, then {after}"
+                    );
                 }
             }
         }
@@ -82,7 +88,10 @@ fn an_option_that_only_shows_more_does_not_turn_the_verdict() {
 #[test]
 fn no_prefix_is_clean_unless_the_whole_is() {
     needs!("gcc", "valgrind");
-    for bench in [Bench::new("clean.c"), Bench::of_text("reach.c", REACHABLE)] {
+    for bench in [
+        Bench::new("clean.c"),
+        Bench::from_text("reach.c", REACHABLE),
+    ] {
         for (file, options) in [
             ("out.log", &["-v"][..]),
             ("out.xml", &["--show-leak-kinds=all"]),
@@ -92,7 +101,7 @@ fn no_prefix_is_clean_unless_the_whole_is() {
             let whole = bench.read(file);
             let last = whole.trim_end().rfind('\n').unwrap();
             let clean = verdict(&bench, file, "all") == 0;
-            // Each cut is a run, so not each byte is one.
+            // Each prefix needs a run of leak-check, so test only some line ends.
             let lines: Vec<usize> = whole.match_indices('\n').map(|(end, _)| end).collect();
             let step = lines.len().div_ceil(40);
             for end in lines.into_iter().step_by(step) {

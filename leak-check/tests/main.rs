@@ -1,4 +1,4 @@
-//! The tests of leak-check from the outside, in one program: one is linked.
+//! The integration tests of leak-check, in one program to save link time.
 
 mod support;
 

@@ -1,4 +1,4 @@
-//! The example for cargo-nextest, run as its README says, with the real cargo-nextest and Valgrind.
+//! Runs the commands in the README of the nextest example, with the real cargo-nextest and Valgrind.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use needs::needs;
 
 use crate::support::leak_check_in;
 
-/// The commands of a README's console blocks, each with the lines that continue it.
+/// Returns the commands in the console blocks of a README, each with its continuation lines.
 fn commands(readme: &str) -> Vec<String> {
     let mut commands: Vec<String> = Vec::new();
     for block in readme.split("```console\n").skip(1) {
@@ -29,7 +29,7 @@ fn commands(readme: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_example_finds_what_its_tests_do_not() {
+fn the_example_finds_errors_that_its_tests_miss() {
     needs!("valgrind", "nextest");
     let example = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/nextest");
     let project = tempfile::tempdir().unwrap();
@@ -46,7 +46,7 @@ fn the_example_finds_what_its_tests_do_not() {
         .iter()
         .map(|command| format!("{command}\necho \"status $?\"\n"))
         .collect::<String>();
-    // What nextest's tests left is looked at again, when others have taken its place.
+    // Keep the logs of nextest's tests, because later commands replace them.
     let script = script.replacen(
         "\nleak-check",
         "\ncp -r target/valgrind logs\nleak-check",
@@ -57,7 +57,7 @@ fn the_example_finds_what_its_tests_do_not() {
         .unwrap();
     let mut bash = needs::command("bash");
     bash.arg("-c").arg(&script).current_dir(project.path());
-    // What the Cargo that runs this test says to it is not meant for the one within.
+    // Hide the variables of the Cargo that runs this test from the Cargo in the script.
     for (name, _) in std::env::vars_os() {
         let name_text = name.to_string_lossy();
         if name_text.starts_with("CARGO_") && name_text != "CARGO_HOME"
@@ -80,8 +80,8 @@ fn the_example_finds_what_its_tests_do_not() {
         .lines()
         .filter_map(|line| line.strip_prefix("status "))
         .collect();
-    // Making the folder, the tests, the verdict; the verdict with --allow-exec; the baseline, the verdict with it; the
-    // folder, the tests and the verdict without nextest.
+    // The commands: create the directory, run the tests, judge; judge with --allow-exec; write the baseline, judge with it;
+    // then create the directory, run the tests and judge without nextest.
     assert_eq!(
         statuses,
         ["0", "0", "1", "1", "0", "0", "0", "0", "1"],

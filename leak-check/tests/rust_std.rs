@@ -1,5 +1,5 @@
-//! What Rust's standard library leaves allocated is not held against a program, and what the program leaks through the
-//! same functions is. The real Valgrind obeys the same file alike.
+//! The default suppressions excuse the blocks that Rust's standard library never frees, and not the leaks of a program
+//! through the same functions. The real Valgrind gives the same result with the same file.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use needs::needs;
 
 use crate::support::{Bench, leak_check_in};
 
-/// A crate's tests as `cargo new` has them, but that the main thread waits for one of them.
+/// The tests of `cargo new`, with a sleep that makes the main thread wait.
 const PASSING: &str = "
 #[test]
 fn it_works() {
@@ -16,13 +16,13 @@ fn it_works() {
 }
 ";
 
-/// The file of the default suppressions.
+/// Returns Valgrind's option for the file of the default suppressions.
 fn file() -> String {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/suppression/rust.supp");
     format!("--suppressions={}", source.display())
 }
 
-/// How many loss records of these kinds a log has.
+/// Returns the number of loss records of these kinds in a log.
 fn loss_records(log: &str, kinds: &[&str]) -> usize {
     log.lines()
         .filter(|line| {
@@ -32,9 +32,9 @@ fn loss_records(log: &str, kinds: &[&str]) -> usize {
 }
 
 #[test]
-fn a_passing_test_is_clean_however_it_is_compiled() {
+fn a_passing_test_is_clean_with_all_compiler_options() {
     needs!("valgrind");
-    let bench = Bench::of_text("lib.rs", "fn main() {}");
+    let bench = Bench::from_text("lib.rs", "fn main() {}");
     for flags in [
         &[][..],
         &["-Csymbol-mangling-version=v0"],
@@ -61,7 +61,7 @@ fn a_passing_test_is_clean_however_it_is_compiled() {
             );
             assert!(
                 run.stdout.starts_with(
-                    "1 finding suppressed by default: libtest's handle of the main thread (--no-default-suppressions counts it)\n"
+                    "1 finding suppressed by default: libtest's handle of the main thread (--no-default-suppressions disables this)\n"
                 ),
                 "{}",
                 run.stdout
@@ -76,7 +76,7 @@ fn a_passing_test_is_clean_however_it_is_compiled() {
             assert_eq!(run.status, 1, "{flags:?}\n{}", run.stdout);
             assert!(!run.stdout.contains("suppressed"), "{}", run.stdout);
         }
-        // A reader of the stream and of mangled names comes to the same.
+        // The result is the same with mangled names in the report.
         bench.valgrind("mangled.xml", &["--gen-suppressions=all"]);
         assert_eq!(bench.leak_check(&["mangled.xml"]).status, 0, "{flags:?}");
 
@@ -95,7 +95,7 @@ fn a_passing_test_is_clean_however_it_is_compiled() {
 }
 
 #[test]
-fn other_versions_of_the_library_are_known() {
+fn leaks_of_other_library_versions_are_suppressed() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/rust");
     let mut logs = 0;
     for entry in std::fs::read_dir(&data).unwrap() {
@@ -112,13 +112,13 @@ fn other_versions_of_the_library_are_known() {
     assert!(logs > 5);
 }
 
-/// What the program leaks through the functions of the default suppressions. Each function is a test.
+/// A program that leaks through the functions in the default suppressions. Each function is a test.
 const LEAKS: &str = "#![allow(dead_code)]
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicPtr, Ordering};
 use std::time::Duration;
 
-/// Keeps a block of its own for each that it is asked for.
+/// An allocator that keeps an extra block for each allocation.
 struct Hoarder;
 static HOARD: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
 unsafe impl GlobalAlloc for Hoarder {
@@ -193,9 +193,9 @@ mod tests {
 ";
 
 #[test]
-fn what_a_program_leaks_through_the_same_functions_is_found() {
+fn leaks_of_a_program_through_the_same_functions_are_found() {
     needs!("valgrind");
-    let bench = Bench::of_text("lib.rs", "fn main() {}");
+    let bench = Bench::from_text("lib.rs", "fn main() {}");
     let every_kind = [
         "--show-leak-kinds=all",
         "--errors-for-leak-kinds=all",
@@ -220,14 +220,14 @@ fn what_a_program_leaks_through_the_same_functions_is_found() {
             })
         };
         let own: &[&str] = &["::handle", "::receive", "::spawned", "Hoarder"];
-        let (mine, of_library): (Vec<_>, Vec<_>) =
+        let (mine, from_library): (Vec<_>, Vec<_>) =
             leaks.iter().partition(|leak| passes_through(leak, own));
         assert!(mine.len() > 1, "{flags:?}\n{}", run.stdout);
         for leak in &mine {
             assert_eq!(leak["status"], "new", "{flags:?}: {leak}");
         }
-        // A test's handle shows nothing of the test: it was made when its thread was.
-        let suppressed: Vec<_> = of_library
+        // No suppressed leak passes through spawn, which creates the handles of tests.
+        let suppressed: Vec<_> = from_library
             .iter()
             .filter(|leak| leak["status"] == "suppressed")
             .collect();
@@ -238,7 +238,7 @@ fn what_a_program_leaks_through_the_same_functions_is_found() {
         for leak in &suppressed {
             assert!(!passes_through(leak, &["spawn"]), "{flags:?}: {leak}");
         }
-        // Valgrind leaves what leak-check leaves.
+        // The remaining leaks are the same in Valgrind.
         bench.valgrind("obeyed.log", &[&every_kind[..], &[&file()]].concat());
         let kinds = ["definitely", "indirectly", "possibly", "reachable"];
         assert_eq!(

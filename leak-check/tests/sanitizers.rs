@@ -1,4 +1,4 @@
-//! Sanitizers: their reports are judged like Valgrind's, and what they leave open is not clean.
+//! Reports of sanitizers are judged like Valgrind's, and an incomplete report is not clean.
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +34,7 @@ fn status(args: &[&str], input: &str) -> i32 {
 }
 
 #[test]
-fn every_report_is_red_alone_and_before_and_behind_a_clean_log() {
+fn every_report_fails_with_and_without_a_clean_log() {
     assert_eq!(status(&[], CLEAN), 0);
     let folder = std::fs::read_dir(data().join("sanitizers")).unwrap();
     let mut judged = 0;
@@ -51,10 +51,10 @@ fn every_report_is_red_alone_and_before_and_behind_a_clean_log() {
 }
 
 #[test]
-fn a_baseline_excuses_what_it_knows_where_nothing_is_left_open() {
+fn a_baseline_excuses_known_findings_of_complete_reports() {
     let folder = tempfile::tempdir().unwrap();
     for (name, expected) in [
-        // Whole: leaks were looked for, or the sanitizer does not look for them and went on.
+        // Complete reports: leak detection was on, or the sanitizer has none and the process continued to its end.
         ("clang-14-leaks.log", 0),
         ("clang-14-recover.log", 0),
         ("rustc-leaks.log", 0),
@@ -62,11 +62,11 @@ fn a_baseline_excuses_what_it_knows_where_nothing_is_left_open() {
         ("gcc-12-deadlock.log", 0),
         ("clang-14-msan-recover.log", 0),
         ("go-1.19-race.log", 0),
-        // The process was ended at its error.
+        // The sanitizer ended the process at an error.
         ("gcc-12-heap-buffer-overflow.log", 2),
         ("clang-14-msan-heap.log", 2),
         ("gcc-12-segv.log", 2),
-        // What max_leaks left out is in no baseline.
+        // A baseline does not contain leaks beyond max_leaks.
         ("clang-14-max-leaks.log", 1),
     ] {
         let baseline = folder.path().join(name);
@@ -82,7 +82,7 @@ fn a_baseline_excuses_what_it_knows_where_nothing_is_left_open() {
         if expected != 2 {
             assert!(Path::new(baseline).exists(), "{name}: {}", updated.stderr);
         } else {
-            // The gate does not write what it cannot judge; its own records say what it would know.
+            // The gate does not write a baseline from input that it cannot judge.
             assert!(!Path::new(baseline).exists(), "{name}");
             assert_eq!(known.status, 1);
             let ignored = status(&["--ignore", ".", "--ignore-signals"], &text);
@@ -95,16 +95,16 @@ fn a_baseline_excuses_what_it_knows_where_nothing_is_left_open() {
 }
 
 #[test]
-fn what_is_excused_leaves_open_what_nobody_looked_for() {
+fn a_report_with_only_excused_findings_is_not_clean_if_it_is_incomplete() {
     let recovered = report("clang-14-recover.log");
     let leaks = recovered.find("\n=================================================================\n==10088==ERROR: LeakSanitizer").unwrap();
-    for (args, input, expected, says) in [
-        // No leak was found or none was looked for: nobody can tell.
+    for (args, input, expected, message) in [
+        // Either there are no leaks, or leak detection was off.
         (
             &["--ignore", "."][..],
             recovered[..leaks + 1].to_owned(),
             2,
-            "no report on leaks",
+            "no leak report",
         ),
         (
             &["--ignore", ".", "--errors-for-leak-kinds=none"],
@@ -132,7 +132,7 @@ fn what_is_excused_leaves_open_what_nobody_looked_for() {
             0,
             "",
         ),
-        // Without its last line ThreadSanitizer may have been told to end at the first report.
+        // Without the last line of ThreadSanitizer, an option may have ended the process at the first report.
         (&["--ignore", "."], report("gcc-12-deadlock.log"), 0, ""),
         (
             &["--ignore", "."],
@@ -143,12 +143,12 @@ fn what_is_excused_leaves_open_what_nobody_looked_for() {
     ] {
         let run = leak_check(args, input.as_bytes());
         assert_eq!(run.status, expected, "{args:?}: {}", run.stderr);
-        assert!(run.stderr.contains(says), "{args:?}: {}", run.stderr);
+        assert!(run.stderr.contains(message), "{args:?}: {}", run.stderr);
     }
 }
 
 #[test]
-fn what_a_sanitizer_could_not_do_is_in_doubt() {
+fn a_failure_of_the_sanitizer_exits_with_2() {
     for line in [
         "==7==LeakSanitizer has encountered a fatal error.\n==7==HINT: LeakSanitizer does not work under ptrace (strace, gdb, etc)\n",
         "==7==AddressSanitizer CHECK failed: asan_rtl.cc:1 \"((0)) != (0)\" (0x0, 0x0)\n",
@@ -162,7 +162,7 @@ fn what_a_sanitizer_could_not_do_is_in_doubt() {
         "==7==ERROR: RealtimeSanitizer: unsafe-library-call\n",
     ] {
         for input in [line.to_owned(), CLEAN.to_owned() + line] {
-            // ABORTING alone shows no format.
+            // A log with only ABORTING is not recognised.
             assert_eq!(status(&["--allow-fragment"], &input), 2, "{input}");
         }
     }
@@ -170,7 +170,7 @@ fn what_a_sanitizer_could_not_do_is_in_doubt() {
 }
 
 #[test]
-fn a_report_that_is_cut_short_is_in_doubt() {
+fn a_truncated_report_is_never_clean() {
     for name in [
         "gcc-12-heap-buffer-overflow.log",
         "clang-14-leaks.log",
@@ -356,15 +356,14 @@ fn junit_and_sarif_name_the_rule_and_the_place() {
 }
 
 #[test]
-fn a_suppression_of_memcheck_takes_a_leak_of_a_sanitizer() {
+fn a_suppression_for_memcheck_matches_a_leak_of_a_sanitizer() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("known.supp");
     std::fs::write(&file, "{\n  known\n  Memcheck:Leak\n  match-leak-kinds: definite\n  ...\n  fun:_ZL4leakv\n}\n{\n  known too\n  Memcheck:Leak\n  ...\n  fun:_Z4leakv\n}\n").unwrap();
     let args = ["--suppressions", file.to_str().unwrap()];
     assert_eq!(status(&args, &report("clang-14-leaks.log")), 0);
     assert_eq!(status(&args, &report("gcc-12-heap-buffer-overflow.log")), 1);
-    // And one that leak-check wrote.
-    // What Clang calls a lambda has no mangled name to be written.
+    // A suppression written by leak-check matches too. Replace Clang's name of a lambda, which has no known mangled name.
     let leaks = report("clang-14-leaks.log").replace(
         "leak()::$_0::operator()[abi:cxx11](int) const",
         "helper(int)",
@@ -379,7 +378,7 @@ fn a_suppression_of_memcheck_takes_a_leak_of_a_sanitizer() {
     assert!(
         written
             .stderr
-            .contains("errors of sanitizers, which no suppression can match: 1"),
+            .contains("1 finding left out: no suppression can match signals, errors of sanitizers"),
         "{}",
         written.stderr
     );

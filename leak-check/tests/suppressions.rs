@@ -1,11 +1,11 @@
-//! Suppression files, held against the real Valgrind both ways: what it suppresses is suppressed here, and what is
-//! written here it reads and obeys.
+//! Suppression files, compared with the real Valgrind: both suppress the same findings, and Valgrind reads the
+//! suppressions that leak-check writes.
 
 use needs::needs;
 
 use crate::support::Bench;
 
-/// What Valgrind says it suppressed, and what is left.
+/// Returns Valgrind's counts of errors and of suppressed errors.
 fn error_summary(log: &str) -> &str {
     log.lines()
         .rev()
@@ -14,12 +14,12 @@ fn error_summary(log: &str) -> &str {
 }
 
 #[test]
-fn valgrind_obeys_the_suppressions_that_are_written() {
+fn written_suppressions_work_in_valgrind() {
     needs!("gcc", "g++", "valgrind");
     let every_kind = ["--show-leak-kinds=all", "--errors-for-leak-kinds=all"];
     for program in ["errors.c", "shapes.cpp", "nodes.rs"] {
         let bench = Bench::new(program);
-        // With --gen-suppressions the mangled names are known, without it they are guessed.
+        // Only with --gen-suppressions=all are the mangled names known. Otherwise the suppressions have patterns.
         for options in [&["--gen-suppressions=no"][..], &["--gen-suppressions=all"]] {
             for file in ["out.log", "out.xml"] {
                 bench.valgrind(file, &[options, &every_kind].concat());
@@ -44,7 +44,7 @@ fn valgrind_obeys_the_suppressions_that_are_written() {
                     "{program} {file} {options:?}\n{}\n{log}",
                     run.stdout
                 );
-                // After the fact they suppress the same.
+                // leak-check applies them with the same result.
                 let run = bench.leak_check(&[
                     "--errors-for-leak-kinds=all",
                     "--no-default-suppressions",
@@ -53,7 +53,7 @@ fn valgrind_obeys_the_suppressions_that_are_written() {
                     file,
                 ]);
                 assert_eq!(run.status, 0, "{program} {file}\n{}", run.stdout);
-                // A guessed name of a constructor is that of its class, and leaves nothing for the methods.
+                // A pattern for a constructor matches the methods of its class too, so their suppressions stay unused.
                 if options == ["--gen-suppressions=all"] {
                     assert_eq!(run.stderr, "", "{program} {file}");
                 }
@@ -63,7 +63,7 @@ fn valgrind_obeys_the_suppressions_that_are_written() {
 }
 
 #[test]
-fn helgrind_and_drd_obey_theirs() {
+fn written_suppressions_work_in_helgrind_and_drd() {
     needs!("gcc", "valgrind");
     let bench = Bench::new("race.c");
     for tool in ["--tool=helgrind", "--tool=drd"] {
@@ -111,7 +111,7 @@ fn a_suppression_hides_no_other_leak() {
 #[test]
 fn equal_suppressions_are_written_once() {
     needs!("gcc", "valgrind");
-    let bench = Bench::of_text(
+    let bench = Bench::from_text(
         "two.c",
         "#include <stdlib.h>\nint main(void) { for (int i = 0; i < 2; i++) { char *p = i ? malloc(1) : malloc(2); p[0] = 1; } return 0; }\n",
     );
@@ -125,7 +125,7 @@ fn equal_suppressions_are_written_once() {
     );
 }
 
-/// Suppressions of every sort, each of which Valgrind and leak-check have to use or not alike.
+/// Suppressions of every kind. Valgrind and leak-check must use the same ones.
 const MIXED: &str = "# of errors.c
 {
    by name
@@ -185,7 +185,7 @@ const MIXED: &str = "# of errors.c
 ";
 
 #[test]
-fn files_apply_after_the_fact_as_they_do_in_valgrind() {
+fn suppression_files_match_the_same_findings_as_in_valgrind() {
     needs!("gcc", "valgrind");
     let bench = Bench::new("errors.c");
     bench.write("mixed.supp", MIXED);
@@ -247,7 +247,7 @@ fn files_apply_after_the_fact_as_they_do_in_valgrind() {
 }
 
 #[test]
-fn a_pattern_for_mangled_names_alone_is_told_to_be_one() {
+fn an_unused_pattern_that_needs_mangled_names_is_reported() {
     needs!("gcc", "g++", "valgrind");
     let bench = Bench::new("shapes.cpp");
     bench.write(
@@ -270,7 +270,7 @@ fn a_pattern_for_mangled_names_alone_is_told_to_be_one() {
 }
 
 #[test]
-fn a_file_that_valgrind_refuses_is_2_with_file_and_line() {
+fn a_file_that_valgrind_refuses_is_an_error_with_file_and_line() {
     needs!("gcc", "valgrind");
     let bench = Bench::new("leak.c");
     bench.valgrind("out.log", &[]);

@@ -1,5 +1,5 @@
-//! A suppression that is written without Valgrind's help hides the finding that it is for, and no neighbour of it: the
-//! real Valgrind is asked, one finding at a time.
+//! A suppression written without mangled names hides its finding and no similar one. The real Valgrind checks this, one
+//! finding at a time.
 
 use needs::needs;
 
@@ -86,7 +86,7 @@ fn main() {
 }
 "#;
 
-/// The loss records of a log: how many bytes each is of.
+/// Returns the numbers of bytes in the loss records of a log.
 fn lost(log: &str) -> Vec<String> {
     let mut lost: Vec<String> = log
         .lines()
@@ -97,7 +97,7 @@ fn lost(log: &str) -> Vec<String> {
     lost
 }
 
-/// Suppresses each of the findings by itself. `twins` are those that names do not tell apart.
+/// Suppresses each finding separately. `twins` lists groups of findings that names do not distinguish.
 fn check(bench: &Bench, twins: &[&[&str]]) {
     for file in ["out.log", "out.xml"] {
         bench.valgrind(file, &[]);
@@ -125,7 +125,7 @@ fn check(bench: &Bench, twins: &[&[&str]]) {
                 .find(|twins| twins.contains(&bytes.as_str()))
                 .map_or(vec![bytes.as_str()], |twins| twins.to_vec());
             assert_eq!(hidden, expected, "{file}\n{}", written.stdout);
-            // leak-check comes to the same.
+            // leak-check gives the same result.
             let run = bench.leak_check(&["--suppressions=written.supp", "--format=json", file]);
             let suppressed = run
                 .records(&["leak"])
@@ -138,34 +138,34 @@ fn check(bench: &Bench, twins: &[&[&str]]) {
 }
 
 #[test]
-fn a_suppression_for_a_cpp_function_hides_no_neighbour() {
+fn a_suppression_for_a_cpp_function_does_not_hide_similar_functions() {
     needs!("gcc", "g++", "valgrind");
-    // The instances of a template are not told apart.
-    check(&Bench::of_text("a.cpp", CPP), &[&["17", "19"]]);
+    // A pattern does not distinguish the instances of a template.
+    check(&Bench::from_text("a.cpp", CPP), &[&["17", "19"]]);
 }
 
 #[test]
-fn a_suppression_for_a_rust_function_hides_no_neighbour() {
+fn a_suppression_for_a_rust_function_does_not_hide_similar_functions() {
     needs!("gcc", "valgrind");
-    let bench = Bench::of_text("a.rs", RUST);
+    let bench = Bench::from_text("a.rs", RUST);
     check(&bench, &[]);
     bench.compile("a.rs", RUST, &["-Csymbol-mangling-version=v0"]);
     check(&bench, &[]);
 }
 
 #[test]
-fn a_suppression_of_a_program_without_symbols_is_told_to_match_more() {
+fn a_suppression_for_a_program_without_symbols_is_reported_as_too_wide() {
     needs!("gcc", "g++", "valgrind");
-    let bench = Bench::of_text("a.cpp", "int main() {}");
+    let bench = Bench::from_text("a.cpp", "int main() {}");
     bench.compile("a.cpp", CPP, &["-s"]);
     bench.valgrind("out.log", &[]);
     let run = bench.leak_check(&["--write-suppressions", "out.log"]);
     assert!(
         run.stderr
-            .contains("suppressions that name no function of the program"),
+            .contains("no function of the program, which lacks symbols"),
         "{}",
         run.stderr
     );
-    // malloc and the objects, frame by frame.
+    // The suppression lists every frame: malloc and the objects.
     assert!(!run.stdout.contains("..."), "{}", run.stdout);
 }

@@ -1,9 +1,9 @@
     Format {
         name: "toy",
-        reads: "stacks of a profiler that nobody uses",
+        reads: "stacks in a toy format",
         events: "`samples`",
         answers: &[Stacks],
         signs: &[Sign::Line(cg_stacks::toy::is_header_line)],
         seeds: &["toy/three.toy"],
-        ..of_stacks(Records(cg_stacks::toy::parse))
+        ..default_format(Records(cg_stacks::toy::parse))
     },

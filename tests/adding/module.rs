@@ -1,4 +1,4 @@
-//! Stacks of a profiler that nobody uses: the line `toy stacks`, then a line a stack, outermost frame first.
+//! A toy format of stacks: the line `toy stacks`, then one line per stack, outermost frame first.
 //!
 //! ```text
 //! toy stacks
@@ -13,12 +13,12 @@ use crate::write;
 
 const HEADER: &[u8] = b"toy stacks";
 
-/// True for the line that only such a file begins with.
+/// Returns true for the header line of this format.
 pub fn is_header_line(line: &[u8]) -> bool {
     line == HEADER
 }
 
-/// Reads them: a [`cg_reader::ReadRecords`].
+/// Reads a file of this format; a [`cg_reader::ReadRecords`].
 pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let run = reading.run("toy");
     let mut table = StackTable::new(["samples"]);
@@ -45,7 +45,7 @@ fn read(lines: &mut Lines, options: &Options, table: &mut StackTable) -> Result<
             })?;
             stack = Some(table.push(stack, frame)?);
         }
-        table.count(StackKey::of(stack), 0, count.into())?;
+        table.count(StackKey::from_stack(stack), 0, count.into())?;
     }
     Ok(())
 }

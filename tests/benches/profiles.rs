@@ -1,8 +1,7 @@
-//! Parsing callgrind and cachegrind profiles, in bytes per second.
+//! Benchmark: parses callgrind and cachegrind profiles, in bytes per second.
 //!
-//! `cargo bench -p tests --features bench --bench profiles`. Needs nothing but a temporary folder: the
-//! profiles are made here, in the proportions of real ones (costs with and without addresses, calls, inlined files, names
-//! once).
+//! Run `cargo bench -p tests --features bench --bench profiles`. The benchmark generates its profiles in a temporary folder.
+//! They have the proportions of real profiles: costs with and without addresses, calls, inlined files, each name once.
 
 #![allow(
     clippy::unwrap_used,
@@ -20,7 +19,8 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 const FUNCTIONS: u64 = 5_000;
 const EVENTS: &str = "Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim";
 
-/// A callgrind profile of a large program: `--dump-instr=yes --cache-sim=yes --branch-sim=yes`, or default options.
+/// Generates a callgrind profile of a large program: with `--dump-instr=yes --cache-sim=yes --branch-sim=yes`, or with
+/// default options.
 fn callgrind(has_instructions: bool) -> String {
     let mut text = String::from("# callgrind format\nversion: 1\n");
     let (positions, events) = if has_instructions {

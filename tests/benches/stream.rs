@@ -1,7 +1,7 @@
-//! Reading and writing a stream of `fn` records with 13 events, in bytes per second.
+//! Benchmark: reads a stream of `fn` records with 13 events, in bytes per second.
 //!
-//! `cargo bench -p tests --features bench --bench stream`. `lines` is the floor: finding line ends and
-//! types without parsing anything.
+//! Run `cargo bench -p tests --features bench --bench stream`. `lines` is the lower bound: it finds line ends and record
+//! types and parses nothing.
 
 #![allow(
     clippy::unwrap_used,
@@ -10,7 +10,7 @@
 
 use std::hint::black_box;
 
-use cg_stream::profile::Profile;
+use cg_profile::Profile;
 use cg_stream::record::{Counts, FnRecord, Name, RecordType, RunRecord};
 use cg_stream::{Reader, Writer};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -20,7 +20,8 @@ const EVENTS: [&str; 13] = [
 ];
 const RECORDS: u64 = 20_000;
 
-/// A stream like that of a large C++ program with cache and branch simulation: every count present, names of 60 bytes.
+/// Generates a stream like the one for a large C++ program with cache and branch simulation. Every count is present, and
+/// names have 60 bytes.
 fn stream() -> Vec<u8> {
     let mut out = Vec::new();
     let mut writer = Writer::new(&mut out);

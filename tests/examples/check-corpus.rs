@@ -1,6 +1,6 @@
-//! `check-corpus FOLDER`: reads every profile under a folder with cg-parse and with a reader that shares no code with
-//! it, and prints a line a file. Where the folder has an INDEX.tsv, only the files it calls fixtures are read. Exits
-//! with 1 where anything is wrong.
+//! `check-corpus FOLDER`: reads every profile under a folder with cg-parse and with an independent reader, and prints one
+//! line per file. If the folder has an INDEX.tsv, reads only the files that the index calls fixtures. Exits with 1 if any
+//! file is wrong.
 #![allow(clippy::print_stdout, reason = "this program prints")]
 
 use std::path::{Path, PathBuf};
@@ -39,7 +39,7 @@ fn main() -> ExitCode {
     ExitCode::from(u8::from(wrong > 0))
 }
 
-/// The files to read, relative to the folder, in order.
+/// Returns the files to read, relative to the folder, in order.
 fn files(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     const READ: [&str; 8] = [
         "callgrind",

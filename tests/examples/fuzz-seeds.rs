@@ -1,7 +1,7 @@
-//! `fuzz-seeds FOLDER`: writes what the fuzzing of readers begins with, a folder below FOLDER for each format. The first
-//! byte of each file says which format it is.
+//! `fuzz-seeds FOLDER`: writes the seeds for fuzzing the readers, one subfolder of FOLDER per format. The first byte of each
+//! file selects the format.
 #![allow(clippy::print_stderr, reason = "this program prints")]
-#![allow(clippy::unwrap_used, reason = "a seed that is not there is a fault")]
+#![allow(clippy::unwrap_used, reason = "a missing seed is a bug")]
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A reader of the Firefox Profiler's processed profiles that shares nothing with cg-parse or cg-fmt.
+"""A reader of the Firefox Profiler's processed profiles that shares no code with cg-parse or cg-fmt.
 
-It was written from the format's published documentation alone (docs-developer/processed-profile-format.md and
-CHANGELOG-formats.md of firefox-devtools/profiler), for versions 53 to 58. It refuses whatever these say cannot be, and
-writes what a call tree of the profile comes to: the sum of all weights, and self and inclusive weight by function.
+It is based only on the format's published documentation (docs-developer/processed-profile-format.md and
+CHANGELOG-formats.md of firefox-devtools/profiler), for versions 53 to 58. It rejects everything that these documents
+forbid. It prints the sum of all weights, and the self and inclusive weight of each function.
 
     firefox_profile.py PROFILE.json
 """
@@ -11,7 +11,7 @@ writes what a call tree of the profile comes to: the sum of all weights, and sel
 import json
 import sys
 
-# What the documentation does not mark as optional, with its type.
+# The fields that the documentation does not mark as optional, with their types.
 META = {
     "interval": (int, float), "startTime": (int, float), "version": int, "preprocessedProfileVersion": int,
     "product": str, "processType": int, "stackwalk": int, "markerSchema": list,
@@ -20,7 +20,7 @@ THREAD = {
     "name": str, "pid": str, "tid": (int, str), "processType": str, "isMainThread": bool,
     "processStartupTime": (int, float), "registerTime": (int, float), "pausedRanges": list,
 }
-# Columns of the tables, each with what its values are an index into ("" for none), and whether `null` or -1 says none.
+# The columns of the tables. Each has the table that its values index ("" for none), and the values that mean "none".
 TABLES = {
     "stackTable": {"frame": ("frameTable", ()), "prefix": ("stackTable", (None,))},
     "frameTable": {
@@ -75,7 +75,7 @@ def read(profile):
         demand_fields("lib", lib, LIB)
         demand("codeId" in lib, "lib lacks codeId")
     for schema in meta["markerSchema"]:
-        # 55: `data` became `fields`.
+        # 55: `data` was renamed to `fields`.
         demand("fields" in schema or version < 55, "a marker schema has no fields")
     total, own, inclusive = 0, {}, {}
     used_libs = set()
@@ -111,7 +111,7 @@ def read(profile):
         names, callers = [], []
         for row in range(stacks["length"]):
             prefix = stacks["prefix"][row]
-            demand(prefix is None or prefix < row, "a caller stands behind what it called")
+            demand(prefix is None or prefix < row, "a caller follows its callee")
             function = strings[functions["name"][frames["func"][stacks["frame"][row]]]]
             names.append(function)
             above = frozenset() if prefix is None else callers[prefix]
@@ -133,8 +133,8 @@ def read(profile):
             own[names[stack]] = own.get(names[stack], 0) + weight
             for function in callers[stack]:
                 inclusive[function] = inclusive.get(function, 0) + weight
-    # 41: only libs that a resource is of.
-    demand(used_libs == set(range(len(libs))), "a lib is of no resource")
+    # 41: every lib belongs to a resource.
+    demand(used_libs == set(range(len(libs))), "a lib belongs to no resource")
     return {"total": total, "self": own, "inclusive": inclusive, "threads": [one["name"] for one in profile["threads"]]}
 
 
@@ -143,8 +143,8 @@ def main():
         profile = json.load(file)
     try:
         json.dump(read(profile), sys.stdout)
-    except (NotAProfile, KeyError) as trouble:
-        sys.exit(f"{sys.argv[1]}: not a processed profile: {trouble!r}")
+    except (NotAProfile, KeyError) as error:
+        sys.exit(f"{sys.argv[1]}: not a processed profile: {error!r}")
 
 
 main()

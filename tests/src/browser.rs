@@ -1,7 +1,7 @@
-//! A real browser, headless, told by the DevTools protocol what a person would do: open a page, click, type.
+//! A real, headless browser. The DevTools protocol makes it open pages, click and type, as a person would.
 //!
-//! Chromium reads the protocol's messages from its file 3 and answers on its file 4, each ended by a NUL
-//! (`--remote-debugging-pipe`), so that neither a port nor a library is needed.
+//! Chromium reads the protocol's messages from file descriptor 3 and answers on file descriptor 4; each message ends with a
+//! NUL (`--remote-debugging-pipe`). This needs neither a port nor a library.
 
 use std::fs::{File, OpenOptions};
 use std::io::{BufRead, BufReader, Write};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-/// How long anything may take.
+/// The maximum time for one action.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A browser with one page.
@@ -24,19 +24,19 @@ pub struct Browser {
     /// The page's session.
     session: String,
     loaded: bool,
-    /// What the page complained of: errors of scripts, and what its policy forbade.
-    pub troubles: Vec<String>,
+    /// The page's error messages: script errors and violations of its policy.
+    pub errors: Vec<String>,
     _folder: tempfile::TempDir,
 }
 
 impl Browser {
-    /// Starts Chromium with a window of so many pixels.
+    /// Starts Chromium with a window of this size, in pixels.
     pub fn start(width: u32, height: u32) -> Browser {
         let folder = tempfile::tempdir().unwrap();
         let pipes = ["commands", "answers"].map(|name| folder.path().join(name));
         let made = Command::new("mkfifo").args(&pipes).status().unwrap();
         assert!(made.success(), "mkfifo");
-        // Opened for both, so that neither side waits for the other.
+        // Opening for both reading and writing does not block.
         let open = |path: &Path| OpenOptions::new().read(true).write(true).open(path);
         let [commands, answers] = [&pipes[0], &pipes[1]].map(|path| open(path).unwrap());
         let process = needs::command("bash")
@@ -74,7 +74,7 @@ impl Browser {
             last_id: 0,
             session: String::new(),
             loaded: false,
-            troubles: Vec::new(),
+            errors: Vec::new(),
             _folder: folder,
         };
         let target = browser.call("", "Target.createTarget", json!({"url": "about:blank"}));
@@ -88,9 +88,9 @@ impl Browser {
         browser
     }
 
-    /// Opens a file, and waits until all of it is there.
+    /// Opens a file and waits until the page is loaded.
     pub fn open(&mut self, path: &Path) {
-        self.troubles.clear();
+        self.errors.clear();
         self.loaded = false;
         let session = self.session.clone();
         let url = json!({"url": format!("file://{}", path.display())});
@@ -103,7 +103,7 @@ impl Browser {
         }
     }
 
-    /// What an expression comes to in the page.
+    /// Evaluates an expression in the page.
     pub fn evaluate(&mut self, expression: &str) -> Value {
         let session = self.session.clone();
         let arguments =
@@ -125,13 +125,13 @@ impl Browser {
         }
     }
 
-    /// Makes [`Browser::main_thread`] count the time that a thread works, whatever else the machine does.
+    /// Makes [`Browser::main_thread`] measure CPU time, independent of the machine's other load.
     pub fn time_threads(&mut self) {
-        self.tell("Performance.enable", json!({"timeDomain": "threadTicks"}));
+        self.send_command("Performance.enable", json!({"timeDomain": "threadTicks"}));
     }
 
-    /// What the page's thread works for one action until it is drawn, in milliseconds: the median of five. The action has
-    /// its number as `time`.
+    /// Returns the median CPU time of the page's thread over five runs of an action, in milliseconds. The time includes
+    /// drawing. The action gets the number of the run as `time`.
     pub fn main_thread(&mut self, action: &str) -> f64 {
         let mut taken = Vec::new();
         for time in 0..5 {
@@ -145,15 +145,15 @@ impl Browser {
         taken[2]
     }
 
-    /// What the page's thread has worked so far, in milliseconds.
+    /// Returns the CPU time of the page's thread so far, in milliseconds.
     fn worked(&mut self) -> f64 {
-        let metrics = self.tell("Performance.getMetrics", json!({}));
+        let metrics = self.send_command("Performance.getMetrics", json!({}));
         let metrics = metrics["metrics"].as_array().unwrap();
         let all = metrics.iter().find(|one| one["name"] == "TaskDuration");
         all.unwrap()["value"].as_f64().unwrap() * 1000.0
     }
 
-    /// Clicks at a place of the window.
+    /// Clicks at a position of the window.
     pub fn click(&mut self, x: f64, y: f64) {
         let session = self.session.clone();
         for what in ["mousePressed", "mouseReleased"] {
@@ -162,8 +162,8 @@ impl Browser {
         }
     }
 
-    /// Clicks in the middle of an element, which is scrolled to. What comes into sight can move it: its place is that of two
-    /// frames later.
+    /// Scrolls to an element and clicks in its middle. New content on the screen can move the element, so this waits for two
+    /// frames first.
     pub fn click_on(&mut self, element: &str) {
         let place = self.evaluate(&format!(
             "(async () => {{ const element = {element}; element.scrollIntoView({{block: 'center'}}); \
@@ -183,14 +183,14 @@ impl Browser {
         }
     }
 
-    /// Types words where the focus is.
+    /// Types words into the element with the focus.
     pub fn write(&mut self, words: &str) {
         let session = self.session.clone();
         self.call(&session, "Input.insertText", json!({"text": words}));
     }
 
-    /// Another command to the page.
-    pub fn tell(&mut self, method: &str, arguments: Value) -> Value {
+    /// Sends a command to the page.
+    pub fn send_command(&mut self, method: &str, arguments: Value) -> Value {
         let session = self.session.clone();
         self.call(&session, method, arguments)
     }
@@ -225,15 +225,15 @@ impl Browser {
         }
     }
 
-    /// Takes note of an event.
+    /// Records an event.
     fn note(&mut self, event: &Value) {
         let about = &event["params"];
         let session = event["sessionId"].as_str().unwrap_or_default().to_owned();
         match event["method"].as_str().unwrap_or_default() {
             "Page.loadEventFired" if session == self.session => self.loaded = true,
-            "Runtime.exceptionThrown" => self.troubles.push(about["exceptionDetails"].to_string()),
+            "Runtime.exceptionThrown" => self.errors.push(about["exceptionDetails"].to_string()),
             "Log.entryAdded" if about["entry"]["level"] == "error" => {
-                self.troubles.push(about["entry"]["text"].to_string());
+                self.errors.push(about["entry"]["text"].to_string());
             }
             _ => {}
         }
@@ -242,7 +242,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // It may have ended by itself.
+        // The process may have ended already.
         let _ = self.process.kill();
         let _ = self.process.wait();
     }

@@ -1,8 +1,7 @@
-//! What cg-parse says of a profile against what a reader finds that shares no code with it.
+//! Compares the result of cg-parse for a profile with the result of an independent reader.
 //!
-//! The reader here knows as little of a format as it takes to add it up: the self costs of a callgrind file, the heap
-//! of Massif's peak, DHAT's program points, the LEAK SUMMARY of a log. It does not know names, arcs or stacks. What
-//! profilers of samples write as JSON is added up by `documents`.
+//! The independent reader only adds up costs: the self costs of a callgrind file, the heap of Massif's peak, DHAT's program
+//! points, the LEAK SUMMARY of a log. It ignores names, arcs and stacks. `documents` adds up JSON from sampling profilers.
 
 mod documents;
 
@@ -16,21 +15,21 @@ use serde_json::Value;
 
 use crate::tools;
 
-/// Sums by what they are called: an event, or `leak definite bytes` and the like.
+/// Sums by name: an event, or a name such as `leak definite bytes`.
 pub type Sums = BTreeMap<String, i128>;
 
-/// How a profile fared.
+/// The result of [`check`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It was read, and all sums agree with those of the independent reader.
+    /// cg-parse and the independent reader have the same sums.
     Agrees(Sums),
-    /// It was read, and this reader cannot add it up.
+    /// cg-parse reads the profile, but the independent reader does not support it.
     Unchecked,
-    /// Its format is not recognised.
+    /// cg-parse does not recognise the format.
     NoProfile,
-    /// It was refused, in whole or in part, with a message.
+    /// cg-parse rejects all or part of the profile with this message.
     Refused(String),
-    /// Something is wrong.
+    /// The sums differ, or cg-parse did not end as specified.
     Wrong(String),
 }
 
@@ -53,7 +52,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Parses a profile and compares.
+/// Parses a profile and compares the sums.
 pub fn check(path: &Path) -> Verdict {
     let output = Command::new("timeout")
         .arg("120")
@@ -98,7 +97,7 @@ struct Stream {
     sums: Sums,
 }
 
-/// Adds up a stream, and checks that each section's records sum to its total.
+/// Adds up a stream. Checks that the records of each section sum to its total.
 fn read_stream(bytes: &[u8]) -> Result<Stream, String> {
     let mut sums = Sums::new();
     let mut section: BTreeMap<String, Sums> = BTreeMap::new();
@@ -109,7 +108,7 @@ fn read_stream(bytes: &[u8]) -> Result<Stream, String> {
         .filter(|line| !line.is_empty())
     {
         let record: Value = serde_json::from_slice(line)
-            .map_err(|error| format!("a line of the stream is no JSON: {error}"))?;
+            .map_err(|error| format!("a line of the stream is not JSON: {error}"))?;
         let kind = record["type"].as_str().unwrap_or_default();
         match kind {
             "run" => {
@@ -137,12 +136,12 @@ fn read_stream(bytes: &[u8]) -> Result<Stream, String> {
                 let cost = integers(&record["cost"]);
                 add(section.entry(kind.to_owned()).or_default(), "", &cost);
                 if kind == "leak" {
-                    let of_kind = record["kind"].as_str().unwrap_or_default();
-                    add(&mut sums, &format!("leak {of_kind} "), &cost);
-                    // XML gives a leak's bytes together with those that are reachable only through it.
+                    let leak_kind = record["kind"].as_str().unwrap_or_default();
+                    add(&mut sums, &format!("leak {leak_kind} "), &cost);
+                    // XML adds the bytes that are reachable only through a leak to the leak's bytes.
                     let indirect = record["indirect_bytes"].as_u64().unwrap_or(0);
                     let bytes = cost.get("bytes").copied().unwrap_or(0) + i128::from(indirect);
-                    let name = format!("leak {of_kind} bytes, indirect ones too");
+                    let name = format!("leak {leak_kind} bytes, indirect ones too");
                     *sums.entry(name).or_default() += bytes;
                 }
                 *sums.entry(format!("{kind} records")).or_default() += 1;
@@ -168,7 +167,7 @@ fn add(sums: &mut Sums, prefix: &str, more: &Sums) {
     }
 }
 
-/// Adds up a profile without cg-parse; `None` where this reader does not know how.
+/// Adds up a profile without cg-parse; `None` if this reader does not support the profile.
 fn read_profile(path: &Path) -> Option<Sums> {
     let mut bytes = std::fs::read(path).ok()?;
     if bytes.starts_with(&[0x1f, 0x8b]) {
@@ -202,7 +201,7 @@ fn read_profile(path: &Path) -> Option<Sums> {
     }
 }
 
-/// Callgrind and Cachegrind: every cost line that does not follow `calls=`.
+/// Adds up Callgrind and Cachegrind: every cost line that does not follow `calls=`.
 fn read_cost_lines(text: &str) -> Option<Sums> {
     let mut sums = Sums::new();
     let mut events: Vec<&str> = Vec::new();
@@ -236,7 +235,8 @@ fn read_cost_lines(text: &str) -> Option<Sums> {
     Some(sums)
 }
 
-/// perf script: its lines with a time, or with `-F ip,sym` half of its empty ones; each with its event and period.
+/// Adds up perf script: counts the lines with a time, with their events and periods. With `-F ip,sym` there are no times,
+/// and half of the empty lines are samples.
 fn read_perf_script(text: &str) -> Sums {
     let is_time = |word: &&str| {
         let seconds = word.strip_suffix(':').and_then(|time| time.split_once('.'));
@@ -271,7 +271,7 @@ fn read_perf_script(text: &str) -> Sums {
     sums
 }
 
-/// Folded stacks with whole numbers: the words behind the last blanks.
+/// Adds up folded stacks: the integers after the last blank of each line; `None` if one of them is not an integer.
 fn read_folded(text: &str) -> Option<Sums> {
     let counts = text
         .lines()
@@ -280,7 +280,7 @@ fn read_folded(text: &str) -> Option<Sums> {
     Some(Sums::from([("samples".to_owned(), sum)]))
 }
 
-/// Massif: the heap of the snapshot that is marked as the peak, or of the largest with a tree.
+/// Returns Massif's heap at the snapshot marked as the peak, or at the largest snapshot with a tree.
 fn read_massif(text: &str) -> Sums {
     let mut heap = 0;
     let (mut peak, mut largest) = (None, 0);
@@ -298,7 +298,7 @@ fn read_massif(text: &str) -> Sums {
     Sums::from([("bytes".to_owned(), peak.unwrap_or(largest))])
 }
 
-/// DHAT: the sums over all program points.
+/// Adds up DHAT's program points.
 fn read_dhat(text: &str) -> Option<Sums> {
     const KEYS: [(&str, &str); 8] = [
         ("tb", "total_bytes"),
@@ -323,8 +323,8 @@ fn read_dhat(text: &str) -> Option<Sums> {
     Some(sums)
 }
 
-/// A text log: the rows of its LEAK SUMMARYs, for the kinds that have loss records in it. `None` where a process looked
-/// for leaks more than once, because only its last summary counts.
+/// Adds up the LEAK SUMMARY rows of a text log, for the kinds with loss records. `None` if a process had several leak
+/// checks, because only its last summary counts.
 fn read_leak_summary(text: &str) -> Option<Sums> {
     let mut processes: Vec<&str> = text
         .lines()
@@ -362,7 +362,7 @@ fn read_leak_summary(text: &str) -> Option<Sums> {
     ];
     let mut sums = Sums::new();
     for (row, kind, record) in ROWS {
-        // Indirect losses are counted in the record of the block that leads to them too, when only that is shown.
+        // If the log does not show indirect losses, they are also included in the record of the block that leads to them.
         if !text.contains(record) {
             continue;
         }
@@ -383,11 +383,11 @@ fn read_leak_summary(text: &str) -> Option<Sums> {
     Some(sums)
 }
 
-/// XML: how many errors and leaks there are, and what the leaks sum to. `None` where a process looked for leaks more
-/// than once, because only the last time counts.
+/// Counts the errors and leaks of XML, and adds up the leaks. `None` if a process had several leak checks, because only the
+/// last check counts.
 fn read_xml(text: &str) -> Option<Sums> {
-    let count = |what: &str| text.matches(what).count();
-    // The last time is that at the end of the process; an earlier one may have had other loss records.
+    let count = |pattern: &str| text.matches(pattern).count();
+    // The last check is at the end of the process. An earlier one may have had other loss records.
     let before_the_end = text
         .split_once("<state>FINISHED</state>")
         .map(|(before, _)| before);

@@ -1,4 +1,4 @@
-//! Laws that hold for any bytes. `fuzz/` hunts for bytes that break one; the tests hold them over the seeds it begins with.
+//! Laws that hold for any bytes. `fuzz/` searches for inputs that break a law; the tests check the laws on the seeds.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,18 +16,18 @@ use unicode_width::UnicodeWidthStr as _;
 
 use crate::tools;
 
-/// Inputs beyond this length take long and tell nothing new.
+/// The maximum input length. Longer inputs take long and rarely find anything new.
 const LONGEST: usize = 1 << 16;
 
-/// Holds a reader to the laws of [`reader`], that of the format which the first byte stands for; the others are its input.
-/// False where nothing was read: `CG_FUZZ_FORMAT` names a format that alone is wanted.
+/// Checks the laws of [`reader`] for the format that the first byte selects. The other bytes are the input. Returns false if
+/// the input is empty, or if `CG_FUZZ_FORMAT` names another format.
 ///
 /// # Panics
-/// Where a law does not hold, or nothing goes by the name.
+/// Panics if a law does not hold, or if `CG_FUZZ_FORMAT` is not the name of a format.
 pub fn reader_of_first_byte(bytes: &[u8]) -> bool {
     static WANTED: LazyLock<Option<&Format>> = LazyLock::new(|| {
         let name = std::env::var("CG_FUZZ_FORMAT").ok()?;
-        Some(Format::named(&name).expect("CG_FUZZ_FORMAT names a format"))
+        Some(Format::find(&name).expect("CG_FUZZ_FORMAT names a format"))
     });
     let Some((first, input)) = bytes.split_first() else {
         return false;
@@ -40,20 +40,20 @@ pub fn reader_of_first_byte(bytes: &[u8]) -> bool {
     true
 }
 
-/// An input of a format as [`reader_of_first_byte`] takes it.
+/// Converts an input of a format to an input for [`reader_of_first_byte`].
 ///
 /// # Panics
-/// Where the format is in no list.
+/// Panics if the format is not in the list of formats.
 pub fn with_first_byte(format: &Format, input: &[u8]) -> Vec<u8> {
     let place = FORMATS.iter().position(|known| known == format).unwrap();
     [&[u8::try_from(place).unwrap()], input].concat()
 }
 
-/// Holds what a reader makes of some bytes to the laws: the bytes packed, and trickling out of a pipe one by one, are the
-/// same input; the costs of a whole stream sum to its total.
+/// Checks the laws for readers: the result does not change if the bytes are packed or arrive one by one from a pipe, and the
+/// costs of a complete stream sum to its total.
 ///
 /// # Panics
-/// Where a law does not hold.
+/// Panics if a law does not hold.
 pub fn reader(format: &'static Format, bytes: &[u8]) {
     if bytes.len() > LONGEST {
         return;
@@ -65,7 +65,7 @@ pub fn reader(format: &'static Format, bytes: &[u8]) {
     if let Some(stream) = &plain.whole {
         sums_to_its_total(stream);
     }
-    // What begins as packed data does is unpacked as it is.
+    // Input that starts like packed data is unpacked without packing it again.
     let is_packed = [&b"\x1f\x8b"[..], b"\x28\xb5\x2f\xfd"]
         .iter()
         .any(|magic| bytes.starts_with(magic));
@@ -82,12 +82,12 @@ pub fn reader(format: &'static Format, bytes: &[u8]) {
     );
 }
 
-/// What a reader made of an input. The name of the input is left out of all of it.
+/// The result of a reader. Its texts do not contain the name of the input.
 #[derive(Debug, PartialEq, Eq)]
 struct Parsed {
     text: String,
     messages: Vec<String>,
-    /// The stream, where it has an end and nothing went wrong.
+    /// The stream, if it has an `end` record and there was no error.
     whole: Option<String>,
 }
 
@@ -111,14 +111,14 @@ fn parsed(format: &'static Format, path: &Path) -> Parsed {
     );
     let name = path.display().to_string();
     let text = String::from_utf8(out).unwrap().replace(&name, "INPUT");
-    let had_trouble = diagnostics.had_trouble();
+    let has_errors = diagnostics.has_errors();
     drop(diagnostics);
     let mut messages: Vec<String> = messages.lock().unwrap().clone();
     messages.extend(result.err().map(|error| error.to_string()));
     for message in &mut messages {
         *message = message.replace(&name, "INPUT");
     }
-    let is_whole = !had_trouble
+    let is_whole = !has_errors
         && text
             .lines()
             .last()
@@ -141,23 +141,23 @@ fn parsed_from_pipe(format: &'static Format, bytes: &[u8]) -> Parsed {
             }
         });
         let parsed = parsed(format, &path);
-        // What a reader that gave up has left is taken out: under libFuzzer, whose main is not Rust's, a write into a
-        // pipe that nobody reads ends the process.
+        // Drains the pipe after a reader that gave up. Under libFuzzer, whose main is not Rust's, a write into a pipe
+        // without a reader ends the process.
         std::io::copy(&mut reader, &mut std::io::sink()).unwrap();
         parsed
     })
 }
 
-/// Law 2: over the records of one type, costs sum to the total of the runs.
+/// Checks law 2: over the records of one type, costs sum to the total of the runs.
 fn sums_to_its_total(stream: &str) {
     let records: Vec<Value> = stream
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let sums = |kind: &str, of: &str| -> BTreeMap<String, i128> {
+    let sums = |kind: &str, field: &str| -> BTreeMap<String, i128> {
         let mut sums = BTreeMap::new();
         for record in records.iter().filter(|record| record["type"] == kind) {
-            for (event, count) in record[of].as_object().into_iter().flatten() {
+            for (event, count) in record[field].as_object().into_iter().flatten() {
                 let count: i128 = count.to_string().parse().unwrap();
                 *sums.entry(event.clone()).or_default() += count;
             }
@@ -173,11 +173,11 @@ fn sums_to_its_total(stream: &str) {
     }
 }
 
-/// Holds the formats for people and programs to what they promise of names that hold anything: CSV is read back as it was
-/// meant, a row is a line, no control character gets through, and no line is wider than the screen.
+/// Checks the output formats with arbitrary names: CSV can be read back, each row is one line, the output has no control
+/// characters, and no line is wider than the screen.
 ///
 /// # Panics
-/// Where a law does not hold.
+/// Panics if a law does not hold.
 pub fn renderer(bytes: &[u8]) {
     let text = String::from_utf8_lossy(&bytes[..bytes.len().min(LONGEST)]);
     let width = text.len() % 150 + 1;
@@ -215,7 +215,7 @@ pub fn renderer(bytes: &[u8]) {
     };
     let shown = written(&|out| text::write(&document, screen, out).unwrap());
     for line in shown.lines() {
-        // A character can be as wide as two columns.
+        // A character can be two columns wide.
         assert!(line.width() <= width.max(2), "{width}: {line:?}");
     }
     let csv = written(&|out| separated::write_csv(&document, ValueReader::Program, out).unwrap());
@@ -240,7 +240,7 @@ pub fn renderer(bytes: &[u8]) {
     }
 }
 
-/// The formats of other viewers that cg-fmt writes, and which of them cg-parse reads again.
+/// The formats that cg-fmt writes for other viewers, each with true if cg-parse reads the format.
 const VIEWERS: [(&str, bool); 7] = [
     ("folded", true),
     ("speedscope", true),
@@ -251,11 +251,11 @@ const VIEWERS: [(&str, bool); 7] = [
     ("dot", false),
 ];
 
-/// Holds what cg-fmt writes for other viewers to what it promises of any profile: a known exit status, and a file that is
-/// read without trouble, or text in which no name is more than text.
+/// Checks the formats that cg-fmt writes for other viewers. The exit status must be known. cg-parse must read the output
+/// without errors. If cg-parse does not support the format, the output must have no control characters.
 ///
 /// # Panics
-/// Where a law does not hold.
+/// Panics if a law does not hold.
 pub fn viewer(bytes: &[u8]) {
     if bytes.len() > LONGEST {
         return;
@@ -285,11 +285,11 @@ pub fn viewer(bytes: &[u8]) {
     }
 }
 
-/// Holds the five binaries to what they promise of any input: a known exit status, a filter without a condition that is
-/// `cat`, and no clean verdict on what could not be parsed.
+/// Checks the five binaries: exit statuses are known, a filter without a condition is `cat`, and an input that cannot be
+/// parsed never gets a clean verdict.
 ///
 /// # Panics
-/// Where a law does not hold.
+/// Panics if a law does not hold.
 pub fn pipeline(bytes: &[u8]) {
     if bytes.len() > LONGEST {
         return;
@@ -312,7 +312,7 @@ pub fn pipeline(bytes: &[u8]) {
     );
     assert!(
         parsed.status == 0 || judged.status != 0,
-        "clean, and not parsed"
+        "clean verdict on an input that cannot be parsed"
     );
     for args in [
         &[][..],

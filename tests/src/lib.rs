@@ -1,12 +1,12 @@
-//! What the tests over all tools share: the binaries, the data, transcripts, and readers that know nothing of ours.
+//! Shared parts of the tests over all tools: the binaries, the data, transcripts, and independent readers.
 //!
 //! - [`tools`] builds the five binaries once and runs them;
-//! - [`transcript`] runs shell sessions written down in markdown, those of the README and its tour among them;
-//! - [`browser`] is a real one, and [`pages`] are opened in it;
+//! - [`transcript`] runs shell sessions in markdown, such as the README and the tour;
+//! - [`browser`] controls a real browser, and [`pages`] opens pages in it;
 //! - [`fuzzed`] has the laws that hold for any bytes;
 //! - [`made_massif`] writes small runs of Massif;
-//! - [`made_programs`] differ by a cause that is known, and [`second_reader`] says what their profiles and their code say;
-//! - [`corpus`] holds what cg-parse says of a profile against what an independent reader finds in it.
+//! - [`made_programs`] has programs that differ by a known cause, and [`second_reader`] reads their profiles and their code;
+//! - [`corpus`] compares the result of cg-parse with the result of an independent reader.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 pub mod browser;
@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 
 use cg_parse::Format;
 
-/// The folder of the workspace.
+/// Returns the folder of the workspace.
 pub fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .parent()
@@ -31,23 +31,23 @@ pub fn workspace() -> PathBuf {
         .into()
 }
 
-/// A file of the test data, by its path in `tests/data`.
+/// Returns the path of a file in `tests/data`.
 pub fn data(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("data")
         .join(path)
 }
 
-/// The files of the test data that are of a format.
+/// Returns the files of the test data that have this format.
 ///
 /// # Panics
-/// Where one that the list names is not there.
+/// Panics if a listed file is missing.
 pub fn seeds(format: &Format) -> Vec<PathBuf> {
     let seeds = format.seeds_below(&data(""));
     seeds.unwrap_or_else(|error| panic!("{format:?}: {error}"))
 }
 
-/// Runs a line of bash in a folder, to its end without an error; what it prints.
+/// Runs a line of bash in a folder and returns its output. Panics if it fails.
 pub fn shell(folder: &Path, command: &str) -> String {
     let run = needs::command("bash")
         .args(["-ec", command])

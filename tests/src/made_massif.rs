@@ -1,7 +1,8 @@
-//! Small runs of Massif, written by hand.
+//! Small, synthetic runs of Massif.
 
-/// A run whose snapshots have these trees, the last the peak; a snapshot without a tree holds 7 bytes. A line a node, `bytes
-/// function:line`, indented by its depth; below the root a function of a number alone are so many places.
+/// Writes a run with one snapshot per tree. The last snapshot is the peak, and a snapshot without a tree has 7 bytes. A tree
+/// has one line per node, `bytes function:line`, indented by the node's depth. Below the root, `bytes number` means that
+/// many places below Massif's threshold.
 pub fn massif(trees: &[Option<&str>]) -> String {
     let mut text = "desc: (none)\ncmd: ./a\ntime_unit: i\n".to_owned();
     for (number, tree) in trees.iter().enumerate() {
@@ -19,7 +20,7 @@ pub fn massif(trees: &[Option<&str>]) -> String {
     text
 }
 
-/// The bytes of a tree, and its lines as Massif writes them.
+/// Returns the bytes of a tree, and its lines in Massif's format.
 fn nodes(tree: &str) -> (u64, String) {
     let nodes: Vec<(usize, u64, &str)> = tree
         .lines()

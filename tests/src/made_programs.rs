@@ -1,7 +1,7 @@
-//! Small programs in C, C++ and Rust whose two versions differ by one cause, which is known because it was put there.
+//! Small programs in C, C++ and Rust in two versions that differ by one known cause.
 //!
-//! `drive` runs in a loop and calls `step`, which calls `leaf` and `helper`; `audit` is called now and then. What a
-//! compiler may inline is said in the source, so that a version differs from another by what it is meant to.
+//! `drive` runs a loop and calls `step`, which calls `leaf` and `helper`. `audit` is called in some rounds. The source
+//! controls inlining, so two versions have only the intended difference.
 
 use std::path::Path;
 
@@ -13,14 +13,14 @@ pub enum ProgramLanguage {
     Rust,
 }
 
-/// How a program is built: what a compiler of C and that of Rust are told.
+/// The options for the compilers of C, C++ and Rust.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CompilerFlags {
     pub c: &'static str,
     pub rust: &'static str,
 }
 
-/// The builds that programs are made by.
+/// All builds, from no optimisation to link-time optimisation.
 pub const BUILDS: [CompilerFlags; 4] = [
     CompilerFlags {
         c: "-O0 -g",
@@ -40,9 +40,9 @@ pub const BUILDS: [CompilerFlags; 4] = [
     },
 ];
 
-/// What is known of why two versions differ.
+/// The known cause of the difference between two versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Known {
+pub enum KnownCause {
     MoreCalls,
     Dearer,
     Constant,
@@ -55,39 +55,39 @@ pub enum Known {
     OtherInput,
 }
 
-/// All of them.
-pub const KNOWN: [Known; 10] = [
-    Known::MoreCalls,
-    Known::Dearer,
-    Known::Constant,
-    Known::Inlined,
-    Known::NoLongerInlined,
-    Known::Renamed,
-    Known::Moved,
-    Known::Deleted,
-    Known::Added,
-    Known::OtherInput,
+/// All causes.
+pub const KNOWN_CAUSES: [KnownCause; 10] = [
+    KnownCause::MoreCalls,
+    KnownCause::Dearer,
+    KnownCause::Constant,
+    KnownCause::Inlined,
+    KnownCause::NoLongerInlined,
+    KnownCause::Renamed,
+    KnownCause::Moved,
+    KnownCause::Deleted,
+    KnownCause::Added,
+    KnownCause::OtherInput,
 ];
 
 /// A version of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ProgramVersion {
-    /// How often `step` is called, without an argument that says so.
+    /// The number of calls to `step`, if there is no argument.
     steps: u32,
-    /// How often the loop of `leaf` runs.
+    /// The number of rounds of the loop in `leaf`.
     rounds: u32,
-    /// Whether `leaf` does more in each round.
+    /// True if `leaf` does more work in each round.
     is_dearer: bool,
     is_helper_inlined: bool,
     leaf: &'static str,
-    /// Whether `leaf` is in a file, in Rust in a module, of its own.
+    /// True if `leaf` is in a separate file (in Rust, a separate module).
     is_leaf_apart: bool,
     has_audit: bool,
-    /// What the program is told when it runs.
+    /// The argument of the program: the number of calls to `step`; empty for the default.
     pub argument: &'static str,
 }
 
-/// The first version of everything.
+/// The version that all others are compared with.
 const FIRST: ProgramVersion = ProgramVersion {
     steps: 400,
     rounds: 1_000,
@@ -99,52 +99,52 @@ const FIRST: ProgramVersion = ProgramVersion {
     argument: "",
 };
 
-impl Known {
-    /// The old version and the new one.
+impl KnownCause {
+    /// Returns the old version and the new version.
     pub fn versions(self) -> [ProgramVersion; 2] {
         let new = match self {
-            Known::MoreCalls => ProgramVersion {
+            KnownCause::MoreCalls => ProgramVersion {
                 steps: 700,
                 ..FIRST
             },
-            Known::Dearer => ProgramVersion {
+            KnownCause::Dearer => ProgramVersion {
                 is_dearer: true,
                 ..FIRST
             },
-            Known::Constant => ProgramVersion {
+            KnownCause::Constant => ProgramVersion {
                 rounds: 1_500,
                 ..FIRST
             },
-            Known::Inlined | Known::NoLongerInlined => ProgramVersion {
+            KnownCause::Inlined | KnownCause::NoLongerInlined => ProgramVersion {
                 is_helper_inlined: true,
                 ..FIRST
             },
-            Known::Renamed => ProgramVersion {
+            KnownCause::Renamed => ProgramVersion {
                 leaf: "twig",
                 ..FIRST
             },
-            Known::Moved => ProgramVersion {
+            KnownCause::Moved => ProgramVersion {
                 is_leaf_apart: true,
                 ..FIRST
             },
-            Known::Deleted | Known::Added => ProgramVersion {
+            KnownCause::Deleted | KnownCause::Added => ProgramVersion {
                 has_audit: false,
                 ..FIRST
             },
-            Known::OtherInput => ProgramVersion {
+            KnownCause::OtherInput => ProgramVersion {
                 argument: "650",
                 ..FIRST
             },
         };
         match self {
-            Known::NoLongerInlined | Known::Added => [new, FIRST],
+            KnownCause::NoLongerInlined | KnownCause::Added => [new, FIRST],
             _ => [FIRST, new],
         }
     }
 }
 
 impl ProgramVersion {
-    /// Whether two versions are one program, run differently.
+    /// Returns true if two versions are the same program and differ at most by the argument.
     pub fn is_same_program(self, other: ProgramVersion) -> bool {
         ProgramVersion {
             argument: "",
@@ -155,10 +155,10 @@ impl ProgramVersion {
         }
     }
 
-    /// Writes the sources into a folder, and returns the command that builds `program` of them.
+    /// Writes the sources into a folder, and returns the command that builds `program` from them.
     ///
     /// # Panics
-    /// Where they cannot be written.
+    /// Panics if the sources cannot be written.
     pub fn write(self, folder: &Path, language: ProgramLanguage, build: CompilerFlags) -> String {
         let (main, apart, source, beside) = match language {
             ProgramLanguage::Rust => ("program.rs", "apart.rs", self.rust(), self.rust_leaf()),

@@ -1,4 +1,4 @@
-//! What a callgrind profile and a disassembly say, read by code that shares nothing with the tools.
+//! Independent readers of callgrind profiles and disassemblies, which share no code with the tools.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -16,7 +16,7 @@ impl CallgrindFunctions {
     /// Reads a profile.
     ///
     /// # Panics
-    /// Where it is none.
+    /// Panics if the file is not a callgrind profile.
     pub fn read(path: &Path) -> CallgrindFunctions {
         let text = std::fs::read_to_string(path).unwrap();
         let mut names: BTreeMap<String, String> = BTreeMap::new();
@@ -57,28 +57,28 @@ impl CallgrindFunctions {
         functions
     }
 
-    /// The total.
+    /// Returns the total.
     pub fn total(&self) -> i128 {
         self.cost.values().sum()
     }
 
-    /// Calls of a function.
-    pub fn calls_of(&self, name: &str) -> i128 {
+    /// Returns the number of calls to a function.
+    pub fn calls_to(&self, name: &str) -> i128 {
         let calls = self.calls.iter().filter(|((_, callee), _)| callee == name);
         calls.map(|(_, calls)| calls).sum()
     }
 }
 
-/// What `objdump` says of a function's instructions.
+/// The instructions of a function, from `objdump`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disassembly {
-    /// With what links decide taken out: addresses become names, and distances to data nothing.
+    /// Instructions without the results of linking: names replace addresses, and distances to data are removed.
     exact: Vec<String>,
-    /// The same without numbers and padding.
+    /// Instructions also without numbers and padding.
     shape: Vec<String>,
 }
 
-/// How two disassemblies differ, in the words of a diff's `code`.
+/// Compares two disassemblies. Returns the value of a diff's `code` field.
 pub fn code_change(old: &Disassembly, new: &Disassembly) -> &'static str {
     if old.exact == new.exact {
         "same"
@@ -89,20 +89,20 @@ pub fn code_change(old: &Disassembly, new: &Disassembly) -> &'static str {
     }
 }
 
-/// The functions of a disassembly, which is `objdump -d --no-show-raw-insn -C`.
-pub fn disassembled(text: &str) -> BTreeMap<String, Disassembly> {
+/// Parses the output of `objdump -d --no-show-raw-insn -C` into functions.
+pub fn parse_disassembly(text: &str) -> BTreeMap<String, Disassembly> {
     let mut functions = BTreeMap::new();
     let mut lines: Vec<(u64, &str)> = Vec::new();
     let mut name: Option<&str> = None;
     for line in text.lines().chain([""]) {
-        if let Some((_, of)) = line.split_once(" <")
-            && let Some(of) = of.strip_suffix(">:")
+        if let Some((_, rest)) = line.split_once(" <")
+            && let Some(function) = rest.strip_suffix(">:")
         {
-            name = Some(of);
+            name = Some(function);
         } else if line.is_empty() {
             if let Some(name) = name.take() {
                 let taken = std::mem::take(&mut lines);
-                functions.insert(name.to_owned(), Disassembly::of(name, &taken));
+                functions.insert(name.to_owned(), Disassembly::new(name, &taken));
             }
         } else if let Some((address, instruction)) = line.split_once(':')
             && let Ok(address) = u64::from_str_radix(address.trim(), 16)
@@ -114,7 +114,7 @@ pub fn disassembled(text: &str) -> BTreeMap<String, Disassembly> {
 }
 
 impl Disassembly {
-    fn of(name: &str, lines: &[(u64, &str)]) -> Disassembly {
+    fn new(name: &str, lines: &[(u64, &str)]) -> Disassembly {
         let is_padding = |line: &str| {
             line.starts_with("nop")
                 || line.contains(" nop")
@@ -129,9 +129,9 @@ impl Disassembly {
                 .filter(|(_, line)| with_padding || !is_padding(line))
                 .count()
         };
-        // `jmp 1139 <leaf+0x9>`: a place in the function, or another function's name.
+        // `jmp 1139 <leaf+0x9>`: an offset in this function, or another function's name.
         let operands = |line: &str, with_padding: bool| -> String {
-            // `lea 0xe2f(%rip),%rax # 2004 <_IO_stdin_used+0x4>`: what data is at is not compared.
+            // `lea 0xe2f(%rip),%rax # 2004 <_IO_stdin_used+0x4>`: addresses of data are not compared.
             let line = line.split('#').next().unwrap().trim_end();
             let Some((front, target)) = line.split_once(" <") else {
                 return line.to_owned();
@@ -164,7 +164,7 @@ impl Disassembly {
     }
 }
 
-/// `add $0x18,%rsp` without `0x18`; a place in the function stays, and so do registers and names.
+/// Removes numbers: `0x18` in `add $0x18,%rsp`. Keeps offsets in the function, registers and names.
 fn without_numbers(line: &str) -> String {
     let mut result = String::new();
     let mut rest = line;

@@ -1,4 +1,4 @@
-//! The five binaries, built once for each test program, and runs of them.
+//! The five binaries. Each test program builds them once, and runs them here.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -9,16 +9,16 @@ use std::thread;
 /// The five tools.
 pub const TOOLS: [&str; 5] = ["cg-parse", "cg-filter", "cg-diff", "cg-fmt", "leak-check"];
 
-/// The folder that the tools were built into.
+/// Returns the folder that the tools were built into.
 ///
-/// Cargo names a test only the binaries of its own package, so they are built here, with the profile of the test.
+/// Cargo passes a test only the binaries of its own package, so this builds the tools, with the profile of the test.
 pub fn folder() -> &'static Path {
     static FOLDER: LazyLock<PathBuf> = LazyLock::new(build);
     &FOLDER
 }
 
 fn build() -> PathBuf {
-    // Tools that were built already, those of a release say.
+    // Use existing binaries, for example those of a release.
     if let Some(folder) = std::env::var_os("CG_TOOLS") {
         return folder.into();
     }
@@ -46,26 +46,26 @@ fn build() -> PathBuf {
         .lines()
         .filter_map(|line| serde_json::from_str::<serde_json::Value>(line).ok())
         .find_map(|message| message["executable"].as_str().map(PathBuf::from))
-        .expect("cargo names the binaries it built");
+        .expect("cargo prints the paths of its binaries");
     executable.parent().unwrap().into()
 }
 
-/// The path with the tools in front, and what tests need behind them.
+/// Returns the path: the tools first, then the capabilities that tests need.
 pub fn path() -> String {
     format!("{}:{}", folder().display(), needs::path().display())
 }
 
-/// A command of one of the tools, not yet run.
+/// Returns a command for one of the tools, which is not started yet.
 pub fn command(tool: &str) -> Command {
     let mut command = Command::new(folder().join(tool));
     command.current_dir(crate::data(""));
     command
 }
 
-/// What a run of a tool came to.
+/// The result of running a tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// The exit status; -1 for a signal.
+    /// The exit status; -1 if a signal ended the tool.
     pub status: i32,
     /// Standard output.
     pub stdout: Vec<u8>,
@@ -74,7 +74,7 @@ pub struct Run {
 }
 
 impl Run {
-    /// Standard output as text.
+    /// Returns standard output as text.
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.stdout).unwrap()
     }
@@ -92,7 +92,7 @@ pub fn run(tool: &str, args: &[&str], input: &[u8]) -> Run {
     let mut stdin = child.stdin.take().unwrap();
     let output: Output = thread::scope(|scope| {
         scope.spawn(move || {
-            // A tool that refuses its arguments or its input does not read to the end.
+            // A tool that rejects its arguments or its input does not read to the end.
             let _ = stdin.write_all(input);
         });
         child.wait_with_output().unwrap()
@@ -106,7 +106,7 @@ pub fn run(tool: &str, args: &[&str], input: &[u8]) -> Run {
     }
 }
 
-/// The output of a run that ends with status 0 and says nothing on stderr.
+/// Runs a tool and returns its output. Panics unless the status is 0 and stderr is empty.
 pub fn stdout(tool: &str, args: &[&str], input: &[u8]) -> Vec<u8> {
     let run = run(tool, args, input);
     assert_eq!(

@@ -1,9 +1,8 @@
-//! Shell sessions in markdown, run and compared.
+//! Shell sessions in markdown: runs the commands and compares their output.
 //!
-//! A block fenced with `console` holds commands behind `$ ` and, below each, what it prints on standard output and
-//! standard error. A command that does not exit with 0 is followed by a line `[exit status: N]`. Commands are run by
-//! `bash -o pipefail` with the tools on the path. With `UPDATE_EXPECT=1` the file is rewritten instead, and the change
-//! is for a person to read.
+//! A `console` block has commands after `$ ` and, below each command, its standard output and standard error. If a command
+//! does not exit with 0, a line `[exit status: N]` follows. `bash -o pipefail` runs the commands, with the tools on the
+//! path. With `UPDATE_EXPECT=1`, the file is rewritten instead, and a person reviews the change.
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +13,7 @@ use crate::tools;
 /// Runs every session of a file in a folder.
 ///
 /// # Panics
-/// Where a command prints something else than the file says.
+/// Panics if the output of a command differs from the file.
 pub fn check(file: &Path, folder: &Path) {
     let text = fs::read_to_string(file).unwrap();
     let mut rewritten = String::new();
@@ -59,14 +58,14 @@ pub fn check(file: &Path, folder: &Path) {
     } else {
         assert!(
             failures.is_empty(),
-            "{}: UPDATE_EXPECT=1 would rewrite it\n{}",
+            "{}: output differs; UPDATE_EXPECT=1 rewrites the file\n{}",
             file.display(),
             failures.join("\n")
         );
     }
 }
 
-/// What a script prints, with its exit status where that is not 0.
+/// Runs a script. Returns its output, followed by its exit status unless that is 0.
 fn run(script: &str, folder: &Path) -> String {
     let output = Command::new("bash")
         .args(["-o", "pipefail", "-c", &format!("exec 2>&1\n{script}")])

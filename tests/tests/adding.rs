@@ -1,4 +1,4 @@
-//! What CONTRIBUTING says of adding things is enough: a format is added in a copy of the workspace as its row says.
+//! A test of the instructions in CONTRIBUTING: adds a format in a copy of the workspace.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -12,12 +12,12 @@ use tests::workspace;
 /// The files of a workspace by their paths in it.
 type Files = BTreeMap<PathBuf, Vec<u8>>;
 
-/// The row of CONTRIBUTING: what stands in backticks in it, with these names for its placeholders.
-fn row(of: &str, names: &[(&str, &str)]) -> Vec<String> {
+/// Returns the texts in backticks of a row of CONTRIBUTING, with these names for its placeholders.
+fn row(title: &str, names: &[(&str, &str)]) -> Vec<String> {
     let contributing = fs::read_to_string(workspace().join("CONTRIBUTING.md")).unwrap();
     let row = contributing
         .lines()
-        .find(|line| line.starts_with(&format!("| {of} |")))
+        .find(|line| line.starts_with(&format!("| {title} |")))
         .unwrap();
     let quoted = row.split('`').skip(1).step_by(2);
     let named = quoted.map(|text| {
@@ -30,7 +30,7 @@ fn row(of: &str, names: &[(&str, &str)]) -> Vec<String> {
     named.collect()
 }
 
-/// The workspace but for what is built of it and what is fuzzed.
+/// Collects the files of the workspace, except build results and fuzzing.
 fn files(folder: &Path, found: &mut Files) {
     for entry in fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
@@ -49,7 +49,7 @@ fn files(folder: &Path, found: &mut Files) {
     }
 }
 
-/// Makes a folder hold these files. What is there already keeps its time, by which cargo knows what it need not build again.
+/// Writes files into a folder. Unchanged files keep their modification time, so cargo does not build them again.
 fn write(folder: &Path, files: &Files) {
     for (path, bytes) in files {
         let path = folder.join(path);
@@ -61,12 +61,12 @@ fn write(folder: &Path, files: &Files) {
     }
 }
 
-/// A part of the toy that is added.
+/// Returns a file of the toy format.
 fn part(name: &str) -> String {
     fs::read_to_string(workspace().join("tests/adding").join(name)).unwrap()
 }
 
-/// A text of the workspace with this in front of the last line that begins so.
+/// Returns a file of the workspace, with a line inserted above the last line that begins with `before`.
 fn with_line(files: &Files, path: &str, line: &str, before: &str) -> String {
     let text = String::from_utf8(files[Path::new(path)].clone()).unwrap();
     let place = text.rfind(&format!("\n{before}")).unwrap() + 1;
@@ -74,11 +74,11 @@ fn with_line(files: &Files, path: &str, line: &str, before: &str) -> String {
 }
 
 #[test]
-fn a_format_is_added_as_contributing_says() {
+fn following_contributing_adds_a_format() {
     let row = row(
-        "a format of profiles",
+        "an input format",
         &[
-            ("ROOM", "cg-stacks"),
+            ("CRATE", "cg-stacks"),
             ("NAME", "toy"),
             ("SEED", "three.toy"),
         ],
@@ -121,19 +121,19 @@ fn a_format_is_added_as_contributing_says() {
     assert_eq!(paths, added.each_ref().map(|(path, _)| *path));
     let mut files = files_before;
     files.extend(added.map(|(path, text)| (PathBuf::from(path), text.into_bytes())));
-    // Of another version, so that its crates have other files in the folder where both are built.
+    // Another version, so that the crates have different files in the shared build folder.
     let version = |line: &str| format!("\nversion = \"{}{line}\"\n", env!("CARGO_PKG_VERSION"));
     let manifest = String::from_utf8(files[Path::new("Cargo.toml")].clone()).unwrap();
     assert!(manifest.contains(&version("")));
     let manifest = manifest.replace(&version(""), &version("+toy"));
-    // Its readers read little.
+    // Optimisation is not needed: the input is small.
     let lines = manifest.lines().map(|line| format!("{line}\n"));
     let manifest: String = lines
         .filter(|line| !(line.starts_with("cg-") && line.contains(".opt-level = 1")))
         .collect();
     files.insert("Cargo.toml".into(), manifest.into_bytes());
 
-    // A folder that stays: the next run builds what has changed since.
+    // Keep the folder: the next run builds only changes.
     let scratch = Path::new(env!("CARGO_TARGET_TMPDIR")).join("adding");
     let tables = ["docs/formats.md", "crates/cg-stream/FORMAT.md"];
     write(&scratch, &files);
@@ -144,14 +144,14 @@ fn a_format_is_added_as_contributing_says() {
             .args(["-c", &format!("{command} --offline --quiet")])
             .current_dir(&scratch)
             .env("CARGO_TARGET_DIR", &target)
-            // Dependencies were built for this workspace already.
+            // This workspace's build already has the dependencies.
             .env("CARGO_BUILD_BUILD_DIR", built)
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
+        let stderr = String::from_utf8_lossy(&output.stderr);
         assert!(
             output.status.success(),
-            "{command}: {said}{}",
+            "{command}: {stderr}{}",
             String::from_utf8_lossy(&output.stdout)
         );
     }
@@ -166,7 +166,7 @@ fn a_format_is_added_as_contributing_says() {
             .output();
         String::from_utf8(tool.unwrap().stdout).unwrap()
     };
-    assert!(run(&["--help"]).contains("stacks of a profiler that nobody uses"));
+    assert!(run(&["--help"]).contains("stacks in a toy format"));
     assert_eq!(
         run(&["tests/data/toy/three.toy"]),
         concat!(

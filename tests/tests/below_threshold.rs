@@ -1,4 +1,4 @@
-//! Places that one run of Massif tells and another has below its threshold, from the diff to what people read.
+//! Places that only one of two Massif runs shows, because they are below the threshold in the other run.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -14,7 +14,7 @@ struct Pair {
 }
 
 impl Pair {
-    fn of(old: &str, new: &str) -> Pair {
+    fn new(old: &str, new: &str) -> Pair {
         let folder = TempDir::new().unwrap();
         for (name, tree) in [("old", old), ("new", new)] {
             fs::write(folder.path().join(name), massif(&[Some(tree)])).unwrap();
@@ -31,7 +31,7 @@ impl Pair {
         run("cg-diff", &[args, &[&old, &new]].concat(), b"")
     }
 
-    /// The rows as `function status below [old,new] delta`, sorted; `-` for what is left out.
+    /// Returns the rows as `function status below [old,new] delta`, sorted. `-` replaces an omitted value.
     fn rows(&self, args: &[&str]) -> Vec<String> {
         let written = self.diff(args);
         assert_eq!(written.status, 0, "{}", written.stderr);
@@ -56,17 +56,17 @@ impl Pair {
     }
 }
 
-const TOLD: &str = "1000 root\n 980 load:31\n  980 main:9\n 15 pool:8\n  15 main:9\n 5 3";
+const SHOWN: &str = "1000 root\n 980 load:31\n  980 main:9\n 15 pool:8\n  15 main:9\n 5 3";
 const HIDDEN: &str = "2000 root\n 1979 load:31\n  1979 main:9\n 21 4";
 
-/// Options of cg-diff, the trees of two runs, and the rows: function, status, the silent run, cost, change.
+/// A name, options of cg-diff, the trees of two runs, and the expected rows.
 type Case<'c> = (&'c str, &'c [&'c str], &'c str, &'c str, &'c [&'c str]);
 
 const CASES: [Case<'_>; 8] = [
     (
         "a place that falls below the threshold",
         &[],
-        TOLD,
+        SHOWN,
         HIDDEN,
         &[
             "- below-threshold new [5,21] -",
@@ -75,10 +75,10 @@ const CASES: [Case<'_>; 8] = [
         ],
     ),
     (
-        "one that rises above it",
+        "a place that rises above the threshold",
         &[],
         HIDDEN,
-        TOLD,
+        SHOWN,
         &[
             "- below-threshold old [21,5] -",
             "load changed - [1979,980] -999",
@@ -86,9 +86,9 @@ const CASES: [Case<'_>; 8] = [
         ],
     ),
     (
-        "a tree that tells all",
+        "a complete tree",
         &[],
-        TOLD,
+        SHOWN,
         "1979 root\n 1979 load:31\n  1979 main:9",
         &[
             "- removed - [5,null] -5",
@@ -97,7 +97,7 @@ const CASES: [Case<'_>; 8] = [
         ],
     ),
     (
-        "a tree that hides places elsewhere alone",
+        "a tree that hides only other places",
         &[],
         "100 root\n 60 f:1\n  40 a:1\n  20 b:1\n 40 g:1\n  40 a:2",
         "100 root\n 60 f:1\n  60 a:1\n 40 g:1\n  33 a:2\n  7 2",
@@ -120,7 +120,7 @@ const CASES: [Case<'_>; 8] = [
         ],
     ),
     (
-        "what is not told in either run, and is all that changed",
+        "a change only in places below the threshold of both runs",
         &[],
         "100 root\n 96 f:1\n 4 3",
         "100 root\n 95 f:1\n 5 3",
@@ -129,7 +129,7 @@ const CASES: [Case<'_>; 8] = [
     (
         "functions instead of stacks",
         &["--by", "fn"],
-        TOLD,
+        SHOWN,
         HIDDEN,
         &[
             "- below-threshold new [5,21] -",
@@ -138,7 +138,7 @@ const CASES: [Case<'_>; 8] = [
         ],
     ),
     (
-        "functions whose callers alone are hidden",
+        "functions with only hidden callers",
         &["--by", "fn"],
         "100 root\n 60 f:1\n  40 a:1\n  20 b:1\n 40 g:1\n  40 a:2",
         "90 root\n 50 f:1\n  45 a:1\n  5 1\n 40 g:1\n  40 a:2",
@@ -150,15 +150,15 @@ const CASES: [Case<'_>; 8] = [
 ];
 
 #[test]
-fn what_a_run_does_not_tell_has_no_figure_and_no_change() {
+fn rows_below_the_threshold_have_no_figure_and_no_change() {
     for (what, args, old, new, expected) in CASES {
-        assert_eq!(Pair::of(old, new).rows(args), expected, "{what}");
+        assert_eq!(Pair::new(old, new).rows(args), expected, "{what}");
     }
 }
 
 #[test]
-fn a_limit_that_rests_on_what_is_not_told_is_not_judged() {
-    let pair = Pair::of(HIDDEN, TOLD);
+fn limits_that_depend_on_rows_below_the_threshold_are_not_judged() {
+    let pair = Pair::new(HIDDEN, SHOWN);
     for (limit, status) in [
         // pool had 0 to 21 bytes and has 15.
         ("bytes[^pool$]>+0", 2),
@@ -171,11 +171,11 @@ fn a_limit_that_rests_on_what_is_not_told_is_not_judged() {
     ] {
         let judged = pair.diff(&["--fail-if", limit]);
         assert_eq!(judged.status, status, "{limit}: {}", judged.stderr);
-        let says = judged.stderr.contains("--threshold=0");
-        assert_eq!(says, status == 2, "{limit}: {}", judged.stderr);
+        let has_hint = judged.stderr.contains("--threshold=0");
+        assert_eq!(has_hint, status == 2, "{limit}: {}", judged.stderr);
     }
-    // The other way round it has 0 to 21.
-    let pair = Pair::of(TOLD, HIDDEN);
+    // In the other direction, pool now has 0 to 21 bytes.
+    let pair = Pair::new(SHOWN, HIDDEN);
     for (limit, status) in [
         ("bytes[^pool$]>+6", 0),
         ("bytes[^pool$]>+5", 2),
@@ -186,22 +186,22 @@ fn a_limit_that_rests_on_what_is_not_told_is_not_judged() {
 }
 
 #[test]
-fn exit_code_has_no_answer_where_nothing_but_what_is_not_told_differs() {
-    // One run of a program under two thresholds.
+fn exit_code_is_undecided_if_only_rows_below_the_threshold_differ() {
+    // One run of a program with two thresholds.
     let (all, some) = (
         "100 root\n 96 f:1\n 3 g:1\n 1 h:1",
         "100 root\n 96 f:1\n 4 2",
     );
-    let judged = Pair::of(all, some).diff(&["--exit-code"]);
+    let judged = Pair::new(all, some).diff(&["--exit-code"]);
     assert_eq!(judged.status, 2, "{}", judged.stderr);
     assert!(judged.stderr.contains("--threshold=0"), "{}", judged.stderr);
-    assert_eq!(Pair::of(some, some).diff(&["--exit-code"]).status, 0);
-    assert_eq!(Pair::of(all, HIDDEN).diff(&["--exit-code"]).status, 1);
+    assert_eq!(Pair::new(some, some).diff(&["--exit-code"]).status, 0);
+    assert_eq!(Pair::new(all, HIDDEN).diff(&["--exit-code"]).status, 1);
 }
 
 #[test]
-fn people_see_that_it_is_not_told() {
-    let pair = Pair::of(TOLD, HIDDEN);
+fn reports_mark_rows_below_the_threshold() {
+    let pair = Pair::new(SHOWN, HIDDEN);
     let diff = pair.diff(&["--all"]).stdout;
     let shown = |args: &[&str]| run("cg-fmt", args, &diff).text().to_owned();
     assert!(shown(&[]).contains("2 below-threshold"), "{}", shown(&[]));
@@ -226,9 +226,9 @@ fn people_see_that_it_is_not_told() {
     assert!(!markdown.contains("-15"), "{markdown}");
     let why = shown(&["-f", "csv", "--columns", "why,fn"]);
     assert!(why.contains("at most 21 bytes now,pool"), "{why}");
-    // In a picture it is neither gone nor more, but what one run tells.
+    // A picture shows it as neither removed nor changed, but as the cost in one run.
     let picture = shown(&["-f", "flamegraph"]);
-    let title = "<title>pool (15 told by one run alone) (15 bytes)";
+    let title = "<title>pool (15 known in one run only) (15 bytes)";
     assert!(picture.contains(title), "{picture}");
     let (old, new) = (pair.path("old"), pair.path("new"));
     let direct = run("cg-fmt", &["-f", "flamegraph", "--diff", &old, &new], b"");

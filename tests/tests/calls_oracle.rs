@@ -1,8 +1,8 @@
-//! Five programs under the real callgrind: trees of calls, peeks, and what filters keep of them, are those of
-//! `callgrind_annotate --tree=both`, function by function.
+//! Five programs under the real callgrind. Call trees, peeks and filtered calls must agree with
+//! `callgrind_annotate --tree=both` for each function.
 //!
-//! callgrind_annotate has a row for each file that was inlined into a function and for each level of a recursion, so
-//! functions are compared whose name and whose callers' and callees' names have one row each.
+//! callgrind_annotate has one row per file inlined into a function and one per recursion level. So this compares only
+//! functions with one row whose callers and callees also have one row each.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 use tests::data;
 use tests::tools::{Run, run, stdout};
 
-/// A caller or callee: its name, how often it calls or is called, and what that costs.
+/// A caller or callee: its name, the number of calls and their cost.
 type Arc = (String, u64, u64);
 
 /// A function of a tree.
@@ -41,7 +41,7 @@ int main(void) {
 }
 "#;
 
-/// Direct and mutual recursion, beside functions that call nobody twice.
+/// Direct and mutual recursion, and functions without recursion.
 const WALK_C: &str = r#"
 #include <stdlib.h>
 #include <stdio.h>
@@ -70,7 +70,7 @@ __attribute__((noinline)) void count(std::map<std::string, int> &seen, int area)
 int main() { std::map<std::string, int> seen; for (int i = 0; i < 90; i++) { auto s = make(i); count(seen, s->area(i)); } std::printf("%zu\n", seen.size()); }
 "#;
 
-/// One function that is called from many, and calls across templates.
+/// A function with many callers, and calls across templates.
 const HASH_CC: &str = r#"
 #include <cstdio>
 #include <cstring>
@@ -88,7 +88,7 @@ fn output(command: &mut Command) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// Compiles the programs and profiles each.
+/// Compiles and profiles the programs.
 fn profiles(folder: &Path) -> Vec<PathBuf> {
     let compiled = |compiler: &str, name: &str, source: &str| {
         let file = folder.join(name);
@@ -133,13 +133,13 @@ fn number(text: &str) -> u64 {
     text.trim().replace(',', "").parse().unwrap()
 }
 
-/// A name with the number of calls behind it: `f (40x)`.
+/// Parses a name with a number of calls: `f (40x)`.
 fn with_calls(text: &str) -> (String, u64) {
     let (name, calls) = text.trim().rsplit_once(" (").unwrap();
     (name.to_owned(), number(calls.strip_suffix("x)").unwrap()))
 }
 
-/// The rows of a tree (mark, name, calls, cost) by the function in the middle.
+/// Groups the rows of a tree (mark, name with calls, cost) by the function in the middle.
 fn blocks(rows: impl Iterator<Item = (char, String, u64)>) -> BTreeMap<String, Vec<TreeBlock>> {
     let mut functions: BTreeMap<String, Vec<TreeBlock>> = BTreeMap::new();
     let mut callers = BTreeSet::new();
@@ -170,7 +170,7 @@ fn blocks(rows: impl Iterator<Item = (char, String, u64)>) -> BTreeMap<String, V
     functions
 }
 
-/// What callgrind_annotate shows: `8,572 (12.4%)  < file:add_order (40x) [object]`.
+/// Parses the tree of callgrind_annotate: `8,572 (12.4%)  < file:add_order (40x) [object]`.
 fn theirs(profile: &Path) -> BTreeMap<String, Vec<TreeBlock>> {
     let text = output(
         needs::command("callgrind_annotate")
@@ -195,14 +195,14 @@ fn theirs(profile: &Path) -> BTreeMap<String, Vec<TreeBlock>> {
             Some(calls) => &place[..calls + 2],
             None => place.rsplit_once(" [").map_or(place, |(place, _)| place),
         };
-        // Names of functions hold colons, paths do not.
+        // Function names can contain colons, these paths cannot.
         let name = place.split_once(':')?.1;
         Some((mark, name.to_owned(), number(count)))
     };
     blocks(text.lines().filter_map(row))
 }
 
-/// What cg-fmt shows: `1,284 (1.86%)  32,712 (47.39%)  *  add_order`, with nothing behind the name.
+/// Parses the tree of cg-fmt: `1,284 (1.86%)  32,712 (47.39%)  *  add_order`.
 fn ours(tree: &str) -> BTreeMap<String, Vec<TreeBlock>> {
     let row = |line: &str| {
         let marks = ["  <  ", "  *  ", "  >  "];
@@ -230,7 +230,7 @@ fn tree_of(profile: &Path) -> BTreeMap<String, Vec<TreeBlock>> {
     ours(&String::from_utf8(stdout("cg-fmt", &args, b"")).unwrap())
 }
 
-/// The functions that both can be asked about: one row, and so have all around it.
+/// Returns the functions that can be compared: they, their callers and their callees have one row each.
 fn comparable(theirs: &BTreeMap<String, Vec<TreeBlock>>) -> Vec<(&str, &TreeBlock)> {
     let is_one = |name: &str| {
         let has_level = |name: &str| name.contains('\'');
@@ -242,13 +242,13 @@ fn comparable(theirs: &BTreeMap<String, Vec<TreeBlock>>) -> Vec<(&str, &TreeBloc
     around
         .filter(|(_, around)| {
             let mut others = around.callers.iter().chain(&around.callees);
-            // An address is not a name: there can be several functions at it, one an object.
+            // An address is not a name: each object can have a function at it.
             others.all(|(name, _, _)| is_one(name) && !name.starts_with("0x"))
         })
         .collect()
 }
 
-/// A name as a regular expression.
+/// Escapes a name for use as a regular expression.
 fn escaped(name: &str) -> String {
     let escaped = name.chars().map(|c| match c.is_ascii_punctuation() {
         true => format!("\\{c}"),
@@ -258,21 +258,21 @@ fn escaped(name: &str) -> String {
 }
 
 #[test]
-fn trees_peeks_and_filters_have_the_calls_that_callgrind_annotate_has() {
+fn trees_peeks_and_filters_agree_with_callgrind_annotate() {
     needs!("gcc", "g++", "valgrind", "annotate");
     let folder = TempDir::new().unwrap();
     for profile in profiles(folder.path()) {
         let theirs = theirs(&profile);
         let tree = tree_of(&profile);
         let mut compared = comparable(&theirs);
-        // callgrind_annotate puts functions of one name and file together, whatever their objects.
+        // callgrind_annotate merges functions with the same name and file, even from different objects.
         compared.retain(|(name, _)| tree[*name].len() == 1);
         assert!(compared.len() > 20, "{}", profile.display());
         for (name, around) in &compared {
             let found = tree.get(*name).unwrap();
             assert_eq!(found, std::slice::from_ref(*around), "{name}");
         }
-        // The most expensive ones, and those that are called by most, by themselves.
+        // Check the functions with the most callers one at a time.
         let mut chosen = compared.clone();
         chosen.sort_by_key(|(_, around)| std::cmp::Reverse(around.callers.len()));
         chosen.truncate(6);

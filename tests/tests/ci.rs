@@ -1,6 +1,8 @@
-//! What `examples/ci` promises: a verdict by limits alone, whatever the code host says; one comment; no build where none is needed.
+//! Tests of `examples/ci`. Only limits decide the verdict, regardless of errors of the code host. Each job posts one
+//! comment. The tools are not built unnecessarily.
 //!
-//! The scripts are run as they are. Stand-ins for `gh`, `curl`, `cargo` and Valgrind, in `tests/ci`, fail as the real ones do.
+//! The tests run the unmodified scripts. `tests/ci` has stand-ins for `gh`, `curl`, `cargo` and Valgrind that fail like the
+//! real programs.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -14,12 +16,12 @@ use needs::needs;
 use serde_json::{Value, json};
 use tests::{data, tools, transcript, workspace};
 
-/// A machine of a code host: a folder with a workspace, a home and what the stand-ins keep.
+/// A machine of a code host: a folder with a workspace, a home folder and the data of the stand-ins.
 struct Machine {
     folder: tempfile::TempDir,
 }
 
-/// What a job says, and its exit status.
+/// The output and the exit status of a job.
 #[derive(Debug)]
 struct Ended {
     status: i32,
@@ -83,7 +85,7 @@ impl Machine {
         fs::read_to_string(self.path(name)).unwrap_or_default()
     }
 
-    /// Runs lines of bash as a step of a job, in an environment that is the host's and nobody else's.
+    /// Runs lines of bash as a step of a job, with only the host's environment.
     fn run(&self, script: &str, environment: &[(&str, &str)]) -> Ended {
         let stubs = workspace().join("tests/ci");
         self.run_with(script, environment, &[&stubs])
@@ -108,7 +110,7 @@ impl Machine {
             .output()
             .unwrap();
         let left = fs::read_dir(self.path("temporary")).unwrap().count();
-        assert_eq!(left, 0, "{script}: temporary files are left behind");
+        assert_eq!(left, 0, "{script}: temporary files remain");
         Ended {
             status: output.status.code().unwrap(),
             stdout: String::from_utf8(output.stdout).unwrap(),
@@ -116,20 +118,20 @@ impl Machine {
         }
     }
 
-    /// Runs a step that has to end well.
+    /// Runs a step that must succeed.
     fn done(&self, script: &str, environment: &[(&str, &str)]) -> Ended {
         let ended = self.run(script, environment);
         assert_eq!(ended.status, 0, "{script}: {ended:?}");
         ended
     }
 
-    /// Profiles a program of the stand-in's.
+    /// Profiles a program of the stand-in for Valgrind.
     fn profile(&self, commit: &str, bench: &str, program: &str) {
         let script = format!("profile {bench} {program}");
         self.done(&script, &[("COMMIT", commit)]);
     }
 
-    /// How often a program was asked something that has these words.
+    /// Counts the calls of stand-ins that contain these words.
     fn calls(&self, words: &str) -> usize {
         let calls = self.read("calls");
         calls.lines().filter(|call| call.contains(words)).count()
@@ -139,7 +141,7 @@ impl Machine {
         serde_json::from_str(&self.read("comments.json")).unwrap()
     }
 
-    /// The profiles and what is remembered of benchmarks, by their paths.
+    /// Returns the paths of the profiles and of the data about benchmarks.
     fn kept(&self) -> Vec<String> {
         let find = "cd profiles && find . -type f | sed 's,^./,,' | sort";
         let found = self.done(find, &[]).stdout;
@@ -148,7 +150,7 @@ impl Machine {
 }
 
 #[test]
-fn a_program_is_run_three_times_where_its_counts_differ_and_that_is_found_out_once() {
+fn nondeterministic_programs_run_three_times_and_are_detected_once() {
     let machine = Machine::new();
     machine.profile("one", "calm", "steady 1000");
     machine.profile("one", "dice/fast", "random 1000");
@@ -157,7 +159,7 @@ fn a_program_is_run_three_times_where_its_counts_differ_and_that_is_found_out_on
     machine.profile("two", "calm", "steady 1000");
     machine.profile("two", "dice/fast", "random 1000");
     assert_eq!(runs("two"), ("two", 5 + 1 + 3));
-    let of = |commit: &str| {
+    let files_of = |commit: &str| {
         let dice = format!("commit={commit}/bench=dice%2Ffast");
         [
             format!("commit={commit}/bench=calm/profile.jsonl.gz"),
@@ -167,10 +169,10 @@ fn a_program_is_run_three_times_where_its_counts_differ_and_that_is_found_out_on
         ]
     };
     let remembered = [".runs/calm", ".runs/dice%2Ffast"].map(str::to_owned);
-    let all = Vec::from_iter([&remembered[..], &of("one"), &of("two")].concat());
+    let all = Vec::from_iter([&remembered[..], &files_of("one"), &files_of("two")].concat());
     assert_eq!(machine.kept(), all);
 
-    // A commit that is profiled again has the runs of the last time alone, and RUNS is what is asked for.
+    // Profiling a commit again replaces its runs. RUNS sets their number.
     machine.done("RUNS=2 profile dice/fast random 1", &[("COMMIT", "two")]);
     let third = "commit=two/bench=dice%2Ffast/.runs/3.jsonl.gz";
     let fewer = Vec::from_iter(all.into_iter().filter(|path| path != third));
@@ -182,17 +184,17 @@ fn a_program_is_run_three_times_where_its_counts_differ_and_that_is_found_out_on
         );
         assert_eq!(ended.status, 2, "{wrong}: {ended:?}");
     }
-    // Two runs that cannot be compared are trouble.
+    // Two runs that cannot be compared are an error.
     let ended = machine.run("profile fickle fickle 1", &[("COMMIT", "one")]);
     assert_eq!(ended.status, 2, "{ended:?}");
-    // A program that fails leaves what was there.
+    // A program that fails does not change the files.
     let ended = machine.run("RUNS=1 profile calm", &[("COMMIT", "one")]);
     assert_ne!(ended.status, 0, "{ended:?}");
     assert_eq!(machine.kept(), fewer);
 }
 
 #[test]
-fn a_cache_keeps_the_commits_that_were_profiled_last() {
+fn cache_keeps_the_most_recently_profiled_commits() {
     let machine = Machine::new();
     for (age, commit) in [(3, "old"), (2, "older than new"), (1, "new")] {
         machine.profile(commit, "words", "steady 10");
@@ -205,14 +207,14 @@ fn a_cache_keeps_the_commits_that_were_profiled_last() {
     assert_eq!(machine.kept()[1..], kept);
 }
 
-/// Profiles of a commit: benchmark and program.
+/// The profiles of a commit: benchmarks and their programs.
 type Profiles<'a> = &'a [(&'a str, &'a str)];
 
-/// What is compared: the old commit and the new, and the limits; the exit status, and a part of the report.
+/// A name, the old and the new commit, and the limits; then the expected exit status and a part of the report.
 type Case<'a> = (&'a str, Profiles<'a>, Profiles<'a>, &'a str, i32, &'a str);
 
 #[test]
-fn the_verdict_is_by_limits_on_what_both_commits_have() {
+fn verdict_depends_only_on_limits_for_benchmarks_of_both_commits() {
     let calm = ("calm", "steady 1000");
     let slow = ("calm", "steady 1100");
     let parse = ("x/parse", "steady 1000 parse");
@@ -259,7 +261,7 @@ fn the_verdict_is_by_limits_on_what_both_commits_have() {
             "### new: `x/parse`\n\n|",
         ),
         (
-            "nothing but new ones",
+            "only new benchmarks",
             &[calm],
             &[parse],
             "'Ir>+1%'",
@@ -267,7 +269,7 @@ fn the_verdict_is_by_limits_on_what_both_commits_have() {
             "### new: `x/parse`",
         ),
         (
-            "a new one, and worse",
+            "a new benchmark, and a worse one",
             &[calm],
             &[slow, parse],
             "'Ir>+1%'",
@@ -275,7 +277,7 @@ fn the_verdict_is_by_limits_on_what_both_commits_have() {
             "### new: `x/parse`",
         ),
         (
-            "one less",
+            "a benchmark was removed",
             &[calm, parse],
             &[calm],
             "'Ir>+1%'",
@@ -292,7 +294,7 @@ fn the_verdict_is_by_limits_on_what_both_commits_have() {
             "| `x/parse (new)` |",
         ),
         (
-            "a function that one of two has",
+            "a function in one of two benchmarks",
             &[parse, calm],
             &[parse, slow],
             "'Ir[parse]>+1%'",
@@ -300,7 +302,7 @@ fn the_verdict_is_by_limits_on_what_both_commits_have() {
             "within limits",
         ),
         (
-            "a function that none has",
+            "a function in no benchmark",
             &[parse, calm],
             &[parse, calm],
             "'Ir[nosuch]>+1%'",
@@ -313,10 +315,10 @@ fn the_verdict_is_by_limits_on_what_both_commits_have() {
             &[("dice", "random 1000")],
             "'Ir>+0.01%'",
             0,
-            "several files a side (3, 3)",
+            "several files per side (3, 3)",
         ),
     ];
-    for (name, old, new, limits, expected, says) in cases {
+    for (name, old, new, limits, expected, text) in cases {
         let machine = Machine::new();
         for (commit, profiles) in [("old", old), ("new", new)] {
             for (bench, program) in profiles {
@@ -326,20 +328,20 @@ fn the_verdict_is_by_limits_on_what_both_commits_have() {
         let script = format!("compare old new {limits}");
         let ended = machine.run(&script, &[]);
         assert_eq!(ended.status, expected, "{name}: {ended:?}");
-        assert!(ended.stdout.contains(says), "{name}: {ended:?}");
+        assert!(ended.stdout.contains(text), "{name}: {ended:?}");
         let unread = machine.run(&format!("{script} | true"), &[]);
         assert_eq!(unread.status, expected, "{name}, unread: {unread:?}");
-        // What is not judged is said, on GitHub where people see it.
+        // Comparisons that are not judged are reported. On GitHub, the report is a visible notice.
         let on_github = machine.run(&script, GITHUB).stderr.contains("::notice::");
-        let is_said = ["### new", "### gone", "nothing to"]
+        let is_reported = ["### new", "### gone", "nothing to"]
             .iter()
-            .any(|what| ended.stdout.contains(what));
-        assert_eq!(on_github, is_said, "{name}: {ended:?}");
+            .any(|text| ended.stdout.contains(text));
+        assert_eq!(on_github, is_reported, "{name}: {ended:?}");
     }
 }
 
 #[test]
-fn what_cannot_be_read_is_neither_red_nor_green() {
+fn unreadable_profile_exits_with_2() {
     let machine = Machine::new();
     for (commit, program) in [("old", "steady 1000"), ("new", "steady 1100")] {
         machine.profile(commit, "calm", program);
@@ -351,13 +353,13 @@ fn what_cannot_be_read_is_neither_red_nor_green() {
     );
     let ended = machine.run("compare old new 'Ir>+1%'", &[]);
     assert_eq!(ended.status, 2, "{ended:?}");
-    for says in ["calm (new): Ir", "could not be judged"] {
-        assert!(ended.stdout.contains(says), "{ended:?}");
+    for text in ["calm (new): Ir", "could not be judged"] {
+        assert!(ended.stdout.contains(text), "{ended:?}");
     }
 }
 
 #[test]
-fn a_request_is_compared_with_the_first_parent_of_what_was_built() {
+fn base_is_the_first_parent_of_the_built_commit() {
     needs!("jq");
     let machine = Machine::new();
     let repository = "git init -q -b main ../origin && cd ../origin
@@ -366,15 +368,15 @@ fn a_request_is_compared_with_the_first_parent_of_what_was_built() {
         git checkout -q -b merge && git merge -q --no-ff -m four topic && git rev-parse main HEAD";
     let shas = machine.done(repository, &COMMITTER).stdout;
     let [main, merge] = Vec::from_iter(shas.lines()).try_into().unwrap();
-    // As actions/checkout has it: one commit, whose parents are not there.
+    // Like actions/checkout: one commit without its parents.
     machine.done(
         "git clone -q --depth 1 -b merge \"file://$HOST/origin\" .",
         &[],
     );
-    let gitlab = |of_target, of_branches| {
+    let gitlab = |target, base| {
         [
-            ("CI_MERGE_REQUEST_TARGET_BRANCH_SHA", of_target),
-            ("CI_MERGE_REQUEST_DIFF_BASE_SHA", of_branches),
+            ("CI_MERGE_REQUEST_TARGET_BRANCH_SHA", target),
+            ("CI_MERGE_REQUEST_DIFF_BASE_SHA", base),
         ]
     };
     let topic = "0000000000000000000000000000000000000000";
@@ -414,22 +416,25 @@ fn a_request_is_compared_with_the_first_parent_of_what_was_built() {
     for event in ["{}", r#"{"pull_request":{"head":{"sha":"1"}}}"#] {
         machine.write("event.json", event);
         let ended = machine.run("base", GITHUB);
-        assert_ne!(ended.status, 0, "no base is not an empty one: {ended:?}");
+        assert_ne!(
+            ended.status, 0,
+            "a missing base must be an error: {ended:?}"
+        );
     }
 }
 
-/// Leaves a report as a comment.
+/// Posts a report as a comment.
 fn comment(machine: &Machine, report: &str, host: &[(&str, &str)]) -> Ended {
     machine.write("work/comment.md", report);
     machine.done("comment comment.md", host)
 }
 
 #[test]
-fn a_request_has_one_comment_of_a_job_and_the_last_report_is_in_it() {
+fn each_job_has_one_comment_with_the_last_report() {
     needs!("jq");
     for host in [GITHUB, GITLAB] {
         let machine = Machine::new();
-        // A long talk, in which the host's own user quotes, and on GitHub somebody else begins as we do.
+        // A long discussion. The host's own user quotes a report, and on GitHub another user's comment begins like a report.
         let on_github = host == GITHUB;
         let name = if on_github {
             "profile/profile"
@@ -456,7 +461,7 @@ fn a_request_has_one_comment_of_a_job_and_the_last_report_is_in_it() {
             format!("<!-- cg-tools: {name} -->\nsecond &+% report\n")
         );
         assert_eq!(Value::Array(comments), talk);
-        // Another job has a comment of its own.
+        // Another job has a separate comment.
         machine.done("comment comment.md other", host);
         assert_eq!(machine.comments().len(), 152);
         assert_eq!(machine.read("summary"), "");
@@ -464,9 +469,9 @@ fn a_request_has_one_comment_of_a_job_and_the_last_report_is_in_it() {
 }
 
 #[test]
-fn a_comment_that_cannot_be_left_is_in_the_summary_and_nothing_is_red() {
+fn comment_that_cannot_be_posted_goes_into_the_summary_without_failing() {
     needs!("jq");
-    // What the host answers, how often it is asked, and the reason that is given.
+    // The host's answers, the number of calls, and the reason in the output.
     let refused = |host| -> [(&str, usize, &str); 6] {
         if host == GITHUB {
             [
@@ -518,7 +523,7 @@ fn a_comment_that_cannot_be_left_is_in_the_summary_and_nothing_is_red() {
             assert_eq!(machine.comments().len(), 0, "{name}");
         }
     }
-    // Where there is nobody to ask, nobody is asked.
+    // Without a token or a host, there are no calls.
     let without_token = [GITLAB, &[("COMMENT_TOKEN", "")]].concat();
     for environment in [without_token, Vec::new()] {
         let machine = Machine::new();
@@ -529,11 +534,11 @@ fn a_comment_that_cannot_be_left_is_in_the_summary_and_nothing_is_red() {
     let machine = Machine::new();
     machine.write("event.json", r#"{"ref":"refs/heads/main"}"#);
     let ended = comment(&machine, "the report\n", GITHUB);
-    assert!(ended.stdout.contains("no pull request"), "{ended:?}");
+    assert!(ended.stdout.contains("not for a pull request"), "{ended:?}");
 }
 
 #[test]
-fn trouble_of_the_host_that_passes_is_waited_for() {
+fn temporary_host_errors_are_retried() {
     needs!("jq");
     for (host, answers) in [
         (GITHUB, "502\n200\n502\n200\n"),
@@ -550,7 +555,7 @@ fn trouble_of_the_host_that_passes_is_waited_for() {
 }
 
 #[test]
-fn a_report_that_is_too_long_is_cut_between_lines_and_whole_in_the_summary() {
+fn oversized_report_is_cut_between_lines_and_complete_in_the_summary() {
     needs!("jq");
     let machine = Machine::new();
     let report = "| é | a row of a table |\n".repeat(5_000);
@@ -565,7 +570,7 @@ fn a_report_that_is_too_long_is_cut_between_lines_and_whole_in_the_summary() {
     assert!(body.ends_with("has the rest.\n"), "{body}");
 }
 
-/// A release as `scripts/release` leaves it, of programs that say their version.
+/// Writes a release like `scripts/release` does. Its programs print "released".
 fn release(machine: &Machine, version: &str) {
     let script = format!(
         "mkdir -p ../release/v{version} && cd ../release/v{version}
@@ -579,7 +584,7 @@ fn release(machine: &Machine, version: &str) {
     machine.done(&script, &[]);
 }
 
-/// The sources of a version, as far as what installs them looks at them, and its path in there.
+/// Writes the sources of a version that the install script needs. Returns the path of the script in the sources.
 fn sources(machine: &Machine, version: &str) -> &'static str {
     let install = fs::read(workspace().join("examples/ci/action/install")).unwrap();
     let manifest = format!("[workspace.package]\nversion = \"{version}\"\n");
@@ -592,19 +597,20 @@ fn sources(machine: &Machine, version: &str) -> &'static str {
 }
 
 #[test]
-fn tools_are_downloaded_or_built_once_and_found_again() {
+fn tools_are_downloaded_or_built_once_and_then_cached() {
     let job = [
         ("CARGO_PROFILE_RELEASE_LTO", "fat"),
         ("CARGO_PROFILE_RELEASE_DEBUG", "2"),
     ];
     let damage = "echo >> \"$(ls ../release/v1.2.3/*.gz)\"";
-    // What is asked for, what is damaged, what the network answers; which programs there are then, or none; and how many builds.
+    // A name, the requested version, a command that damages the release, and the network's answers; then the expected output
+    // of the programs (empty if there are none) and the number of builds.
     for (name, reference, damage, answers, expected, builds) in [
         ("a release", "v1.2.3", "", "200", "released", 0),
         ("a branch", "main", "", "200", "built", 5),
         ("the folder of the action", "", "", "200", "built", 5),
         (
-            "a release that is not there",
+            "a missing release",
             "v1.2.3",
             "rm -r ../release/v1.2.3",
             "200",
@@ -628,14 +634,14 @@ fn tools_are_downloaded_or_built_once_and_found_again() {
             5,
         ),
         (
-            "one without its checksums",
+            "a release without checksums",
             "v1.2.3",
             "rm ../release/v1.2.3/SHA256SUMS",
             "200",
             "built",
             5,
         ),
-        ("a host in trouble", "v1.2.3", "", "503\n200", "built", 5),
+        ("an unavailable host", "v1.2.3", "", "503\n200", "built", 5),
         ("no network", "v1.2.3", "", "network", "", 1),
     ] {
         let machine = Machine::new();
@@ -657,13 +663,13 @@ fn tools_are_downloaded_or_built_once_and_found_again() {
             "{name}: {ended:?}"
         );
         assert_eq!(machine.calls("cargo install"), builds, "{name}: {ended:?}");
-        // What the job sets for its own program is not for the tools.
+        // The job's settings for its own program do not apply to the tools.
         assert_eq!(machine.calls("lto=false debug="), builds, "{name}");
         assert_eq!(machine.calls("debug=2"), 0, "{name}");
         if expected.is_empty() {
             continue;
         }
-        // The second time, from the cache that --key names.
+        // The second time, the tools come from the cache that --key names.
         machine.write("calls", "");
         let key = machine
             .done(&format!("{install} --key \"{reference}\""), &[])
@@ -677,7 +683,7 @@ fn tools_are_downloaded_or_built_once_and_found_again() {
         );
         assert_eq!(machine.done(&script, &job).stdout, printed, "{name}");
         assert_eq!(machine.read("calls"), "", "{name}");
-        // Programs of another system do not run: they are made anew.
+        // Programs of another system do not run, so they are built again.
         machine.done(
             "printf '#!/nowhere\\n' > ~/.cache/cg-tools/*/bin/cg-diff",
             &[],
@@ -689,7 +695,7 @@ fn tools_are_downloaded_or_built_once_and_found_again() {
 }
 
 #[test]
-fn a_folder_of_tools_that_a_job_names_keeps_one_version() {
+fn named_tool_folder_keeps_one_version() {
     let machine = Machine::new();
     for version in ["1.2.3", "1.2.4"] {
         let install = sources(&machine, version);
@@ -704,7 +710,7 @@ fn a_folder_of_tools_that_a_job_names_keeps_one_version() {
 }
 
 #[test]
-fn a_build_is_known_by_its_sources_and_a_release_by_its_version() {
+fn cache_key_depends_on_sources_for_builds_and_version_for_releases() {
     let machine = Machine::new();
     let install = sources(&machine, "1.2.3");
     let keys = || {
@@ -727,9 +733,9 @@ fn a_build_is_known_by_its_sources_and_a_release_by_its_version() {
 }
 
 #[test]
-fn the_action_at_the_root_is_that_of_the_examples() {
+fn action_at_the_root_matches_the_example() {
     let read = |path: &str| fs::read_to_string(workspace().join(path)).unwrap();
-    let of_examples = read("examples/ci/action/action.yml")
+    let example = read("examples/ci/action/action.yml")
         .replace(
             "$GITHUB_ACTION_PATH/install",
             "$GITHUB_ACTION_PATH/examples/ci/action/install",
@@ -738,11 +744,11 @@ fn the_action_at_the_root_is_that_of_the_examples() {
             "dirname \"$GITHUB_ACTION_PATH\"",
             "echo \"$GITHUB_ACTION_PATH/examples/ci\"",
         );
-    assert_eq!(read("action.yml"), of_examples);
+    assert_eq!(read("action.yml"), example);
 }
 
 #[test]
-fn the_scripts_pass_shellcheck() {
+fn scripts_pass_shellcheck() {
     needs!("shellcheck");
     let scripts = [
         "action/install",
@@ -767,7 +773,7 @@ fn the_scripts_pass_shellcheck() {
 }
 
 #[test]
-fn the_readme_of_the_examples_names_every_file_and_its_session_is_one() {
+fn readme_of_examples_names_every_file_and_its_session_runs() {
     let folder = workspace().join("examples/ci");
     let readme = folder.join("README.md");
     transcript::check(&readme, &data(""));
@@ -781,7 +787,7 @@ fn the_readme_of_the_examples_names_every_file_and_its_session_is_one() {
     }
 }
 
-/// The last block of shell of a job that calls a script.
+/// Returns the last shell block in a job that calls a script.
 fn block_that_calls(yaml: &str, script: &str) -> String {
     let lines = Vec::from_iter(yaml.lines());
     let indent = |line: &str| line.len() - line.trim_start().len();
@@ -796,9 +802,9 @@ fn block_that_calls(yaml: &str, script: &str) -> String {
     blocks.rfind(|block| block.contains(script)).expect(script)
 }
 
-/// The jobs as they stand, with a real Valgrind: profile, compare, comment, and fail beyond the limit.
+/// Runs the unmodified jobs with a real Valgrind.
 #[test]
-fn the_jobs_profile_compare_comment_and_fail() {
+fn jobs_profile_compare_comment_and_fail() {
     needs!("valgrind", "jq");
     let read = |file: &str| fs::read_to_string(workspace().join("examples/ci").join(file)).unwrap();
     let github = block_that_calls(&read("github.yml"), "compare");
@@ -823,7 +829,7 @@ fn the_jobs_profile_compare_comment_and_fail() {
             let ended = run(&format!("profile words /bin/echo {text}"), commit, "");
             assert_eq!(ended.status, 0, "{ended:?}");
         }
-        for (commit, base, expected, says) in [
+        for (commit, base, expected, text) in [
             ("two", "one", 1, "a limit is broken"),
             ("three", "one", 0, "<!-- cg-diff -->"),
             ("two", "none", 0, "no profile of the old commit"),
@@ -833,8 +839,8 @@ fn the_jobs_profile_compare_comment_and_fail() {
             let comments = machine.comments();
             assert_eq!(comments.len(), 1);
             let body = comments[0]["body"].as_str().unwrap();
-            assert!(body.contains(says), "{body}");
-            // A token that may only read changes the verdict in nothing.
+            assert!(body.contains(text), "{body}");
+            // A read-only token does not change the verdict.
             machine.write("answers", "read-only\n");
             assert_eq!(run(&block, commit, base).status, expected);
             machine.write("answers", "200\n");

@@ -1,4 +1,4 @@
-//! The command lines of a person in a hurry: help, guesses, options of other programs, `-o`, completions.
+//! Command lines: help, guesses, options of other programs, `-o`, completions.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::fs;
@@ -19,10 +19,10 @@ const WRITERS: [(&str, &[&str]); 5] = [
     ("leak-check", &[LOG]),
 ];
 
-/// What a tool wrote before into the file of `-o`.
+/// The previous content of the file of `-o`.
 const OLD: &str = "{\"type\":\"run\",\"stream\":1}\n";
 
-/// Runs a tool as on a terminal of 80 columns.
+/// Returns the help of a tool for a terminal of 80 columns.
 fn help(tool: &str, flag: &str) -> String {
     let mut command = tools::command(tool);
     let output = command.arg(flag).env("COLUMNS", "80").output().unwrap();
@@ -56,7 +56,7 @@ fn every_example_of_help_is_in_the_manual() {
         let manual = run(tool, &["--generate", "man"], b"");
         assert_eq!(manual.status, 0, "{tool}");
         assert!(manual.text().contains(".TH"), "{tool}");
-        // roff writes a hyphen as \- and quotes as \*(Aq.
+        // In roff, \- is a hyphen and \*(Aq is a quote.
         let manual = manual.text().replace("\\-", "-").replace("\\*(Aq", "'");
         let output = tools::command(tool)
             .arg("--help")
@@ -77,7 +77,7 @@ fn every_example_of_help_is_in_the_manual() {
 }
 
 #[test]
-fn examples_are_understood() {
+fn examples_have_valid_options() {
     for tool in TOOLS {
         let output = tools::command(tool)
             .arg("--help")
@@ -98,10 +98,10 @@ fn examples_are_understood() {
                 .output()
                 .unwrap();
             let stderr = String::from_utf8(output.stderr).unwrap();
-            // The files do not exist; the options have to.
+            // The files do not exist, but the options must.
             let is_missing = ["No such file", "there is nothing on standard input"]
                 .iter()
-                .any(|told| stderr.contains(told));
+                .any(|message| stderr.contains(message));
             assert!(is_missing, "{example}: {stderr}");
             assert!(!stderr.contains("error:"), "{example}: {stderr}");
             assert!(!stderr.contains(" here; write "), "{example}: {stderr}");
@@ -110,7 +110,7 @@ fn examples_are_understood() {
 }
 
 #[test]
-fn the_table_of_rules_has_an_option_of_its_own() {
+fn list_rules_prints_the_table_of_rules() {
     let rules = run("cg-diff", &["--list-rules"], b"");
     assert_eq!((rules.status, rules.stderr.as_str()), (0, ""));
     assert!(rules.text().contains("llvm-suffix"), "{}", rules.text());
@@ -118,7 +118,7 @@ fn the_table_of_rules_has_an_option_of_its_own() {
 }
 
 #[test]
-fn options_of_other_programs_are_answered_with_ours_in_one_line() {
+fn options_of_other_programs_get_a_one_line_hint() {
     for (tool, args, expected) in [
         (
             "cg-fmt",
@@ -169,7 +169,7 @@ fn options_of_other_programs_are_answered_with_ours_in_one_line() {
         (
             "cg-diff",
             &["--markdown"],
-            "there is no --markdown here; write | cg-fmt with that option behind cg-diff",
+            "there is no --markdown here; write | cg-fmt with that option after cg-diff",
         ),
     ] {
         let refused = run(tool, args, b"");
@@ -179,7 +179,7 @@ fn options_of_other_programs_are_answered_with_ours_in_one_line() {
 }
 
 #[test]
-fn generation_is_asked_for_by_the_option_alone() {
+fn only_the_generate_option_generates() {
     let man = run("cg-filter", &["-e", "--generate", PROFILE], b"");
     assert_eq!((man.status, man.stderr.as_str()), (0, ""));
     assert!(
@@ -206,7 +206,7 @@ fn generation_is_asked_for_by_the_option_alone() {
 }
 
 #[test]
-fn shells_complete_words_behind_sort_columns_and_tree() {
+fn shells_complete_values_of_sort_columns_and_tree() {
     let script = run("cg-fmt", &["--generate", "complete-bash"], b"");
     for (option, typed, expected) in [
         ("--sort", "in", "incl incl.Ir"),
@@ -228,7 +228,7 @@ fn shells_complete_words_behind_sort_columns_and_tree() {
 }
 
 #[test]
-fn a_file_in_the_place_of_the_regex_is_read() {
+fn file_instead_of_a_regex_is_read() {
     let whole = run("cg-filter", &["", PROFILE], b"");
     let note = format!(
         "cg-filter: {PROFILE} is read as a file; -e {PROFILE} searches function names for it\n"
@@ -243,28 +243,28 @@ fn a_file_in_the_place_of_the_regex_is_read() {
         &["--caller", "main"],
     ] {
         let guessed = run("cg-filter", &[condition, &[PROFILE]].concat(), b"");
-        let told = run("cg-filter", &[condition, &["", PROFILE]].concat(), b"");
+        let explicit = run("cg-filter", &[condition, &["", PROFILE]].concat(), b"");
         assert_eq!(
             (guessed.status, &guessed.stderr),
             (0, &note),
             "{condition:?}"
         );
-        assert_eq!(guessed.stdout, told.stdout, "{condition:?}");
+        assert_eq!(guessed.stdout, explicit.stdout, "{condition:?}");
         let keeps_all = condition[0] == "--type";
         assert_eq!(
-            told.stdout.len() < whole.stdout.len(),
+            explicit.stdout.len() < whole.stdout.len(),
             !keeps_all,
             "{condition:?}"
         );
     }
-    // Behind a pipe it is what it was.
+    // After a pipe, the argument is the regex.
     let piped = run("cg-filter", &["README.md"], &whole.stdout);
     assert_eq!((piped.status, piped.stderr.as_str()), (0, ""));
     assert_eq!(piped.text().lines().count(), 2);
 }
 
 #[test]
-fn a_regex_without_input_is_said_to_be_one() {
+fn regex_without_input_gets_a_hint() {
     let output = tools::command("cg-filter")
         .arg("^main$")
         .stdin(Stdio::null())
@@ -278,7 +278,7 @@ fn a_regex_without_input_is_said_to_be_one() {
 }
 
 #[test]
-fn columns_and_events_are_found_whatever_their_case_and_blanks() {
+fn column_and_event_names_ignore_case_and_blanks() {
     let exact = run(
         "cg-fmt",
         &[
@@ -310,7 +310,7 @@ fn columns_and_events_are_found_whatever_their_case_and_blanks() {
 }
 
 #[test]
-fn output_files_hold_what_standard_output_would() {
+fn output_files_equal_standard_output() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out");
     let name = path.to_str().unwrap();
@@ -356,7 +356,7 @@ fn output_files_hold_what_standard_output_would() {
 }
 
 #[test]
-fn an_output_file_that_cannot_be_whole_stays_as_it_was() {
+fn incomplete_output_does_not_replace_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("out");
     let name = path.to_str().unwrap();
@@ -372,19 +372,19 @@ fn an_output_file_that_cannot_be_whole_stays_as_it_was() {
         assert_eq!(failed.status, 2, "{tool}: {}", failed.stderr);
         assert!(
             failed.stderr.ends_with(&format!(
-                "{name} was not written, because not all of it could be; without -o there is what could be read\n"
+                "{name} was not written, because the output is incomplete; without -o, it goes to standard output\n"
             )),
             "{tool}: {}",
             failed.stderr
         );
         assert_eq!(fs::read_to_string(&path).unwrap(), OLD, "{tool}");
     }
-    // A report says itself what could not be judged.
+    // leak-check writes its report even after an error.
     let log = fs::read(tests::data(LOG)).unwrap();
     let doubtful = run("leak-check", &["-o", name], &log[..log.len() / 2]);
     assert_eq!(doubtful.status, 2, "{}", doubtful.stderr);
     assert_ne!(fs::read_to_string(&path).unwrap(), OLD);
-    // A full disk, a folder that is not there, a folder in the place of the file.
+    // A full disk, a missing folder, and a folder instead of a file.
     for (output, expected) in [
         ("/dev/full", "/dev/full: No space left on device"),
         ("/no/such/folder/file", "/no/such/folder/file: "),
@@ -415,7 +415,7 @@ fn an_output_file_that_cannot_be_whole_stays_as_it_was() {
 }
 
 #[test]
-fn an_input_can_be_the_output_too() {
+fn input_file_can_be_the_output_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("stream.jsonl");
     let name = path.to_str().unwrap();
@@ -428,7 +428,7 @@ fn an_input_can_be_the_output_too() {
 }
 
 #[test]
-fn spreadsheets_are_served_where_that_is_asked_for() {
+fn excel_option_writes_csv_for_spreadsheets() {
     let plain = run("cg-fmt", &["-f", "csv", PROFILE], b"");
     let excel = run("cg-fmt", &["--excel", PROFILE], b"");
     assert_eq!((excel.status, excel.stderr.as_str()), (0, ""));
@@ -444,30 +444,27 @@ fn spreadsheets_are_served_where_that_is_asked_for() {
 }
 
 #[test]
-fn separated_values_say_what_else_the_input_has() {
+fn csv_and_tsv_report_omitted_record_types() {
     let calls = run("cg-parse", &["--lines", "--calls", PROFILE], b"").stdout;
     for (input, args, expected) in [
         (
             &calls[..],
             &["-f", "csv"][..],
-            "only fn records are written; the input has line and call records too",
+            "only fn records are written; --type selects the other records of the input: line, call",
         ),
         (
             b"",
             &["-f", "tsv", "massif/3.19.0-heapy_i.massif.out"],
-            "only heap records are written; the input has snapshot records too",
+            "only heap records are written; --type selects the other records of the input: snapshot",
         ),
         (
             b"",
             &["-f", "csv", "memcheck/3.27.1-leaky.xml"],
-            "only error records are written; the input has leak records too",
+            "only error records are written; --type selects the other records of the input: leak",
         ),
     ] {
         let written = run("cg-fmt", args, input);
-        assert_eq!(
-            written.stderr,
-            format!("cg-fmt: {expected}, which --type chooses\n")
-        );
+        assert_eq!(written.stderr, format!("cg-fmt: {expected}\n"));
     }
     let chosen = run("cg-fmt", &["-f", "csv", "--type", "call"], &calls);
     assert_eq!((chosen.status, chosen.stderr.as_str()), (0, ""));

@@ -1,4 +1,4 @@
-//! The readers that FORMAT.md begins with, in Python and jq, as they stand there.
+//! The readers in Python and jq at the beginning of FORMAT.md, unmodified.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::io::Write as _;
@@ -8,7 +8,7 @@ use needs::needs;
 use tests::tools::stdout;
 use tests::workspace;
 
-/// The code of the document in a language.
+/// Returns the document's code in a language.
 fn code(language: &str) -> String {
     let text = std::fs::read_to_string(workspace().join("crates/cg-stream/FORMAT.md")).unwrap();
     let block = text.split(&format!("```{language}\n")).nth(1).unwrap();
@@ -27,7 +27,7 @@ fn read_by(program: &str, args: &[&str], stream: &[u8]) -> Output {
     child.wait_with_output().unwrap()
 }
 
-/// The functions of a profile as cg-fmt adds them up: count, percentage, name.
+/// Returns the functions of a profile from cg-fmt: count, percentage, name.
 fn expected(stream: &[u8]) -> Vec<(String, f64, String)> {
     let columns = [
         "-f",
@@ -73,7 +73,7 @@ fn check(printed: &[u8], stream: &[u8]) {
 }
 
 #[test]
-fn the_reader_in_python_finds_what_cg_fmt_shows() {
+fn python_reader_agrees_with_cg_fmt() {
     needs!("python");
     let program = code("python");
     assert!(program.lines().count() <= 16, "{program}");
@@ -81,7 +81,7 @@ fn the_reader_in_python_finds_what_cg_fmt_shows() {
     let read = read_by("python3", &["-c", &program], &stream);
     assert_eq!(read.status.code(), Some(0));
     check(&read.stdout, &stream);
-    // Concatenation is addition, and what is cut short is told.
+    // Concatenated streams are added up, and a truncated stream is an error.
     let twice = [&stream[..], &stream].concat();
     check(
         &read_by("python3", &["-c", &program], &twice).stdout,
@@ -97,7 +97,7 @@ fn the_reader_in_python_finds_what_cg_fmt_shows() {
 }
 
 #[test]
-fn the_reader_in_jq_finds_what_cg_fmt_shows() {
+fn jq_reader_agrees_with_cg_fmt() {
     needs!("jq");
     let stream = stdout("cg-parse", &["pair/before.callgrind.out"], b"");
     let read = read_by("jq", &["-rs", &code("jq")], &stream);

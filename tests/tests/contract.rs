@@ -1,4 +1,4 @@
-//! What all five tools promise alike: help, versions, exit statuses, and what happens to bad input and bad output.
+//! The common contract of all five tools: help, versions, exit statuses, and errors in input and output.
 
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -8,7 +8,7 @@ use tests::tools::{self, TOOLS, run};
 const PROFILE: &str = "pair/before.callgrind.out";
 const LOG: &str = "memcheck/3.27.1-leaky.log";
 
-/// Each tool with the arguments that make it read one input, given behind them, and a profile it has a use for.
+/// Each tool, the arguments before its one input, and a suitable profile.
 const READERS: [(&str, &[&str], &str); 5] = [
     ("cg-parse", &[], PROFILE),
     ("cg-filter", &[""], PROFILE),
@@ -21,7 +21,7 @@ fn with<'a>(args: &[&'a str], more: &[&'a str]) -> Vec<&'a str> {
     [args, more].concat()
 }
 
-/// The stream of a profile, as cg-parse writes it.
+/// Returns the stream of a profile, from cg-parse.
 fn stream_of(profile: &str) -> Vec<u8> {
     let stream = run("cg-parse", &[profile], b"");
     assert_eq!(stream.status, 0, "{}", stream.stderr);
@@ -38,7 +38,7 @@ fn version_is_one_line_with_the_name() {
 }
 
 #[test]
-fn an_unknown_flag_is_a_usage_error() {
+fn unknown_flag_is_a_usage_error() {
     for tool in TOOLS {
         let refused = run(tool, &["--no-such-flag"], b"");
         assert_eq!((refused.status, refused.text()), (2, ""), "{tool}");
@@ -51,7 +51,7 @@ fn an_unknown_flag_is_a_usage_error() {
 }
 
 #[test]
-fn inputs_that_cannot_be_read_are_named_once_with_status_2() {
+fn unreadable_input_is_reported_once_with_status_2() {
     for (tool, args, _) in READERS {
         for (input, expect) in [
             ("no/such/file", "no/such/file: No such file"),
@@ -59,7 +59,7 @@ fn inputs_that_cannot_be_read_are_named_once_with_status_2() {
         ] {
             let refused = run(tool, &with(args, &[input]), b"");
             assert_eq!(refused.status, 2, "{tool} {input}");
-            // It reads the files in a folder, and this one has sources of programs beside its logs.
+            // leak-check reads the files in a folder, and this folder has sources next to its logs.
             let expect = match (tool, input) {
                 ("leak-check", "memcheck") => "memcheck/errors.c:1: not recognised",
                 _ => expect,
@@ -75,7 +75,7 @@ fn inputs_that_cannot_be_read_are_named_once_with_status_2() {
 }
 
 #[test]
-fn empty_and_binary_inputs_are_trouble_with_one_line() {
+fn empty_and_binary_inputs_are_errors() {
     let junk: Vec<u8> = (0..100_000_u32)
         .map(|i| (i.wrapping_mul(2_654_435_761) >> 24) as u8)
         .collect();
@@ -107,7 +107,7 @@ fn empty_and_binary_inputs_are_trouble_with_one_line() {
 }
 
 #[test]
-fn a_closed_pipe_is_quiet() {
+fn closed_pipe_prints_no_error() {
     for (tool, args, profile) in READERS {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -119,7 +119,7 @@ fn a_closed_pipe_is_quiet() {
             .output()
             .unwrap();
         let stderr = String::from_utf8(output.stderr).unwrap();
-        // Nobody reads the report, and there are leaks all the same.
+        // The status counts leaks even if no program reads the report.
         let status = i32::from(tool == "leak-check");
         assert_eq!(
             (output.status.code(), stderr.as_str()),
@@ -130,7 +130,7 @@ fn a_closed_pipe_is_quiet() {
 }
 
 #[test]
-fn a_full_disk_is_trouble() {
+fn full_disk_is_an_error() {
     for (tool, args, profile) in READERS {
         let full = File::options().write(true).open("/dev/full").unwrap();
         let output = tools::command(tool)
@@ -151,7 +151,7 @@ fn a_full_disk_is_trouble() {
 }
 
 #[test]
-fn help_that_cannot_be_written_is_trouble() {
+fn help_on_a_full_disk_is_an_error() {
     for tool in TOOLS {
         for flag in ["--help", "-h", "--version", "--generate=man"] {
             let full = File::options().write(true).open("/dev/full").unwrap();
@@ -172,7 +172,7 @@ fn help_that_cannot_be_written_is_trouble() {
 }
 
 #[test]
-fn closed_standard_output_is_trouble_and_the_null_device_is_not() {
+fn closed_standard_output_is_an_error_and_the_null_device_is_not() {
     let shell = |tool: &str, args: &[&str], redirection: &str| {
         let script = format!("exec \"$@\" {redirection}");
         let output = Command::new("bash")
@@ -203,7 +203,7 @@ fn closed_standard_output_is_trouble_and_the_null_device_is_not() {
 }
 
 #[test]
-fn a_stream_that_was_cut_short_is_used_and_is_trouble() {
+fn truncated_stream_is_an_error() {
     for (tool, args, profile) in READERS {
         if tool == "cg-parse" {
             continue;
@@ -237,7 +237,7 @@ fn every_prefix_of_a_small_stream_ends_in_a_known_status() {
 }
 
 #[test]
-fn a_fragment_is_viewed_and_is_no_ground_for_a_verdict() {
+fn fragment_can_be_viewed_but_not_judged() {
     let stream = String::from_utf8(stream_of(LOG)).unwrap();
     let fragment: Vec<&str> = stream
         .lines()
@@ -256,7 +256,7 @@ fn a_fragment_is_viewed_and_is_no_ground_for_a_verdict() {
 }
 
 #[test]
-fn unknown_records_and_fields_are_no_trouble() {
+fn unknown_records_and_fields_are_not_errors() {
     let mut stream = String::from_utf8(stream_of(PROFILE)).unwrap();
     let end = stream.trim_end().rfind('\n').unwrap() + 1;
     stream.insert_str(end, "{\"type\":\"weather\",\"degrees\":[1.5,null]}\n");
@@ -271,12 +271,12 @@ fn unknown_records_and_fields_are_no_trouble() {
 }
 
 #[test]
-fn a_stream_of_another_version_is_refused_with_its_line() {
+fn stream_of_another_version_is_an_error_with_a_line_number() {
     for (tool, args, profile) in READERS {
         let stream = String::from_utf8(stream_of(profile)).unwrap();
         let later = stream.replace("\"stream\":1,", "\"stream\":2,");
         assert_ne!(stream, later);
-        // Behind a stream of this version, too.
+        // Also after a stream of this version.
         for (input, line) in [
             (later.clone(), 1),
             (stream.clone() + &later, stream.lines().count() + 1),
@@ -284,16 +284,17 @@ fn a_stream_of_another_version_is_refused_with_its_line() {
             let refused = run(tool, &with(args, &["-"]), input.as_bytes());
             assert_eq!(refused.status, 2, "{tool}");
             if tool != "cg-parse" {
-                let told = format!("{tool}: <stdin>:{line}: expected a stream of version 1, found");
-                let told = refused.stderr.lines().find(|said| said.starts_with(&told));
-                assert!(told.is_some(), "{tool}: {}", refused.stderr);
+                let start =
+                    format!("{tool}: <stdin>:{line}: expected a stream of version 1, found");
+                let message = refused.stderr.lines().find(|line| line.starts_with(&start));
+                assert!(message.is_some(), "{tool}: {}", refused.stderr);
             }
         }
     }
 }
 
 #[test]
-fn lines_may_end_in_carriage_return_and_line_feed() {
+fn lines_can_end_with_carriage_return_and_line_feed() {
     for (tool, args, profile) in READERS {
         if tool == "cg-parse" {
             continue;
@@ -317,11 +318,11 @@ fn lines_may_end_in_carriage_return_and_line_feed() {
 }
 
 #[test]
-fn packed_input_is_read_as_what_is_in_it() {
+fn packed_input_gives_the_same_result() {
     use ruzstd::encoding::{CompressionLevel, compress_to_vec};
     use std::io::Write as _;
     for (tool, args, profile) in READERS {
-        // cg-parse reads the profile, the others the stream of it.
+        // cg-parse reads the profile, the other tools read its stream.
         let input = match tool {
             "cg-parse" => std::fs::read(tests::data(profile)).unwrap(),
             _ => stream_of(profile),
@@ -341,7 +342,7 @@ fn packed_input_is_read_as_what_is_in_it() {
 }
 
 #[test]
-fn what_is_no_profile_is_told_in_one_line_of_plain_text() {
+fn unsupported_input_is_named_in_one_line_of_plain_text() {
     let recording = [&b"SIMPLEPERF\0\x1b[31m"[..], &[0xff; 9000]].concat();
     let picture = b"<?xml version=\"1.0\"?>\n<svg>\n<title>main</title>\n</svg>\n";
     let archive = [&[b'x'; 257][..], b"ustar\0", b"\nevents: Ir\nfn=f\n1 2\n"].concat();
@@ -350,20 +351,20 @@ fn what_is_no_profile_is_told_in_one_line_of_plain_text() {
         (
             &recording,
             "this is a report of simpleperf (report-sample --protobuf); report_sample.py -i perf.data | cg-parse reads the \
-             recording that it was made of",
+             recording that it was made from",
         ),
         (
             picture,
-            "this is an SVG picture; cg-parse reads the profile that it was made of",
+            "this is an SVG picture; cg-parse reads the profile that it was made from",
         ),
         (
             &archive,
-            "this is a tar archive; tar -xOf FILE | cg-parse, with the name of a member behind FILE where it has several",
+            "this is a tar archive; tar -xOf FILE | cg-parse, with the name of a member after FILE if it has several",
         ),
         (
             &program,
             "this is an ELF file (a program, a library or a core dump); valgrind --tool=callgrind PROGRAM writes \
-             what cg-parse reads",
+             a profile that cg-parse reads",
         ),
     ];
     for (tool, args, _) in READERS {
@@ -384,7 +385,7 @@ fn what_is_no_profile_is_told_in_one_line_of_plain_text() {
     assert_eq!((stream.status, stream.stdout.len()), (2, 0));
     assert_eq!(
         stream.stderr,
-        "cg-parse: <stdin>: this is a stream already; cg-filter, cg-diff, cg-fmt and leak-check read it as it is\n"
+        "cg-parse: <stdin>: this is a stream already; cg-filter, cg-diff, cg-fmt and leak-check read streams directly\n"
     );
 }
 

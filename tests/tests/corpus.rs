@@ -1,4 +1,4 @@
-//! Every profile of the test data is read, with the sums that a reader finds which shares no code with cg-parse.
+//! Every profile in the test data must be readable, with the same sums as in an independent reader.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -9,14 +9,14 @@ use cg_parse::FORMATS;
 use tests::corpus::{self, Verdict};
 use tests::data;
 
-/// Profiles that end before their end.
+/// Truncated profiles.
 const CUT: [&str; 3] = [
     "callgrind/3.19.0-truncated_midwrite.callgrind.out",
     "memcheck/3.27.1-drd_leaky_segv.log",
     "memcheck/3.27.1-drd_leaky_segv.xml",
 ];
 
-/// What lies beside profiles: the programs they are of, and where they are from.
+/// Returns true for files that accompany profiles: sources of programs, and documentation.
 fn is_beside(path: &Path) -> bool {
     path.extension().is_some_and(|extension| {
         ["c", "cpp", "md", "rs"]
@@ -29,7 +29,7 @@ fn check_folder(format: &str) {
     let mut checked = 0;
     for entry in fs::read_dir(data(format)).unwrap() {
         let path = entry.unwrap().path();
-        // A stream is what cg-parse writes, and nothing for it to read; perf's own recordings are for perf.
+        // cg-parse rejects streams, and the independent reader does not read recordings of perf.
         let name = path.to_str().unwrap();
         if name.ends_with(".jsonl.gz") || name.ends_with(".perf.data") {
             continue;
@@ -52,7 +52,7 @@ fn check_folder(format: &str) {
 }
 
 #[test]
-fn every_format_is_read_and_has_the_sums_of_a_second_reader_that_knows_it() {
+fn every_format_agrees_with_the_independent_reader() {
     for format in FORMATS {
         for seed in tests::seeds(format) {
             let verdict = corpus::check(&seed);
@@ -94,7 +94,7 @@ fn stacks_have_the_sums_of_their_samples() {
 fn documents_of_samplers_have_the_sums_of_their_weights() {
     for format in ["firefox", "speedscope", "v8", "chrome-trace", "gungraun"] {
         check_folder(format);
-        // Each of them is added up, and not only read.
+        // The independent reader must support all of these files.
         for entry in fs::read_dir(data(format)).unwrap() {
             let path = entry.unwrap().path();
             let verdict = corpus::check(&path);

@@ -1,7 +1,7 @@
-//! A program run under the real callgrind and cachegrind, and read by Valgrind's own tools and by ours.
+//! A program under the real callgrind and cachegrind. Compares the costs in Valgrind's reports with cg-fmt's.
 //!
-//! callgrind_annotate and cg_annotate have a row for each file that was inlined into a function, so figures are
-//! compared by function name, and inclusive ones where a name has one row and does not call itself.
+//! callgrind_annotate and cg_annotate have one row per file inlined into a function, so this compares costs by function
+//! name. It compares inclusive costs only if a name has one row and does not call itself.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use tests::data;
 use tests::tools::stdout;
 
-/// Figures by function name: their sum, and how many rows it is of.
+/// Figures by function name: the sum, and the number of rows in the sum.
 type Figures = BTreeMap<String, (i128, usize)>;
 
 fn output(command: &mut Command) -> String {
@@ -44,13 +44,13 @@ fn profile(folder: &Path, tool: &str, options: &[&str]) -> PathBuf {
     profile
 }
 
-/// Rows of cg_annotate since Valgrind 3.21: `> 1,234 (5.6%, 7.8%)  function:file`, the file on lines of its own where there
-/// are several.
+/// Parses the rows of cg_annotate since Valgrind 3.21: `> 1,234 (5.6%, 7.8%)  function:file`. Several files are on separate
+/// lines.
 fn annotated_by_function(summary: &str) -> Figures {
     let mut figures = Figures::new();
     for row in summary.lines().filter_map(|line| line.strip_prefix("> ")) {
         let count = row.split_whitespace().next().unwrap().replace(',', "");
-        // Names of functions hold colons, paths do not.
+        // Function names can contain colons, these paths cannot.
         let function = row.split_once(")  ").unwrap().1.rsplit_once(':').unwrap().0;
         let figure = figures.entry(function.to_owned()).or_default();
         figure.0 += count.parse::<i128>().unwrap();
@@ -59,7 +59,7 @@ fn annotated_by_function(summary: &str) -> Figures {
     figures
 }
 
-/// Rows of callgrind_annotate and cg_annotate: `1,234 (5.6%)  file:function [object]`, behind the title of the list.
+/// Parses the rows of callgrind_annotate and cg_annotate: `1,234 (5.6%)  file:function [object]`, after the list's title.
 fn annotated(text: &str) -> Figures {
     if let Some((_, summary)) = text.split_once("\n-- Function:file summary\n") {
         return annotated_by_function(summary);
@@ -74,7 +74,7 @@ fn annotated(text: &str) -> Figures {
         let count = row.split_whitespace().next().unwrap().replace(',', "");
         let place = row.split_once(")  ").unwrap().1;
         let place = place.rsplit_once(" [").map_or(place, |(place, _)| place);
-        // A file may not be known; names of functions hold colons, paths do not.
+        // Function names can contain colons, these paths (or `???`) cannot.
         let function = place.split_once(':').unwrap().1;
         let figure = figures.entry(function.to_owned()).or_default();
         figure.0 += count.parse::<i128>().unwrap();
@@ -83,7 +83,7 @@ fn annotated(text: &str) -> Figures {
     figures
 }
 
-/// A column of cg-fmt by function.
+/// Returns a column of cg-fmt by function.
 fn ours(profile: &Path, column: &str) -> Figures {
     let args = [
         "-f",
@@ -103,7 +103,7 @@ fn ours(profile: &Path, column: &str) -> Figures {
     figures
 }
 
-/// Sums by name without the recursion levels that callgrind_annotate shows apart, and without zeros.
+/// Merges the recursion levels, which callgrind_annotate shows separately, and omits zeros.
 fn by_name(figures: &Figures) -> BTreeMap<&str, i128> {
     let mut sums = BTreeMap::new();
     for (name, (sum, _)) in figures.iter().filter(|(_, (sum, _))| *sum != 0) {
@@ -120,7 +120,7 @@ fn without_level(name: &str) -> &str {
 }
 
 #[test]
-fn self_costs_of_callgrind_are_callgrind_annotates() {
+fn self_costs_of_callgrind_agree_with_callgrind_annotate() {
     needs!("valgrind", "annotate");
     let folder = TempDir::new().unwrap();
     for options in [
@@ -144,7 +144,7 @@ fn self_costs_of_callgrind_are_callgrind_annotates() {
 }
 
 #[test]
-fn inclusive_costs_of_callgrind_are_callgrind_annotates() {
+fn inclusive_costs_of_callgrind_agree_with_callgrind_annotate() {
     needs!("valgrind", "annotate");
     let folder = TempDir::new().unwrap();
     let profile = profile(folder.path(), "callgrind", &[]);
@@ -168,7 +168,7 @@ fn inclusive_costs_of_callgrind_are_callgrind_annotates() {
 }
 
 #[test]
-fn self_costs_of_cachegrind_are_cg_annotates() {
+fn self_costs_of_cachegrind_agree_with_cg_annotate() {
     needs!("valgrind", "annotate");
     let folder = TempDir::new().unwrap();
     let profile = profile(folder.path(), "cachegrind", &[]);
@@ -183,7 +183,7 @@ fn self_costs_of_cachegrind_are_cg_annotates() {
 }
 
 #[test]
-fn a_threshold_keeps_as_many_functions_as_cover_it() {
+fn threshold_keeps_the_fewest_functions_that_reach_it() {
     let profile = data("callgrind/3.19.0-rec_default.callgrind.out");
     let args = ["-f", "tsv", "--columns", "Ir,fn", profile.to_str().unwrap()];
     let text = String::from_utf8(stdout("cg-fmt", &args, b"")).unwrap();

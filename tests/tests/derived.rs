@@ -1,4 +1,4 @@
-//! Figures that follow from events, threads of one name, and two runs in one flame graph.
+//! Derived events, threads with the same name, and two runs in one flame graph.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use tests::tools::run;
 
 const CACHE: &str = "# callgrind format\nevents: Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw Bc Bcm Bi Bim\nfl=a.c\nfn=hot\n10 1000 100 50 3 20 10 1 5 2 80 7 4 1\nfn=cold\n20 900 0 0 40 0 0 30 0 0 0 0 0 0\n";
 
-/// Samples of two events, two threads of one name and two processes of one name.
+/// Samples of two events, with two threads and two processes of the same name.
 const PERF: &str = "w 7/7  1.000001:  75000 cycles: \n\t 401131 slow+0x1 (/opt/w)\n\nw 7/8  1.000002:  37500 instructions: \n\t 401131 slow+0x1 (/opt/w)\n\nw 9/9  1.000003:  62500 instructions: \n\t 401131 fast+0x1 (/opt/w)\n\nw 9/9  1.000004:  25000 cycles: \n\t 401131 fast+0x1 (/opt/w)\n\nw 9/9  1.000005:  10 instructions: \n\t 401131 idle+0x1 (/opt/w)\n\n";
 
 fn csv(args: &[&str], input: &str) -> String {
@@ -20,7 +20,7 @@ fn csv(args: &[&str], input: &str) -> String {
 }
 
 #[test]
-fn estimates_are_those_of_kcachegrind_and_ratios_those_of_arithmetic() {
+fn derived_events_use_kcachegrinds_formulas_and_ratios_divide() {
     for (args, input, expected) in [
         // Ir + 10 Bm + 10 L1m + 20 Ge + 100 LLm: 1000 + 80 + 330 + 800, and 900 + 400 + 3000.
         (
@@ -109,7 +109,7 @@ fn estimates_are_those_of_kcachegrind_and_ratios_those_of_arithmetic() {
 }
 
 #[test]
-fn a_derived_sum_is_an_event_and_a_ratio_has_a_total_and_no_share() {
+fn derived_sum_is_an_event_and_ratio_has_a_total_but_no_share() {
     let table = run(
         "cg-fmt",
         &["--event", "CEst", "--width", "0", "-"],
@@ -136,13 +136,13 @@ fn a_derived_sum_is_an_event_and_a_ratio_has_a_total_and_no_share() {
     assert!(!table.text().contains("IPC%"));
     let listed = run("cg-fmt", &["--columns", "nothing", "-"], PERF.as_bytes());
     assert!(!listed.stderr.contains("IPC"), "{}", listed.stderr);
-    // What nobody named changes nothing.
+    // An unused derived event does not change the output.
     assert!(
         !run("cg-fmt", &["-"], CACHE.as_bytes())
             .text()
             .contains("CEst")
     );
-    // Counters have the ratio beside the event that is divided.
+    // For counters, the ratio is in the row of the dividend.
     let stat = "{\"type\":\"run\",\"stream\":1,\"tool\":\"perf-stat\",\"events\":[\"cycles\",\"instructions\"],\"total\":{\"cycles\":400,\"instructions\":100}}\n{\"type\":\"end\",\"records\":0}\n";
     let written = csv(&["--columns", "event,IPC"], stat);
     assert!(
@@ -152,11 +152,11 @@ fn a_derived_sum_is_an_event_and_a_ratio_has_a_total_and_no_share() {
 }
 
 #[test]
-fn limits_take_derived_sums() {
+fn limits_accept_derived_sums() {
     let folder = tempfile::tempdir().unwrap();
     let [old, new] = ["old.cg", "new.cg"].map(|name| folder.path().join(name));
     fs::write(&old, CACHE).unwrap();
-    // One more miss of the last level: 100 of 6,510.
+    // One more last-level miss adds 100 to 6,510.
     fs::write(&new, CACHE.replace("40 0 0 30", "40 0 0 31")).unwrap();
     let [old, new] = [&old, &new].map(|path| path.to_str().unwrap());
     for (limit, status) in [
@@ -183,7 +183,7 @@ fn limits_take_derived_sums() {
 }
 
 #[test]
-fn threads_and_processes_of_one_name_are_apart() {
+fn threads_and_processes_with_the_same_name_are_separate() {
     let threads = csv(
         &["--group-by", "thread", "--columns", "samples,thread"],
         PERF,
@@ -228,7 +228,7 @@ fn threads_and_processes_of_one_name_are_apart() {
             .sum();
         assert_eq!(sum, samples, "{option} {regex}");
     }
-    // Two runs have other threads: stacks are the same whatever their numbers.
+    // Two runs have different thread numbers, which do not distinguish stacks.
     let other = PERF
         .replace("7/7", "17/17")
         .replace("7/8", "17/18")
@@ -249,20 +249,20 @@ fn threads_and_processes_of_one_name_are_apart() {
     );
     assert_eq!(same.status, 0, "{}", same.text());
     let without = PERF.replace("7/", "").replace("9/", "");
-    let told = run(
+    let grouped = run(
         "cg-fmt",
         &["--group-by", "process", "-"],
         without.as_bytes(),
     );
     assert!(
-        told.stderr.contains("perf script -F +pid"),
+        grouped.stderr.contains("perf script -F +pid"),
         "{}",
-        told.stderr
+        grouped.stderr
     );
 }
 
 #[test]
-fn a_flame_graph_of_two_runs_is_as_wide_as_the_later_and_what_cg_diff_draws() {
+fn flame_graph_of_two_runs_matches_cg_diff() {
     let (old, new) = ("stacks/before.folded", "stacks/after.folded");
     for format in ["flamegraph", "folded"] {
         let drawn = run("cg-fmt", &["-f", format, "--diff", old, new], b"");
@@ -293,7 +293,7 @@ fn a_flame_graph_of_two_runs_is_as_wide_as_the_later_and_what_cg_diff_draws() {
     );
     for (args, expected) in [
         (&["--diff", "-f", "flamegraph", old][..], "two inputs"),
-        (&["--diff", "-f", "folded", old, new, new], "there are 3"),
+        (&["--diff", "-f", "folded", old, new, new], "found 3"),
         (&["--diff", old, new], "cg-diff OLD NEW | cg-fmt"),
         (
             &["--diff", "-f", "folded", old, "dhat/3.19.0-heapy.dhat.json"],

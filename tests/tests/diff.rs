@@ -1,4 +1,4 @@
-//! cg-diff from the outside: laws over real profiles, verdicts, runs and sides, pairs in a directory.
+//! The command cg-diff: laws over real profiles, verdicts, runs and sides, pairs in a directory.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::collections::BTreeMap;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tests::{data, tools};
 
-/// The records that cg-diff writes for these arguments, and its exit status.
+/// Runs cg-diff. Returns its records, its exit status and its standard error.
 fn diff(args: &[&str]) -> (Vec<Value>, i32, String) {
     let run = tools::run("cg-diff", args, b"");
     let records = run
@@ -24,13 +24,13 @@ fn diff(args: &[&str]) -> (Vec<Value>, i32, String) {
 /// A function's name, call count and cost.
 type Function<'a> = (&'a str, u64, u64);
 
-/// Streams in files of a directory of their own.
+/// Streams in the files of a temporary directory.
 struct Streams {
     home: TempDir,
 }
 
 impl Streams {
-    /// A stream of functions for each name.
+    /// Writes one stream of functions per name.
     fn new(streams: &[(&str, &[Function])]) -> Streams {
         let home = TempDir::new().unwrap();
         for (name, functions) in streams {
@@ -54,7 +54,7 @@ impl Streams {
     }
 }
 
-/// Two runs: `slow` costs half as much again, `gone` and `new` are what they say.
+/// Writes two runs: the cost of `slow` rises by half, `gone` is removed and `new` is added.
 fn before_and_after() -> Streams {
     Streams::new(&[
         (
@@ -68,7 +68,7 @@ fn before_and_after() -> Streams {
     ])
 }
 
-/// The small real profiles of the test data.
+/// Returns the small real profiles of the test data.
 fn profiles() -> Vec<PathBuf> {
     fn collect(directory: &Path, found: &mut Vec<PathBuf>) {
         for entry in fs::read_dir(directory).unwrap() {
@@ -89,13 +89,13 @@ fn profiles() -> Vec<PathBuf> {
         }
     }
     found.sort();
-    // What cg-parse itself refuses has no law to obey.
+    // The laws do not apply to inputs that cg-parse rejects.
     found.retain(|path| tools::run("cg-parse", &[path.to_str().unwrap()], b"").status == 0);
     found
 }
 
 #[test]
-fn a_profile_does_not_differ_from_itself() {
+fn profile_has_no_diff_with_itself() {
     let profiles = profiles();
     assert!(profiles.len() >= 5, "{profiles:?}");
     for path in profiles {
@@ -106,7 +106,7 @@ fn a_profile_does_not_differ_from_itself() {
     }
 }
 
-/// Valgrind's own counts can underflow and are then beyond `i64`.
+/// Reads a count. Valgrind's own counts can underflow and then exceed `i64`.
 fn count(value: &Value) -> Option<i128> {
     let signed = value.as_i64().map(i128::from);
     signed.or_else(|| value.as_u64().map(i128::from))
@@ -116,31 +116,31 @@ fn count(value: &Value) -> Option<i128> {
 fn rows_add_up_to_the_totals_of_every_run() {
     let mut checked = 0;
     let profiles = profiles();
-    // Leaks and heap records both count bytes, but not the same ones, so tools are kept apart.
-    let of_one_tool = |pair: &&[PathBuf]| pair[0].parent() == pair[1].parent();
-    for pair in profiles.windows(2).filter(of_one_tool) {
+    // Compare only profiles of the same tool: leaks and heap records both count bytes, but different ones.
+    let have_same_tool = |pair: &&[PathBuf]| pair[0].parent() == pair[1].parent();
+    for pair in profiles.windows(2).filter(have_same_tool) {
         let paths = [pair[0].to_str().unwrap(), pair[1].to_str().unwrap()];
         let (records, status, stderr) = diff(&["--all", paths[0], paths[1]]);
-        // Neighbours in the folder can count nothing in common, which is no comparison.
+        // Profiles without a common event cannot be compared.
         if stderr.contains("nothing to compare") {
             assert_eq!((status, records.len()), (2, 0), "{paths:?}");
             continue;
         }
         assert_eq!(status, 0, "{paths:?}");
-        let of = |record: &Value| record["of"].as_str().map(str::to_owned);
+        let kind = |record: &Value| record["of"].as_str().map(str::to_owned);
         let mut sums: BTreeMap<(String, String, usize), i128> = BTreeMap::new();
         for record in records.iter().filter(|record| record["type"] == "diff") {
             for (event, entries) in record["cost"].as_object().unwrap() {
                 for (run, entry) in entries.as_array().unwrap().iter().enumerate() {
                     *sums
-                        .entry((of(record).unwrap(), event.clone(), run))
+                        .entry((kind(record).unwrap(), event.clone(), run))
                         .or_default() += count(entry).unwrap_or(0);
                 }
             }
         }
-        for ((of, event, run), sum) in sums {
+        for ((kind, event, run), sum) in sums {
             let total = count(&records[0]["total"][&event][run]);
-            assert_eq!(total.unwrap_or(0), sum, "{paths:?} {of} {event}");
+            assert_eq!(total.unwrap_or(0), sum, "{paths:?} {kind} {event}");
             checked += 1;
         }
     }
@@ -148,7 +148,7 @@ fn rows_add_up_to_the_totals_of_every_run() {
 }
 
 #[test]
-fn rows_say_what_became_of_them_greatest_change_first() {
+fn rows_have_a_status_and_are_sorted_by_change() {
     let streams = before_and_after();
     let (records, status, stderr) = diff(&[&streams.path("before"), &streams.path("after")]);
     assert_eq!((status, stderr.as_str()), (0, ""));
@@ -180,7 +180,7 @@ fn rows_say_what_became_of_them_greatest_change_first() {
     );
 }
 
-/// The exit status of a gate, and what it says.
+/// Returns the exit status of a gate and its standard error.
 fn verdict(streams: &Streams, args: &[&str]) -> (i32, String) {
     let (before, after) = (streams.path("before"), streams.path("after"));
     let (_, status, stderr) = diff(&[args, &[before.as_str(), after.as_str()]].concat());
@@ -188,7 +188,7 @@ fn verdict(streams: &Streams, args: &[&str]) -> (i32, String) {
 }
 
 #[test]
-fn limits_are_judged_and_every_broken_one_is_named() {
+fn every_broken_limit_is_reported() {
     let streams = before_and_after();
     let (status, stderr) = verdict(
         &streams,
@@ -218,7 +218,7 @@ fn limits_are_judged_and_every_broken_one_is_named() {
 }
 
 #[test]
-fn limits_come_from_a_file_too() {
+fn limits_can_be_in_a_file() {
     let streams = before_and_after();
     let limits = streams.path("limits");
     fs::write(
@@ -239,11 +239,11 @@ fn limits_come_from_a_file_too() {
 }
 
 #[test]
-fn what_cannot_be_judged_is_neither_clean_nor_broken() {
+fn undecidable_comparison_exits_with_2() {
     let streams = before_and_after();
     let before = streams.path("before");
     let gate = "--fail-if=Ir>+5%";
-    // A limit on an event that nobody counted.
+    // A limit on an event that neither run counts.
     assert_eq!(verdict(&streams, &["--fail-if=D1mr>+5%"]).0, 2);
     for (name, text) in [
         ("empty", String::new()),
@@ -272,7 +272,7 @@ fn what_cannot_be_judged_is_neither_clean_nor_broken() {
 }
 
 #[test]
-fn a_verdict_does_not_hang_on_anybody_reading_the_output() {
+fn closed_output_does_not_change_the_verdict() {
     let streams = before_and_after();
     let mut child = tools::command("cg-diff")
         .args([
@@ -289,7 +289,7 @@ fn a_verdict_does_not_hang_on_anybody_reading_the_output() {
 }
 
 #[test]
-fn three_runs_are_three_columns_and_any_of_them_can_be_the_measure() {
+fn three_runs_are_three_columns_relative_to_any_of_them() {
     let streams = Streams::new(&[
         ("main", &[("f", 1, 100), ("g", 1, 5)]),
         ("regression", &[("f", 1, 300), ("g", 1, 5)]),
@@ -338,7 +338,7 @@ fn three_runs_are_three_columns_and_any_of_them_can_be_the_measure() {
 }
 
 #[test]
-fn only_what_exceeds_the_noise_of_both_sides_is_called_changed() {
+fn changed_rows_exceed_the_noise_of_both_sides() {
     let streams = Streams::new(&[
         ("a1", &[("hash", 1, 500), ("work", 1, 1000)]),
         ("a2", &[("hash", 1, 520), ("work", 1, 1000)]),
@@ -364,7 +364,7 @@ fn only_what_exceeds_the_noise_of_both_sides_is_called_changed() {
 }
 
 #[test]
-fn a_limit_is_broken_only_by_what_exceeds_the_noise() {
+fn only_a_change_above_the_noise_breaks_a_limit() {
     let streams = Streams::new(&[
         ("a1", &[("hash", 1, 500), ("work", 1, 1000)]),
         ("a2", &[("hash", 1, 520), ("work", 1, 1000)]),
@@ -374,7 +374,7 @@ fn a_limit_is_broken_only_by_what_exceeds_the_noise() {
     let paths = ["a1", "a2", "b1", "b2"].map(|name| streams.path(name));
     let paths: Vec<&str> = paths.iter().map(String::as_str).collect();
     let sides = [&["--before"], &paths[..2], &["--after"], &paths[2..]].concat();
-    // The median of hash rose from 500 to 505, and the total with it, but one side alone differs by 20.
+    // The medians of hash and of the total rise by 5, but the runs of one side differ by 20.
     for (limit, status) in [
         ("Ir[hash]>+0.5%", 0),
         ("Ir>+0.1%", 0),
@@ -392,12 +392,12 @@ fn a_limit_is_broken_only_by_what_exceeds_the_noise() {
     }
     let (_, _, stderr) = diff(&[&["--fail-if", "Ir[work]>+0"], &sides[..]].concat());
     assert!(
-        stderr.contains("(+1, +0.10%); noise makes up to 0"),
+        stderr.contains("(+1, +0.10%); noise can reach 0"),
         "{stderr}"
     );
 }
 
-/// What a gate with a limit of +20 % says of these runs of one function.
+/// Checks these runs of one function against a limit of +20 %. Returns the status, standard error and the records.
 fn judged_over_20_percent(old: &[u64], new: &[u64]) -> (i32, String, Vec<Value>) {
     let sides = [("a", old), ("b", new)];
     let named = sides.iter().flat_map(|(side, counts)| {
@@ -425,11 +425,11 @@ fn judged_over_20_percent(old: &[u64], new: &[u64]) -> (i32, String, Vec<Value>)
 }
 
 #[test]
-fn outliers_of_ten_files_buy_no_noise() {
+fn few_outliers_do_not_widen_the_noise() {
     let base: Vec<u64> = (0..10).map(|run| 10_000 + run).collect();
     let risen: Vec<u64> = base.iter().map(|count| count * 1286 / 1000).collect();
     let with = |side: &[u64], outliers: &[u64]| [&side[outliers.len()..], outliers].concat();
-    for (claim, old, new, status, becomes) in [
+    for (claim, old, new, status, row_status) in [
         ("a rise", base.clone(), risen.clone(), 1, "changed"),
         (
             "one outlier before",
@@ -468,7 +468,7 @@ fn outliers_of_ten_files_buy_no_noise() {
         ),
         ("equal sides", base.clone(), base.clone(), 0, "same"),
         (
-            "outliers alone",
+            "only outliers",
             base.clone(),
             with(&base, &[40_000, 40_000]),
             0,
@@ -489,7 +489,7 @@ fn outliers_of_ten_files_buy_no_noise() {
             "changed",
         ),
         (
-            "a file against ten with an outlier",
+            "one file against ten with an outlier",
             vec![10_000],
             with(&risen, &[90_000]),
             1,
@@ -505,12 +505,12 @@ fn outliers_of_ten_files_buy_no_noise() {
     ] {
         let (found, stderr, records) = judged_over_20_percent(&old, &new);
         assert_eq!(found, status, "{claim}: {stderr}");
-        assert_eq!(records[1]["status"], becomes, "{claim}: {records:?}");
+        assert_eq!(records[1]["status"], row_status, "{claim}: {records:?}");
         let [change, noise] =
             ["delta", "noise"].map(|field| records[1][field]["Ir"].as_i64().unwrap());
         assert_eq!(
             change.abs() > noise,
-            becomes == "changed",
+            row_status == "changed",
             "{claim}: {change} {noise}"
         );
         assert_eq!(
@@ -518,15 +518,16 @@ fn outliers_of_ten_files_buy_no_noise() {
             status == 1,
             "{claim}: {stderr}"
         );
-        // What noise excuses is said.
-        let is_excused = becomes == "same" && change > 2000;
-        let says = stderr.contains("Ir>+20%: within noise, so not broken: the total rose from ");
-        assert_eq!(says, is_excused, "{claim}: {stderr}");
+        // A rise within the noise is reported.
+        let is_within_noise = row_status == "same" && change > 2000;
+        let is_reported = stderr
+            .contains("Ir>+20%: not broken, the change is within noise: the total rose from ");
+        assert_eq!(is_reported, is_within_noise, "{claim}: {stderr}");
     }
 }
 
 #[test]
-fn a_limit_can_be_on_any_run() {
+fn limits_can_apply_to_any_run() {
     let streams = Streams::new(&[
         ("a", &[("f", 1, 100)]),
         ("b", &[("f", 1, 150)]),
@@ -548,7 +549,7 @@ fn a_limit_can_be_on_any_run() {
         stderr.contains(&format!("rose from 100 to 150 (+50, +50.00%), in {run}")),
         "{stderr}"
     );
-    // Each against the one before: only the second rose.
+    // Relative to the previous run, only the second run rose.
     assert_eq!(
         judge(&["--fail-if=any.Ir[f]>+5%", "--relative-to=previous"])
             .1
@@ -563,7 +564,7 @@ fn a_limit_can_be_on_any_run() {
 }
 
 #[test]
-fn a_benchmark_without_baseline_or_result_is_trouble() {
+fn benchmark_without_baseline_or_result_is_an_error() {
     let streams = before_and_after();
     let home = streams.home.path().join("results");
     fs::create_dir_all(&home).unwrap();
@@ -578,7 +579,7 @@ fn a_benchmark_without_baseline_or_result_is_trouble() {
     let (_, status, stderr) = diff(&["--fail-if=Ir>+500%", home]);
     assert_eq!(status, 2);
     assert!(
-        stderr.contains("new.out: has no baseline beside it"),
+        stderr.contains("new.out: there is no baseline "),
         "{stderr}"
     );
     let (_, status, stderr) = diff(&["--fail-if=Ir>+500%", "--allow-missing", home]);
@@ -591,13 +592,13 @@ fn a_benchmark_without_baseline_or_result_is_trouble() {
     let (_, status, stderr) = diff(&["--fail-if=Ir>+500%", home]);
     assert_eq!(status, 2);
     assert!(
-        stderr.contains("gone.out.old: has no result beside it"),
+        stderr.contains("gone.out.old: there is no result "),
         "{stderr}"
     );
 }
 
 #[test]
-fn benchmarks_have_their_totals_in_front() {
+fn report_begins_with_the_totals_of_benchmarks() {
     let streams = before_and_after();
     let home = streams.home.path().join("results");
     fs::create_dir_all(&home).unwrap();
@@ -629,7 +630,7 @@ fn benchmarks_have_their_totals_in_front() {
 }
 
 #[test]
-fn rows_can_be_kept_by_how_far_they_moved() {
+fn rows_can_be_filtered_by_the_size_of_the_change() {
     let streams = before_and_after();
     let stream = tools::stdout(
         "cg-diff",
@@ -654,7 +655,7 @@ fn rows_can_be_kept_by_how_far_they_moved() {
 }
 
 #[test]
-fn a_directory_is_the_pairs_in_it() {
+fn directory_is_compared_pair_by_pair() {
     let streams = before_and_after();
     let inner = streams.home.path().join("bench/case");
     fs::create_dir_all(&inner).unwrap();
@@ -666,7 +667,7 @@ fn a_directory_is_the_pairs_in_it() {
     ] {
         fs::copy(streams.path(from), inner.join(to)).unwrap();
     }
-    // Beside them another tool's, which does not count what is limited.
+    // Another tool's results next to them do not count the limited event.
     for name in ["dhat.out.old", "dhat.out"] {
         let heapy = data("dhat").join("3.19.0-heapy.dhat.json");
         fs::copy(heapy, inner.join(name)).unwrap();
@@ -692,7 +693,7 @@ fn a_directory_is_the_pairs_in_it() {
 }
 
 #[test]
-fn sides_that_measured_something_else_are_told_apart() {
+fn different_measurements_are_noted() {
     let home = TempDir::new().unwrap();
     let write = |name: &str, run: &str, cost: &str| {
         let path = home.path().join(name).to_str().unwrap().to_owned();
@@ -714,7 +715,7 @@ fn sides_that_measured_something_else_are_told_apart() {
     );
     let (records, _, stderr) = diff(&["--all", &old, &new]);
     assert_eq!(records[0]["notes"].as_array().unwrap().len(), 4, "{stderr}");
-    // Viewers show the notes; a gate's output may go nowhere.
+    // Viewers show the notes. A gate prints them on stderr, because its output may not be shown.
     assert_eq!(stderr, "");
     let gate = diff(&["--exit-code", &old, &new]).2;
     assert_eq!(gate.lines().count(), 4, "{gate}");
@@ -729,7 +730,7 @@ fn sides_that_measured_something_else_are_told_apart() {
 }
 
 #[test]
-fn the_levels_of_massifs_peaks_can_be_limited() {
+fn limits_can_apply_to_massif_peaks() {
     let home = TempDir::new().unwrap();
     let write = |name: &str, peak: u64| {
         let path = home.path().join(name).to_str().unwrap().to_owned();
@@ -769,9 +770,9 @@ fn the_levels_of_massifs_peaks_can_be_limited() {
     assert!(stderr.contains("no heap records of snapshot 7"), "{stderr}");
 }
 
-/// A program under Callgrind and under Cachegrind, which names no objects.
+/// A program under Callgrind and under Cachegrind, which does not record objects.
 #[test]
-fn callgrind_and_cachegrind_of_one_program_are_compared_row_by_row() {
+fn callgrind_and_cachegrind_of_one_program_match_by_row() {
     let folder = TempDir::new().unwrap();
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -803,14 +804,14 @@ fn callgrind_and_cachegrind_of_one_program_are_compared_row_by_row() {
         "\"main\" \"same\" [10,10]",
     ];
     assert_eq!(rows, expected, "{stderr}");
-    // Names alone join nothing where they are to be equal.
+    // With --exact, rows of different files or objects do not match, even if their names are equal.
     let (records, _, _) = diff(&["--exact", &callgrind, &cachegrind]);
     assert!(
         records
             .iter()
             .all(|record| record["status"] != "same" && record["status"] != "changed")
     );
-    // A real program: what both name is in one row.
+    // A real program: few functions are missing in one of the profiles.
     let (records, _, stderr) = diff(&[
         "--min-change=0",
         "callgrind/3.19.0-rec_default.callgrind.out",

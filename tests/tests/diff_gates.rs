@@ -1,4 +1,4 @@
-//! What a verdict of cg-diff rests on: a condition that judged nothing and sides that are not alike are no reason for a yes.
+//! Verdicts of cg-diff: a condition that matches nothing, or sides that cannot be compared, never give a clean verdict.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tests::tools;
 
-/// A callgrind profile of functions that `main` calls: name, calls, cost.
+/// Writes a callgrind profile of functions that `main` calls: name, calls, cost.
 fn callgrind(functions: &[(&str, u64, u64)]) -> String {
     let mut text = "# callgrind format\nversion: 1\ncreator: callgrind-3.19.0\npid: 7\ncmd: ./p\npart: 1\n\ndesc: Trigger: Program termination\n\nevents: Ir\n\nfl=p.c\n".to_owned();
     for (name, _, cost) in functions {
@@ -31,7 +31,7 @@ fn cachegrind(cost: u64) -> String {
     )
 }
 
-/// A stream with functions whose code is inlined elsewhere, as `cg-parse --inline` writes it.
+/// Writes a stream with inlined functions, like `cg-parse --inline`.
 fn inlined(calls: u64) -> String {
     let record = |kind: &str, more: &str| {
         format!(
@@ -47,7 +47,7 @@ fn inlined(calls: u64) -> String {
     .concat()
 }
 
-/// Profiles by name: of each producer an old and a new one, in which `hot` rose by half and is called more often.
+/// Writes an old and a new profile of each producer. In the new profile, `hot` costs half as much again and has more calls.
 fn profiles() -> TempDir {
     let home = TempDir::new().unwrap();
     let log = "==7== Memcheck, a memory error detector\n==7== Command: ./p\n==7== \n==7== \n==7== HEAP SUMMARY:\n==7==     in use at exit: 0 bytes in 0 blocks\n==7==   total heap usage: 1 allocs, 1 frees, 8 bytes allocated\n==7== \n==7== All heap blocks were freed -- no leaks are possible\n==7== \n==7== ERROR SUMMARY: 0 errors from 0 contexts (suppressed: 0 from 0)\n".to_owned();
@@ -60,7 +60,7 @@ fn profiles() -> TempDir {
             "new.cg",
             callgrind(&[("hot", 1120, 1500), ("cold", 1, 500), ("new", 7, 340)]),
         ),
-        // The same function under another name: it costs and is called the same.
+        // The same function under another name, with the same cost and calls.
         (
             "renamed.cg",
             callgrind(&[("heated", 110, 1000), ("cold", 1, 500), ("gone", 3, 200)]),
@@ -83,7 +83,7 @@ fn profiles() -> TempDir {
     home
 }
 
-/// The exit status, and standard error.
+/// Compares two profiles. Returns the exit status and standard error.
 fn judge(home: &Path, conditions: &str, [old, new]: [&str; 2]) -> (i32, String) {
     let [old, new] = [old, new].map(|name| home.join(name).to_str().unwrap().to_owned());
     let mut args: Vec<&str> = conditions.split_whitespace().collect();
@@ -98,13 +98,14 @@ const FOLDED: [&str; 2] = ["old.folded", "new.folded"];
 const INLINE: [&str; 2] = ["old.inline", "new.inline"];
 const LOGS: [&str; 2] = ["old.log", "new.log"];
 
-/// Conditions with what they are put to, what they say, the exit status, and whether `--allow-unmatched` accepts it.
+/// Conditions, the compared files, a part of standard error, and the exit status; true if `--allow-unmatched` accepts the
+/// condition.
 const CONDITIONS: [(&str, [&str; 2], &str, i32, bool); 43] = [
     ("--fail-if=Ir>+60%", CG, "", 0, false),
     ("--fail-if=Ir>+5%", CG, "Ir>+5%: the total rose", 1, false),
     ("--fail-if=Ir[^hot$]>+60%", CG, "", 0, false),
     ("--fail-if=Ir[^hot$]>+5%", CG, "hot rose", 1, false),
-    // One side is enough.
+    // A function in only one of the profiles is enough.
     ("--fail-if=Ir[^gone$]>+5%", CG, "", 0, false),
     ("--fail-if=Ir[^new$]>+5%", CG, "new is new", 1, false),
     (
@@ -163,7 +164,7 @@ const CONDITIONS: [(&str, [&str; 2], &str, i32, bool); 43] = [
         2,
         true,
     ),
-    // A function that is called otherwise now is under the limits on both names.
+    // Limits on either name apply to a renamed function.
     (
         "--fail-if=Ir[^hot$]>+5%",
         ["old.cg", "renamed.cg"],
@@ -212,21 +213,21 @@ const CONDITIONS: [(&str, [&str; 2], &str, i32, bool); 43] = [
     (
         "--fail-if=incl.Ir[^main$]>+5%",
         CC,
-        "no run tells inclusive cost of Ir",
+        "no run has inclusive cost for Ir",
         2,
         false,
     ),
     (
         "--fail-if=calls>+5%",
         ["old.cg", "new.cc"],
-        "new.cc does not tell",
+        "new.cc does not record",
         2,
         false,
     ),
     (
         "--fail-if=incl.Ir[^main$]>+5%",
         ["old.cc", "new.cg"],
-        "old.cc does not tell",
+        "old.cc does not record",
         2,
         false,
     ),
@@ -247,7 +248,7 @@ const CONDITIONS: [(&str, [&str; 2], &str, i32, bool); 43] = [
     (
         "--type=stack --fail-if=incl.samples[^hot$]>+5%",
         FOLDED,
-        "no run tells inclusive cost",
+        "no run has inclusive cost",
         2,
         false,
     ),
@@ -255,7 +256,7 @@ const CONDITIONS: [(&str, [&str; 2], &str, i32, bool); 43] = [
     ("--fail-if=calls>+10%", INLINE, "the total rose", 1, false),
     ("--fail-if=Ir[^hot$]>+10%", INLINE, "", 0, false),
     ("--fail-if=calls>+0", LOGS, "no run counts calls", 2, false),
-    // Where nothing was found, nothing is missing.
+    // If no errors or leaks were found, nothing is unmatched.
     ("--fail-if=bytes[^hot$]>+0", LOGS, "", 0, false),
     ("--fail-if=worst.count>+0", LOGS, "", 0, false),
     ("--fail-if=bytes>+0 --exit-code", LOGS, "", 0, false),
@@ -305,32 +306,32 @@ const CONDITIONS: [(&str, [&str; 2], &str, i32, bool); 43] = [
 ];
 
 #[test]
-fn a_condition_that_judged_nothing_is_in_doubt() {
+fn condition_without_a_match_exits_with_2() {
     let home = profiles();
-    for (conditions, sides, said, expected, _) in CONDITIONS {
+    for (conditions, sides, message, expected, _) in CONDITIONS {
         let (status, stderr) = judge(home.path(), conditions, sides);
         assert_eq!(status, expected, "{conditions} {sides:?}: {stderr}");
-        assert!(stderr.contains(said), "{conditions} {sides:?}: {stderr}");
+        assert!(stderr.contains(message), "{conditions} {sides:?}: {stderr}");
     }
 }
 
 #[test]
-fn what_is_allowed_to_match_nothing_changes_nothing_else() {
+fn allow_unmatched_changes_only_unmatched_conditions() {
     let home = profiles();
-    for (conditions, sides, said, expected, is_accepted) in CONDITIONS {
+    for (conditions, sides, message, expected, is_accepted) in CONDITIONS {
         let allowed = format!("--allow-unmatched {conditions}");
         let (status, stderr) = judge(home.path(), &allowed, sides);
         let expected = if is_accepted { 0 } else { expected };
         assert_eq!(status, expected, "{conditions} {sides:?}: {stderr}");
-        // What matched nothing is said all the same.
-        assert!(stderr.contains(said), "{conditions} {sides:?}: {stderr}");
+        // The message about the unmatched condition stays.
+        assert!(stderr.contains(message), "{conditions} {sides:?}: {stderr}");
         let (_, without) = judge(home.path(), conditions, sides);
         assert_eq!(stderr, without, "{conditions} {sides:?}");
     }
 }
 
 #[test]
-fn a_further_condition_never_makes_a_doubt_a_yes() {
+fn additional_condition_never_hides_an_undecided_one() {
     let home = profiles();
     for (conditions, sides, ..) in CONDITIONS.into_iter().filter(|row| row.3 == 2) {
         for further in [
@@ -346,24 +347,24 @@ fn a_further_condition_never_makes_a_doubt_a_yes() {
 }
 
 #[test]
-fn what_an_unset_variable_leaves_empty_is_refused() {
+fn empty_conditions_are_usage_errors() {
     let home = profiles();
     fs::write(home.path().join("limits"), "# none agreed\n\n").unwrap();
     let limits = format!("--limits={}", home.path().join("limits").display());
-    for (conditions, said) in [
+    for (conditions, message) in [
         ("--fail-if=Ir[]>+5%", "found none"),
         ("--fail-if=", "expected > >= < or <="),
         ("--join=", "found none"),
-        (&limits, "limits: expected a limit a line, found none"),
+        (&limits, "limits: expected one limit per line, found none"),
     ] {
         let (status, stderr) = judge(home.path(), conditions, CG);
         assert_eq!(status, 2, "{conditions}");
-        assert!(stderr.contains(said), "{conditions}: {stderr}");
+        assert!(stderr.contains(message), "{conditions}: {stderr}");
     }
 }
 
 #[test]
-fn a_limit_is_judged_if_one_benchmark_of_a_directory_has_its_function() {
+fn limit_is_judged_if_one_benchmark_has_the_function() {
     let home = TempDir::new().unwrap();
     for (bench, function) in [("a", "hot"), ("b", "other")] {
         let folder = home.path().join(bench);
@@ -384,7 +385,7 @@ fn a_limit_is_judged_if_one_benchmark_of_a_directory_has_its_function() {
 }
 
 #[test]
-fn a_benchmark_with_files_of_two_layouts_is_not_judged() {
+fn benchmark_with_files_of_two_layouts_is_not_judged() {
     let home = TempDir::new().unwrap();
     let [old, new] = ["old", "new"].map(|side| home.path().join(side));
     for side in [&old, &new] {
@@ -418,14 +419,14 @@ fn a_benchmark_with_files_of_two_layouts_is_not_judged() {
             "{options:?}: {stderr}"
         );
     }
-    // Read together they would be counted twice, which is said.
+    // cg-parse warns too: read together, they would be counted twice.
     let run = tools::run("cg-parse", &[&new], b"");
     assert!(run.stderr.contains("are of two layouts"), "{}", run.stderr);
 }
 
-/// A program that Callgrind dumps in parts, and the whole run of it.
+/// A program that Callgrind dumps in parts and as a whole.
 #[test]
-fn a_part_of_a_run_is_not_compared_with_a_whole_one() {
+fn part_of_a_run_is_not_compared_with_a_whole_run() {
     needs!("gcc", "valgrind");
     let home = TempDir::new().unwrap();
     let program = "int hot(int n) { int s = 0; for (int i = 0; i < n; i++) s += i; return s; }\nint cold(int n) { return hot(n) + 1; }\nint main(void) { int s = 0; for (int i = 0; i < 3; i++) s += cold(1000); return s == 1; }\n";
@@ -448,7 +449,7 @@ fn a_part_of_a_run_is_not_compared_with_a_whole_one() {
         fs::write(home.path().join(to), &run.stdout).unwrap();
         serde_json::from_str(run.text().lines().next().unwrap()).unwrap()
     };
-    // Three dumps before the calls, and one at the end, whose file has no number.
+    // Three dumps before the calls, and one at the end in a file without a number.
     let all = ["parts.1", "parts.2", "parts.3", "parts"];
     assert_eq!(parse(&all, "together")["partial"], Value::Null);
     let lacking = &parse(&["parts.1", "parts.3", "parts"], "lacking")["partial"][0];
@@ -486,12 +487,12 @@ fn a_part_of_a_run_is_not_compared_with_a_whole_one() {
                 expected == 2,
                 "{stderr}"
             );
-            // Without a verdict it is a note.
+            // Without a condition, it is only a note.
             assert_eq!(judge(home.path(), "", sides).0, 0, "{sides:?}");
         }
     }
     assert_eq!(judge(home.path(), "--exit-code", ["whole", "parts.1"]).0, 2);
-    // Part against part.
+    // Compare parts with parts.
     assert_eq!(
         judge(home.path(), limit, ["parts.2", "again.2"]),
         (0, String::new())
@@ -499,7 +500,7 @@ fn a_part_of_a_run_is_not_compared_with_a_whole_one() {
     assert_eq!(judge(home.path(), limit, ["parts.2", "unfinished"]).0, 2);
     let (status, stderr) = judge(home.path(), limit, ["parts.2", "parts.3"]);
     assert!(
-        status == 0 && stderr.contains("are of different parts: 2 (--dump-before=cold)"),
+        status == 0 && stderr.contains("contain different parts: 2 (--dump-before=cold)"),
         "{stderr}"
     );
 
@@ -512,18 +513,18 @@ fn a_part_of_a_run_is_not_compared_with_a_whole_one() {
     assert_eq!(
         (run.status, run.stderr.as_str()),
         (0, ""),
-        "parts in files of their own are one run"
+        "parts in separate files are one run"
     );
     args.push(&again);
     assert_eq!(
         tools::run("cg-diff", &args, b"").status,
         2,
-        "and another run is another"
+        "a part of another run is not"
     );
 }
 
 #[test]
-fn what_depends_on_caches_is_not_judged_over_other_caches() {
+fn cache_events_are_not_judged_between_different_caches() {
     let home = TempDir::new().unwrap();
     let write = |name: &str, cache: &str, misses: u64| {
         let text = format!(

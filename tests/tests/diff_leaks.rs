@@ -1,4 +1,4 @@
-//! Leaks that Valgrind counted and did not print are compared by what it counted, or not at all.
+//! Comparisons of leaks that Valgrind counted and did not print.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::fs;
@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 use tests::tools;
 
-/// The exit status, and standard error.
+/// Compares two logs. Returns the exit status and standard error.
 fn judge(home: &Path, conditions: &str, [old, new]: [&str; 2]) -> (i32, String) {
     let [old, new] = [old, new].map(|name| home.join(name).to_str().unwrap().to_owned());
     let mut args: Vec<&str> = conditions.split_whitespace().collect();
@@ -18,7 +18,7 @@ fn judge(home: &Path, conditions: &str, [old, new]: [&str; 2]) -> (i32, String) 
     (run.status, run.stderr)
 }
 
-/// A program that loses 100 bytes and one that loses nothing, in logs of every sort.
+/// Runs a program that loses 100 bytes and one without leaks, with every kind of log.
 fn logs() -> TempDir {
     let home = TempDir::new().unwrap();
     let leak = "#include <stdlib.h>\nvoid *make(int n) { return malloc(n); }\nint main(void) { volatile char *p = make(100); p[0] = 1; p = 0; p = make(1); free((void *)p); return 0; }\n";
@@ -45,10 +45,10 @@ fn logs() -> TempDir {
 }
 
 #[test]
-fn leaks_that_were_counted_and_not_printed_are_judged_or_in_doubt() {
+fn leaks_without_loss_records_are_judged_or_undecided() {
     needs!("gcc", "valgrind");
     let home = logs();
-    // By the limit on all bytes, by --exit-code, and the same with the sides swapped.
+    // The statuses for a limit on all bytes and for --exit-code, then the same with the sides swapped.
     for (old, new, expected) in [
         ("clean.full", "leak.full", [1, 1, 0, 1]),
         ("clean.summary", "leak.summary", [1, 1, 0, 1]),
@@ -57,10 +57,10 @@ fn leaks_that_were_counted_and_not_printed_are_judged_or_in_doubt() {
         ("clean.xml", "leak.summary", [1, 1, 0, 1]),
         ("clean.xml", "leak.xml", [1, 1, 0, 1]),
         ("leak.summary", "leak.summary", [0; 4]),
-        // Shown and not shown, of the same amount.
+        // The same leak, printed and not printed.
         ("leak.full", "leak.summary", [0; 4]),
         ("clean.full", "clean.summary", [0; 4]),
-        // Nobody looked; where nothing was left, there was nothing to look for.
+        // No leak check. It is not needed if no memory was in use at exit.
         ("clean.full", "leak.no", [2; 4]),
         ("clean.full", "clean.no", [0; 4]),
         ("leak.no", "leak.no", [2, 0, 2, 0]),
@@ -81,7 +81,7 @@ fn leaks_that_were_counted_and_not_printed_are_judged_or_in_doubt() {
     }
     let status =
         |conditions: &str, old: &str, new: &str| judge(home.path(), conditions, [old, new]).0;
-    // What was not printed may be of any function; errors are another question.
+    // Leaks that were not printed can belong to any function. They do not affect comparisons of errors.
     assert_eq!(
         status("--fail-if=bytes[make]>+0", "clean.full", "leak.full"),
         1
@@ -114,7 +114,7 @@ fn leaks_that_were_counted_and_not_printed_are_judged_or_in_doubt() {
 }
 
 #[test]
-fn rows_for_what_was_not_printed_add_up_to_the_totals_and_turn_round_with_the_sides() {
+fn rows_of_unprinted_leaks_add_up_to_the_totals_in_both_directions() {
     needs!("gcc", "valgrind");
     let home = logs();
     let compare = |old: &str, new: &str| -> Vec<Value> {
@@ -149,7 +149,7 @@ fn rows_for_what_was_not_printed_add_up_to_the_totals_and_turn_round_with_the_si
             )
         );
     }
-    // A filter leaves the summary as it is: what it took out was printed.
+    // A filter keeps the summary, so the removed leaks count as not printed.
     let log = home.path().join("leak.full");
     let none = tools::run("cg-filter", &["nosuch", log.to_str().unwrap()], b"");
     fs::write(home.path().join("filtered"), &none.stdout).unwrap();

@@ -1,4 +1,4 @@
-//! cg-diff on pairs of real and hand-written profiles of which it is known what changed.
+//! cg-diff on pairs of real and handwritten profiles with known changes.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::collections::BTreeMap;
@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 use tests::{data, tools};
 
-/// The records of a comparison of two profiles in `tests/data/diff/pairs`.
+/// Compares two profiles in `tests/data/diff/pairs`. Returns the rows.
 fn diff(options: &[&str], old: &str, new: &str) -> Vec<Value> {
     let path = |name: &str| data("diff/pairs").join(name).to_str().unwrap().to_owned();
     let (old, new) = (path(old), path(new));
-    // That the programs go by different names is said on stderr.
+    // stderr reports that the programs have different names.
     let run = tools::run("cg-diff", &[options, &[&old, &new]].concat(), b"");
     assert_eq!(run.status, 0, "{}", run.stderr);
     run.text()
@@ -20,19 +20,19 @@ fn diff(options: &[&str], old: &str, new: &str) -> Vec<Value> {
         .collect()
 }
 
-/// True for a function of the system's libraries. What they cost depends on the length of the environment.
-fn is_of_system(record: &Value) -> bool {
+/// Returns true for functions of system libraries, whose costs depend on the length of the environment.
+fn is_in_system_library(record: &Value) -> bool {
     record["obj"]
         .as_str()
         .is_some_and(|obj| obj.starts_with("/usr/"))
 }
 
-/// Each row that is not of the system's libraries: status, whether it is a guess, name, old and new figure of the first
-/// event; sorted.
+/// Returns the rows without system libraries, sorted: status, `?` for a guess, name, and the old and new count of the first
+/// event.
 fn own_rows(records: &[Value]) -> Vec<String> {
     let mut rows: Vec<String> = records
         .iter()
-        .filter(|record| !is_of_system(record))
+        .filter(|record| !is_in_system_library(record))
         .map(|record| {
             let cost = record["cost"].as_object().unwrap();
             let counts = ["Ir", "total_bytes", "bytes"]
@@ -51,15 +51,15 @@ fn own_rows(records: &[Value]) -> Vec<String> {
     rows
 }
 
-/// Every change is a row, however small.
+/// Checks the rows of a comparison that includes small changes.
 fn check(old: &str, new: &str, expect: &[&str]) {
     let rows = own_rows(&diff(&["--min-change", "0"], old, new));
     assert_eq!(rows, expect, "{old} {new}");
 }
 
 #[test]
-fn a_closure_in_front_of_others_is_added_and_the_others_stay() {
-    // The caller of the new closure has one more call to make; its own cost is hand-checked in the profiles.
+fn inserting_a_closure_does_not_rename_the_others() {
+    // The caller of the new closure makes one more call. Its self cost was checked by hand.
     check(
         "closure_base.cg.gz",
         "closure_inserted.cg.gz",
@@ -71,9 +71,9 @@ fn a_closure_in_front_of_others_is_added_and_the_others_stay() {
 }
 
 #[test]
-fn a_change_that_is_small_beside_the_total_is_no_row_and_is_told() {
+fn small_changes_are_summarised_instead_of_listed() {
     let [old, new] = ["closure_base.cg.gz", "closure_inserted.cg.gz"];
-    // 5 of 5.8 million; what was added is a row at any size.
+    // A change of 5 in 5.8 million. Added functions are rows at any size.
     let rows = own_rows(&diff(&[], old, new));
     assert_eq!(
         rows,
@@ -88,13 +88,13 @@ fn a_change_that_is_small_beside_the_total_is_no_row_and_is_told() {
         let records = text
             .lines()
             .map(|line| serde_json::from_str::<Value>(line).unwrap());
-        let of_row = |record: Value| record["delta"]["Ir"].as_i64().unwrap_or(0);
-        records.map(of_row).sum()
+        let row_delta = |record: Value| record["delta"]["Ir"].as_i64().unwrap_or(0);
+        records.map(row_delta).sum()
     };
     let (all, most) = (run(&["--min-change", "0"]), run(&[]));
     let left_out = delta(all.text()) - delta(most.text());
-    let told = format!("changed by less than 0.01% of the total, together by {left_out:+} Ir");
-    assert!(most.text().contains(&told), "{told}");
+    let note = format!("changed by less than 0.01% of the total ({left_out:+} Ir together)");
+    assert!(most.text().contains(&note), "{note}");
     assert!(!all.text().contains("changed by less"));
     // Limits and --exit-code see every change.
     assert_eq!(run(&["--fail-if", "Ir[^calc::main$]>+4"]).status, 1);
@@ -107,7 +107,7 @@ fn a_change_that_is_small_beside_the_total_is_no_row_and_is_told() {
 }
 
 #[test]
-fn statics_of_one_name_are_told_apart_by_their_directories() {
+fn static_functions_of_one_name_match_by_directory() {
     check(
         "static_x.cg.gz",
         "static_w.cg.gz",
@@ -121,7 +121,7 @@ fn statics_of_one_name_are_told_apart_by_their_directories() {
 }
 
 #[test]
-fn another_mangling_scheme_is_no_change() {
+fn mangling_scheme_is_not_a_change() {
     check(
         "mangling_legacy.cg.gz",
         "mangling_v0.cg.gz",
@@ -132,7 +132,7 @@ fn another_mangling_scheme_is_no_change() {
 }
 
 #[test]
-fn a_sum_counts_nested_calls_once() {
+fn sum_counts_nested_calls_once() {
     let records = diff(&["--all"], "incl_a.cg", "incl_b.cg");
     let a = records.iter().find(|record| record["fn"] == "A").unwrap();
     assert_eq!(a["cost"]["Ir"], serde_json::json!([700, 700]));
@@ -144,7 +144,7 @@ fn a_sum_counts_nested_calls_once() {
 }
 
 #[test]
-fn addresses_of_two_builds_mean_nothing() {
+fn addresses_of_two_builds_are_not_matched() {
     let records = diff(&[], "stripped_a.cg.gz", "stripped_b.cg.gz");
     assert_eq!(own_rows(&records), ["changed 0x… 4346493 5238618"]);
     assert_eq!(
@@ -155,7 +155,7 @@ fn addresses_of_two_builds_mean_nothing() {
 }
 
 #[test]
-fn functions_that_moved_are_found_and_called_guesses() {
+fn moved_functions_are_found_and_marked_as_guesses() {
     check(
         "moved_rust_base.cg.gz",
         "moved_rust_file.cg.gz",
@@ -182,7 +182,7 @@ fn functions_that_moved_are_found_and_called_guesses() {
 }
 
 #[test]
-fn a_name_alone_is_no_move() {
+fn equal_name_is_not_enough_for_a_move() {
     check(
         "moved_a.cg",
         "moved_b.cg",
@@ -191,13 +191,13 @@ fn a_name_alone_is_no_move() {
 }
 
 #[test]
-fn renamed_functions_and_files_are_joined_in_stacks() {
+fn renamed_functions_and_files_match_in_stacks() {
     for tool in ["dhat", "massif", "memcheck"] {
         let old = format!("stack_base.{tool}.out");
         let new = format!("stack_renamed.{tool}.out");
         check(&old, &new, &[]);
     }
-    // The program allocates more of some and something new; the file of every function has another name.
+    // The program allocates more, partly in a new function, and the file of every function was renamed.
     let rows = own_rows(&diff(
         &[],
         "stack_base.dhat.out",
@@ -208,7 +208,7 @@ fn renamed_functions_and_files_are_joined_in_stacks() {
     assert_eq!(gone_and_new, ["added xmalloc null 5000"], "{rows:#?}");
 }
 
-/// All pairs of the folder that are of one kind.
+/// All pairs of profiles of the same tool in the folder.
 const PAIRS: [(&str, &str); 15] = [
     ("balance_a.cg", "balance_b.cg"),
     ("closure_base.cg.gz", "closure_inserted.cg.gz"),
@@ -228,9 +228,9 @@ const PAIRS: [(&str, &str); 15] = [
 ];
 
 #[test]
-fn swapping_the_sides_turns_every_delta_round() {
+fn swapping_the_sides_negates_every_delta() {
     for (old, new) in PAIRS {
-        // Rows have no name of their own across a swap, but their changes and how they were found are the same.
+        // A swap can change the names of rows, but not their changes or whether they are guesses.
         let deltas = |a, b, sign: i64| {
             let mut count: BTreeMap<(String, i64, bool), i64> = BTreeMap::new();
             for record in diff(&["--all"], a, b) {
@@ -250,7 +250,7 @@ fn swapping_the_sides_turns_every_delta_round() {
 }
 
 #[test]
-fn the_rows_of_every_pair_add_up_to_its_totals() {
+fn rows_of_every_pair_add_up_to_its_totals() {
     let path = |name: &str| data("diff/pairs").join(name).to_str().unwrap().to_owned();
     for (old, new) in PAIRS {
         let total = |name: &str| {
@@ -264,9 +264,9 @@ fn the_rows_of_every_pair_add_up_to_its_totals() {
         let records = diff(&["--all"], old, new);
         for (side, name) in [old, new].into_iter().enumerate() {
             let (event, total) = total(name);
-            let of_event = records.iter().map(|record| &record["cost"][&event][side]);
-            let sum: i64 = of_event.filter_map(Value::as_i64).sum();
-            // Leaks and errors of a log count under one name; Massif's total is that of another snapshot.
+            let counts = records.iter().map(|record| &record["cost"][&event][side]);
+            let sum: i64 = counts.filter_map(Value::as_i64).sum();
+            // Massif's total belongs to another snapshot.
             if !old.contains("massif") {
                 assert_eq!(sum, total, "{name} {event}");
             }
@@ -274,7 +274,7 @@ fn the_rows_of_every_pair_add_up_to_its_totals() {
     }
 }
 
-/// The causes of the rows, by function.
+/// Returns the causes of the rows, by function.
 fn causes(records: &[Value]) -> BTreeMap<&str, String> {
     let with_why = records.iter().filter(|record| record.get("why").is_some());
     with_why
@@ -293,8 +293,8 @@ fn causes(records: &[Value]) -> BTreeMap<&str, String> {
 }
 
 #[test]
-fn callees_that_came_and_went_are_named_and_where_their_code_went_is_not() {
-    // `inflate` was inlined; its calls and a new one show in a profile, and that alone is told.
+fn added_and_removed_callees_are_named_as_the_cause() {
+    // `inflate` was inlined. The profile shows only that its calls disappeared and that there is a new callee.
     let records = diff(&[], "zlib_O2.cg.gz", "zlib_lto.cg.gz");
     let causes = causes(&records);
     let host = "uncompress2.constprop.0.isra.0";
@@ -303,19 +303,19 @@ fn callees_that_came_and_went_are_named_and_where_their_code_went_is_not() {
 }
 
 #[test]
-fn no_cause_is_named_where_calls_do_not_fit() {
-    // `parse` is called ten times as often and costs what its callee did: names were exchanged. All that shows is that it
-    // has no callee any more.
+fn no_cause_is_named_if_calls_do_not_explain_the_change() {
+    // The names of `parse` and its callee were exchanged, so `parse` has ten times as many calls at the callee's cost. The
+    // profile shows only that `parse` no longer has a callee.
     let records = diff(&[], "balance_a.cg", "balance_b.cg");
-    let told = BTreeMap::from([("parse", "callees parse_inner [10,0]".to_owned())]);
-    assert_eq!(causes(&records), told);
-    // What a new callee costs its caller is no cost per call.
+    let expected = BTreeMap::from([("parse", "callees parse_inner [10,0]".to_owned())]);
+    assert_eq!(causes(&records), expected);
+    // The caller's cost for calling a new callee is not a cost per call.
     let records = diff(&[], "closure_base.cg.gz", "closure_inserted.cg.gz");
     assert_eq!(causes(&records).get("calc::main"), None);
 }
 
 #[test]
-fn guesses_are_marked_wherever_they_are_shown() {
+fn guesses_are_marked_in_every_format() {
     let path = |name: &str| data("diff/pairs").join(name).to_str().unwrap().to_owned();
     let stream = tools::stdout("cg-diff", &[&path("guess_a.cg"), &path("guess_b.cg")], b"");
     for format in ["table", "markdown", "csv", "tsv"] {
@@ -329,7 +329,7 @@ fn guesses_are_marked_wherever_they_are_shown() {
     }
 }
 
-/// The exit status of cg-diff and what it says on stderr.
+/// Returns the exit status of cg-diff and its standard error.
 fn judge(arguments: &[&str]) -> (i32, String) {
     let run = tools::run("cg-diff", arguments, b"");
     (run.status, run.stderr)
@@ -340,14 +340,14 @@ fn path(name: &str) -> String {
 }
 
 #[test]
-fn which_kinds_of_leaks_a_log_shows_is_no_change() {
+fn hidden_leak_kinds_are_not_a_change() {
     let (default, all) = (path("k-def.log"), path("k-all.log"));
     for (old, new) in [(&default, &all), (&all, &default)] {
         let (status, stderr) = judge(&["--fail-if=bytes>+0", "--exit-code", old, new]);
         assert_eq!(status, 0, "{stderr}");
         assert!(stderr.contains("does not show reachable leaks"), "{stderr}");
     }
-    // What is hidden is not what is shown: that cannot be judged, and is no change either.
+    // If the hidden leaks differ from the shown ones, the change cannot be judged.
     let home = tempfile::tempdir().unwrap();
     let other = home.path().join("other.log");
     let text = std::fs::read_to_string(&default).unwrap();
@@ -358,7 +358,7 @@ fn which_kinds_of_leaks_a_log_shows_is_no_change() {
     assert_eq!(judge(&["--fail-if=bytes>+0", other, &all]).0, 2);
     assert_eq!(judge(&["--fail-if=bytes>+0", &all, other]).0, 2);
     assert_eq!(judge(&[other, &all]).0, 0);
-    // A stack is not told apart by kind where functions are compared.
+    // Comparisons by function do not distinguish leak kinds.
     assert_eq!(
         judge(&["--by=fn", "--fail-if=bytes>+0", &default, &all]).0,
         2
@@ -366,7 +366,7 @@ fn which_kinds_of_leaks_a_log_shows_is_no_change() {
 }
 
 #[test]
-fn what_has_nothing_in_common_is_not_compared() {
+fn profiles_without_a_common_event_are_not_compared() {
     for (old, new) in [
         ("incl_a.cg", "stack_base.massif.out"),
         ("stack_base.dhat.out", "stack_base.massif.out"),
@@ -381,7 +381,7 @@ fn what_has_nothing_in_common_is_not_compared() {
 }
 
 #[test]
-fn documents_begin_with_what_went_wrong() {
+fn documents_begin_with_the_errors() {
     let home = tempfile::tempdir().unwrap();
     let cut = home.path().join("cut.cg");
     let text = std::fs::read_to_string(path("incl_b.cg")).unwrap();
@@ -407,7 +407,7 @@ fn documents_begin_with_what_went_wrong() {
                 .nth(line);
             let shown = shown.unwrap_or_default().to_owned();
             assert!(
-                shown.starts_with("not to be relied on: "),
+                shown.starts_with("incomplete comparison: "),
                 "{format} {new}: {shown}"
             );
         }
@@ -415,7 +415,7 @@ fn documents_begin_with_what_went_wrong() {
 }
 
 #[test]
-fn misses_of_other_caches_are_not_judged() {
+fn misses_of_different_caches_are_not_judged() {
     let home = tempfile::tempdir().unwrap();
     let run = |name: &str, cache: &str| -> String {
         let stream = format!(

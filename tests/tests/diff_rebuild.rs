@@ -1,4 +1,4 @@
-//! cg-diff on real programs built twice: in another directory, with another crate hash, and with three functions touched.
+//! cg-diff on real programs that are rebuilt in another directory, with another crate hash, or with three changed functions.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::fs;
@@ -9,19 +9,19 @@ use serde_json::Value;
 use tempfile::TempDir;
 use tests::{data, tools};
 
-/// A build of a program, and the profile of a run of it.
+/// A build of a program and the profile of one run.
 struct Build {
     profile: PathBuf,
 }
 
-/// How the two builds of a program differ.
+/// A program and the options of its builds.
 struct Language {
     source: &'static str,
     compiler: &'static str,
     flags: &'static [&'static str],
-    /// What the second build, but not the first, is given.
+    /// The compiler options for the changed program.
     changed: &'static [&'static str],
-    /// What tells two builds of the same source apart.
+    /// The compiler options that make two builds of the same source differ.
     marks: [&'static [&'static str]; 2],
 }
 
@@ -60,9 +60,9 @@ const CPP: Language = Language {
 };
 
 impl Language {
-    /// Builds the program in a directory of its own below `home`, and profiles a run.
+    /// Builds the program in a subdirectory of `home`, and profiles one run.
     fn build(&self, home: &Path, mark: usize, is_changed: bool, valgrind: &[&str]) -> Build {
-        // As with cargo, the name of the program has a hash; the directories have other depths.
+        // The name of the program has a hash, as with cargo. The directories have different depths.
         let directory = home.join(["checkout", "other/deeper/checkout"][mark]);
         let program = format!("rebuild-{}", ["0123456789abcdef", "fedcba9876543210"][mark]);
         fs::create_dir_all(directory.join("src")).unwrap();
@@ -87,7 +87,7 @@ impl Language {
     }
 }
 
-/// The environment is set, because the dynamic linker and the start of a program depend on its size.
+/// Profiles a program in a fixed environment: the costs of the dynamic linker and of the start code depend on its size.
 fn run_in_valgrind(directory: &Path, program: &str, profile: &Path, options: &[&str]) {
     let status = needs::command("valgrind")
         .args(["-q", "--tool=callgrind"])
@@ -102,7 +102,7 @@ fn run_in_valgrind(directory: &Path, program: &str, profile: &Path, options: &[&
     assert!(status.success());
 }
 
-/// The records of a diff.
+/// Returns the records of a diff.
 fn diff(options: &[&str], old: &Build, new: &Build) -> Vec<Value> {
     let paths = [&old.profile, &new.profile].map(|path| path.to_str().unwrap());
     let output = tools::stdout("cg-diff", &[options, &paths].concat(), b"");
@@ -113,7 +113,7 @@ fn diff(options: &[&str], old: &Build, new: &Build) -> Vec<Value> {
         .collect()
 }
 
-/// Status and name of each row of the program itself; what the system's libraries do in other directories is theirs.
+/// Returns the status and name of each row of the program. Ignores system libraries, whose costs vary with the directory.
 fn own_rows(records: &[Value]) -> Vec<String> {
     let mut rows: Vec<String> = records
         .iter()
@@ -152,13 +152,13 @@ fn why<'a>(records: &'a [Value], name: &str) -> &'a Value {
     &record["why"]["cause"]
 }
 
-/// How many rows are called added and removed.
+/// Returns the numbers of added and removed rows.
 fn added_and_removed(records: &[Value]) -> (u64, u64) {
     let rows = |status: &str| records[0]["rows"][status].as_u64().unwrap_or(0);
     (rows("added"), rows("removed"))
 }
 
-/// Checks a program's three builds: the old one, a rebuild of the same source, and a rebuild with its changes.
+/// Checks three builds of a program: the old one, a rebuild of the same source, and a changed rebuild.
 fn check(language: &Language, prefix: &str) {
     let homes = [TempDir::new().unwrap(), TempDir::new().unwrap()];
     let old = language.build(homes[0].path(), 0, false, &[]);
@@ -176,47 +176,47 @@ fn check(language: &Language, prefix: &str) {
         ],
         "{records:#?}"
     );
-    // Each was called once; that a call costs more is the figure itself.
+    // Each function was called once, so the cost per call adds nothing to the cost.
     assert_eq!(why(&records, "work::slower"), &Value::Null);
     assert_eq!(why(&records, "work::caller"), "callees");
     assert_eq!(why(&records, "work::inlined_away"), &Value::Null);
 }
 
-/// A rebuild of the same source is no change, and every function of the program is joined.
+/// Checks that a rebuild of the same source has no changes and that every function of the program is matched.
 #[allow(
     clippy::print_stdout,
-    reason = "cargo test --nocapture tells the figures"
+    reason = "cargo test --nocapture prints the figures"
 )]
 fn check_rebuilt(old: &Build, rebuilt: &Build) {
     let records = diff(&[], old, rebuilt);
     assert_eq!(own_rows(&records), [""; 0]);
     assert_eq!(added_and_removed(&records), (0, 0));
-    // What joining by equal names alone says of the same two builds: every function of the program is gone and new.
+    // If only equal names match, every function of the program is removed and added.
     let (added, removed) = added_and_removed(&diff(&["--exact"], old, rebuilt));
     assert!(
         added >= 5 && removed >= 5,
         "{added} added, {removed} removed"
     );
-    // The README has these figures.
+    // These figures are in the README.
     println!("rebuilt: by equal names {added} rows added, {removed} removed; by cg-diff none");
 }
 
 #[test]
-fn rust_rebuilt_elsewhere_shows_what_was_touched_and_no_more() {
+fn rust_rebuilt_elsewhere_shows_only_changed_functions() {
     needs!("valgrind");
     check(&RUST, "rebuild::");
 }
 
 #[test]
-fn cpp_rebuilt_elsewhere_shows_what_was_touched_and_no_more() {
+fn cpp_rebuilt_elsewhere_shows_only_changed_functions() {
     needs!("g++", "valgrind");
     check(&CPP, "");
 }
 
 #[test]
-fn mangled_rust_rebuilt_elsewhere_is_no_change() {
+fn mangled_rust_rebuilt_elsewhere_has_no_changes() {
     needs!("valgrind");
-    // Legacy names end in a hash, and v0 names begin with one.
+    // Legacy names end with a hash, and v0 names begin with one.
     for language in [RUST, RUST_V0] {
         let home = TempDir::new().unwrap();
         let old = language.build(home.path(), 0, false, &["--demangle=no"]);
@@ -226,9 +226,9 @@ fn mangled_rust_rebuilt_elsewhere_is_no_change() {
 }
 
 #[test]
-fn rust_with_the_other_mangling_scheme_is_the_same_program() {
+fn rust_functions_match_across_mangling_schemes() {
     needs!("valgrind");
-    // The scheme is all that is changed, so what is optimised where may change, but nothing comes or goes.
+    // Only the scheme differs. Optimisations may change costs, but no function is added or removed.
     let home = TempDir::new().unwrap();
     let legacy = RUST.build(home.path(), 0, false, &[]);
     let v0 = RUST_V0.build(home.path(), 1, false, &[]);
@@ -240,7 +240,7 @@ fn rust_with_the_other_mangling_scheme_is_the_same_program() {
 }
 
 #[test]
-fn the_same_program_run_twice_is_no_change() {
+fn same_program_run_twice_has_no_changes() {
     needs!("valgrind");
     let home = TempDir::new().unwrap();
     let first = RUST.build(home.path(), 0, false, &[]);

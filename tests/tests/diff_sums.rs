@@ -1,4 +1,4 @@
-//! cg-diff of sides that are sums of many files: what it says is what it says of the files put one behind the other.
+//! cg-diff with sums of many files per side: the result is the same as for the concatenated files.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::fs;
@@ -7,7 +7,7 @@ use std::path::Path;
 use serde_json::Value;
 use tests::{data, tools};
 
-/// Two commits of three benchmarks each, as streams in a directory a benchmark.
+/// Writes the streams of two commits with three benchmarks each, one directory per benchmark.
 fn profiles(root: &Path) {
     let files = [
         ("commit=a/bench=1", "pair/before.callgrind.out"),
@@ -26,7 +26,7 @@ fn profiles(root: &Path) {
     }
 }
 
-/// The rows of a comparison.
+/// Returns the rows of a comparison.
 fn rows(output: &str) -> Vec<&str> {
     let is_row = |line: &&str| line.starts_with("{\"type\":\"diff\"");
     output.lines().filter(is_row).collect()
@@ -37,7 +37,7 @@ fn pattern(root: &Path, below: &str) -> String {
 }
 
 #[test]
-fn a_sum_of_files_is_the_sum_of_their_streams() {
+fn sum_of_files_equals_their_concatenated_streams() {
     let root = tempfile::tempdir().unwrap();
     profiles(root.path());
     let all_of = |commit: &str| -> Vec<u8> {
@@ -80,7 +80,7 @@ fn a_sum_of_files_is_the_sum_of_their_streams() {
 }
 
 #[test]
-fn a_benchmark_that_is_missing_is_no_gain() {
+fn missing_benchmark_is_an_error() {
     let root = tempfile::tempdir().unwrap();
     profiles(root.path());
     fs::remove_file(root.path().join("commit=b/bench=3/profile.jsonl")).unwrap();
@@ -92,7 +92,7 @@ fn a_benchmark_that_is_missing_is_no_gain() {
     };
     let run = gate(&["--fail-if", "Ir>+5%"]);
     assert_eq!(run.status, 2);
-    let sentence = "before is the sum of 3 files, after that of 2";
+    let sentence = "before is the sum of 3 files, but after is the sum of 2";
     assert!(run.stderr.contains(sentence), "{}", run.stderr);
     let run = gate(&["--fail-if", "Ir>+5%", "--allow-missing"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
@@ -100,7 +100,7 @@ fn a_benchmark_that_is_missing_is_no_gain() {
 }
 
 #[test]
-fn medians_over_different_benchmarks_are_told() {
+fn medians_over_different_benchmarks_are_noted() {
     let root = tempfile::tempdir().unwrap();
     profiles(root.path());
     let before = pattern(root.path(), "commit=a/*/*.jsonl");
@@ -110,7 +110,7 @@ fn medians_over_different_benchmarks_are_told() {
         let record: Value = serde_json::from_str(run.text().lines().next().unwrap()).unwrap();
         record["notes"].to_string()
     };
-    let sentence = "are of different commands or benchmarks";
+    let sentence = "have different commands or benchmarks";
     assert!(notes(&before, &after).contains(sentence));
     let [before, after] = ["a", "b"].map(|commit| {
         pattern(
@@ -122,7 +122,7 @@ fn medians_over_different_benchmarks_are_told() {
 }
 
 #[test]
-fn a_pattern_that_matches_nothing_is_an_error() {
+fn pattern_without_a_match_is_an_error() {
     let root = tempfile::tempdir().unwrap();
     profiles(root.path());
     let after = pattern(root.path(), "commit=b/*/*.jsonl");
@@ -142,7 +142,7 @@ fn a_pattern_that_matches_nothing_is_an_error() {
         "{}",
         run.stderr
     );
-    // A name with brackets in it is a file where there is one.
+    // A name with brackets is a file name if such a file exists.
     let bracketed = root.path().join("run[1].jsonl");
     fs::copy(
         root.path().join("commit=a/bench=1/profile.jsonl"),
@@ -155,7 +155,7 @@ fn a_pattern_that_matches_nothing_is_an_error() {
 }
 
 #[test]
-fn chains_that_some_files_lack_are_not_compared() {
+fn inline_chains_are_compared_only_if_all_files_have_them() {
     let root = tempfile::tempdir().unwrap();
     let run = "{\"type\":\"run\",\"stream\":1,\"tool\":\"callgrind\",\"events\":[\"Ir\"],\"total\":{\"Ir\":10}}\n";
     let function = "{\"type\":\"fn\",\"fn\":\"host\",\"calls\":1,\"cost\":{\"Ir\":10}}\n";
@@ -189,7 +189,7 @@ fn chains_that_some_files_lack_are_not_compared() {
     };
     assert_eq!(
         functions([&with, &with]),
-        // The host was called, and all its cost is that of the leaf.
+        // The host was called, but all its cost belongs to the leaf.
         (
             vec!["host [0,0]".to_owned(), "leaf [20,20]".to_owned()],
             false

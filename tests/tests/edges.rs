@@ -1,4 +1,4 @@
-//! Inputs at the edge of what can be read and judged: empty, cut short, too large, and what is said of them.
+//! Edge cases: empty, truncated and oversized inputs, and the messages about them.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::fs;
@@ -11,7 +11,7 @@ use tests::tools::{Run, run};
 
 const MASSIF: &str = "desc: (none)\ncmd: ./p\ntime_unit: i\n#-----------\nsnapshot=0\n#-----------\ntime=0\nmem_heap_B=0\nmem_heap_extra_B=0\nmem_stacks_B=0\nheap_tree=empty\n";
 
-/// A log of Memcheck with these leaks, and what it was run with.
+/// Writes a log of Memcheck with these options and leaks.
 fn log(options: &str, leaks: &[(&str, u64)]) -> String {
     let mut text = format!(
         "==7== Memcheck, a memory error detector\n==7== Using Valgrind-3.19.0 and LibVEX\n==7== Command: ./p\n{options}==7== \n==7== HEAP SUMMARY:\n==7==     in use at exit: 4,000 bytes in 5 blocks\n==7== \n"
@@ -28,7 +28,7 @@ fn log(options: &str, leaks: &[(&str, u64)]) -> String {
 
 const SUMMARY: &str = "==7== LEAK SUMMARY:\n==7==    definitely lost: 1,000 bytes in 1 blocks\n==7==    indirectly lost: 0 bytes in 0 blocks\n==7==      possibly lost: 0 bytes in 0 blocks\n==7==    still reachable: 3,000 bytes in 4 blocks\n==7==         suppressed: 0 bytes in 0 blocks\n==7== \n==7== ERROR SUMMARY: 1 errors from 1 contexts (suppressed: 0 from 0)\n";
 
-fn of_files(tool: &str, args: &[&str], files: &[(&str, Vec<u8>)]) -> Run {
+fn run_on_files(tool: &str, args: &[&str], files: &[(&str, Vec<u8>)]) -> Run {
     let folder = tempfile::tempdir().unwrap();
     let mut paths = Vec::new();
     for (name, bytes) in files {
@@ -45,7 +45,7 @@ fn of_files(tool: &str, args: &[&str], files: &[(&str, Vec<u8>)]) -> Run {
 }
 
 #[test]
-fn runs_that_found_nothing_are_compared_if_they_looked_for_the_same() {
+fn runs_without_findings_are_compared_if_they_measure_the_same() {
     let clean = fs::read(data("memcheck/3.27.1-clean.log")).unwrap();
     let clean_xml = fs::read(data("memcheck/3.27.1-clean.xml")).unwrap();
     let nothing = MASSIF.as_bytes().to_vec();
@@ -57,10 +57,10 @@ fn runs_that_found_nothing_are_compared_if_they_looked_for_the_same() {
     ] {
         for args in [&[][..], &["--fail-if", "bytes>+0"]] {
             let files = [("a", a.clone()), ("b", b.clone())];
-            let compared = of_files("cg-diff", args, &files);
-            // Of a kind that is not measured no limit tells anything.
-            let is_known = expected == 2 || args.is_empty() || compared.status == 0;
-            assert!(is_known, "{}", compared.stderr);
+            let compared = run_on_files("cg-diff", args, &files);
+            // A limit on an event without records is not broken.
+            let is_as_expected = expected == 2 || args.is_empty() || compared.status == 0;
+            assert!(is_as_expected, "{}", compared.stderr);
             if args.is_empty() || expected == 2 {
                 assert_eq!(compared.status, expected, "{}", compared.stderr);
             }
@@ -69,12 +69,12 @@ fn runs_that_found_nothing_are_compared_if_they_looked_for_the_same() {
 }
 
 #[test]
-fn what_a_run_does_not_show_has_not_risen() {
+fn hidden_leaks_do_not_count_as_a_rise() {
     let default = log("", &[("definitely lost", 1000)]) + SUMMARY;
     let all = log("", &[("definitely lost", 1000), ("still reachable", 3000)]) + SUMMARY;
     let by_fn = ["--by", "fn", "--fail-if", "bytes>+0"];
     let files = [("a.log", default.into_bytes()), ("b.log", all.into_bytes())];
-    let judged = of_files("cg-diff", &by_fn, &files);
+    let judged = run_on_files("cg-diff", &by_fn, &files);
     assert_eq!(judged.status, 2, "{}", judged.stderr);
     assert!(
         judged.text().contains("\"broken_limits\":[]"),
@@ -89,12 +89,12 @@ fn what_a_run_does_not_show_has_not_risen() {
 }
 
 #[test]
-fn a_sample_that_is_cut_is_left_out_and_told() {
+fn truncated_sample_is_omitted_with_an_error() {
     let chain = "w  7  812.000001:  1000 cycles: \n\t    401131 spin+0x1 (/opt/w)\n\t    4011a2 main+0x22 (/opt/w)\n\n";
     let last = chain.trim_end_matches('\n');
     for (end, status, samples) in [
         ("", 0, 2),
-        // The last line lacks its end and nothing else.
+        // Only the last newline is missing.
         (last, 0, 3),
         (&last[..last.len() - 1], 2, 2),
         (&last[..last.len() - 8], 2, 2),
@@ -114,7 +114,7 @@ fn a_sample_that_is_cut_is_left_out_and_told() {
 }
 
 #[test]
-fn what_can_be_unpacked_is_read_as_if_it_had_been_unpacked_first() {
+fn truncated_packed_input_is_read_like_its_unpacked_prefix() {
     let massif = fs::read(data("massif/3.19.0-heapy_i.massif.out")).unwrap();
     let xml = fs::read(data("memcheck/3.27.1-leaky.xml")).unwrap();
     let text = log("", &[("definitely lost", 1000)]).into_bytes();
@@ -127,7 +127,7 @@ fn what_can_be_unpacked_is_read_as_if_it_had_been_unpacked_first() {
         packed.write_all(&whole).unwrap();
         let packed = packed.finish().unwrap();
         let cut = &packed[..kept];
-        // Without compression a block's text stands behind a head: as much as can be unpacked.
+        // Without compression, a block's text follows a header, so a prefix of it can be unpacked.
         let mut unpacked = Vec::new();
         let _ = std::io::Read::read_to_end(&mut flate2::read::GzDecoder::new(cut), &mut unpacked);
         assert!(unpacked.len() + 100 > kept && unpacked.len() < whole.len());
@@ -138,7 +138,7 @@ fn what_can_be_unpacked_is_read_as_if_it_had_been_unpacked_first() {
         assert!(read.text().lines().count() > 1, "{}", read.stderr);
         assert!(read.stderr.contains("ends early"), "{}", read.stderr);
     }
-    // The text is whole, what follows it is not: nobody knows whether it is.
+    // The text is complete, but the checksum after it is truncated, so the text may be incomplete.
     let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(b"a;b 3\n").unwrap();
     let packed = packed.finish().unwrap();
@@ -152,14 +152,14 @@ fn what_can_be_unpacked_is_read_as_if_it_had_been_unpacked_first() {
 }
 
 #[test]
-fn sums_of_summaries_that_do_not_fit_are_no_figures() {
+fn overflowing_sums_of_summaries_are_omitted() {
     let part = |summary: u64| {
         format!("part: 1\n\nevents: Ir\nsummary: {summary}\n\nfn=main\n3 5\n\ntotals: 5\n")
     };
     for (a, b, expected) in [
         (1 << 63, 1 << 63, None),
         ((1 << 63) + 100, (1 << 63) + 23, None),
-        // Callgrind's own sums can be below 0.
+        // Callgrind's own sums can be negative.
         (u64::MAX, 20, Some("\"summary\":{\"Ir\":19}")),
         (
             1 << 62,
@@ -186,7 +186,7 @@ fn sums_of_summaries_that_do_not_fit_are_no_figures() {
 }
 
 #[test]
-fn values_of_options_are_shown_as_names_are() {
+fn option_values_in_messages_are_escaped() {
     for (tool, option) in [
         ("cg-parse", "--snapshots"),
         ("cg-fmt", "--format"),
@@ -205,7 +205,7 @@ fn values_of_options_are_shown_as_names_are() {
 }
 
 #[test]
-fn a_report_of_what_is_cut_short_has_no_end_either() {
+fn report_on_a_truncated_input_has_no_end_record() {
     let xml = fs::read(data("memcheck/3.27.1-leaky.xml")).unwrap();
     let cut = run("leak-check", &["-f", "json", "-"], &xml[..xml.len() / 2]);
     assert_eq!(cut.status, 2, "{}", cut.stderr);

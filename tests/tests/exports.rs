@@ -1,5 +1,5 @@
-//! Exports as their consumers show them by default, with names that these could take for something else; and the page about
-//! exports, which says what each format keeps and loses.
+//! Exports in the default views of other viewers, with names that a viewer could misread. Also checks the documentation of
+//! the data that each format keeps and loses.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -11,14 +11,14 @@ use needs::needs;
 use serde_json::Value;
 use tests::{data, tools, workspace};
 
-/// What cg-fmt writes, and what it says.
+/// Runs cg-fmt. Returns its output and standard error.
 fn written(args: &[&str], input: &[u8]) -> (Vec<u8>, String) {
     let run = tools::run("cg-fmt", args, input);
     assert_eq!(run.status, 0, "{args:?}: {}", run.stderr);
     (run.stdout, run.stderr)
 }
 
-/// What cg-parse makes of an export; what it says is no matter here.
+/// Reads an export with cg-parse, and ignores warnings.
 fn read_again(export: &[u8]) -> Vec<u8> {
     let run = tools::run("cg-parse", &["-"], export);
     assert_eq!(run.status, 0, "{}", run.stderr);
@@ -38,21 +38,21 @@ fn stacks(stream: &[u8]) -> Vec<Value> {
     records
 }
 
-/// What a viewer prints of a file, run in a folder.
+/// Runs a viewer in a folder. Returns its output.
 fn shown(command: &mut Command, folder: &Path) -> String {
     let output = command.current_dir(folder).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {said}");
-    // Which other sources this machine has, and without lines, is not known.
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {stderr}");
+    // The viewer may warn about other sources, which this machine may lack.
     let has_sources = folder.join("mutual.c").exists() && !folder.join("others").exists();
     assert!(
-        !has_sources || !said.contains("uninitialized"),
-        "{command:?}: {said}"
+        !has_sources || !stderr.contains("uninitialized"),
+        "{command:?}: {stderr}"
     );
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What `go tool pprof` prints by its defaults.
+/// Returns the output of `go tool pprof` with its default settings.
 fn pprof(args: &[&str], profiles: &[&Path]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let mut command = needs::command("go");
@@ -67,7 +67,7 @@ fn saved(folder: &tempfile::TempDir, name: &str, bytes: &[u8]) -> std::path::Pat
     path
 }
 
-/// A stream of stacks, each a count with frames, innermost first.
+/// Writes a stream of stacks, each with a cost and frames, innermost first.
 fn stream_of(events: &Value, stacks: &[(&Value, Value)]) -> Vec<u8> {
     let names: Vec<&String> = events.as_object().unwrap().keys().collect();
     let run = serde_json::json!({"type": "run", "stream": 1, "tool": "perf", "events": names, "total": events});
@@ -82,7 +82,7 @@ fn stream_of(events: &Value, stacks: &[(&Value, Value)]) -> Vec<u8> {
     (lines.join("\n") + "\n").into_bytes()
 }
 
-/// Names of which a viewer could strip, split or merge something.
+/// Names that a viewer could shorten, split or merge.
 const NAMES: [&str; 14] = [
     "geo::area(int)",
     "geo::area(double)",
@@ -101,7 +101,7 @@ const NAMES: [&str; 14] = [
 ];
 
 #[test]
-fn pprof_shows_every_function_in_a_row_of_its_own() {
+fn pprof_shows_every_function_in_a_separate_row() {
     needs!("go");
     let counts: Vec<Value> = (0..NAMES.len())
         .map(|at| serde_json::json!({"samples": 1 << at}))
@@ -143,7 +143,7 @@ fn pprof_shows_every_function_in_a_row_of_its_own() {
     }
 }
 
-/// Profiles of pprof that say all that one can.
+/// Profiles of pprof that use all features of the format.
 const PPROF: [&str; 3] = [
     "exports/heap.pb.gz",
     "pprof/go-heap.pb.gz",
@@ -151,19 +151,19 @@ const PPROF: [&str; 3] = [
 ];
 
 #[test]
-fn a_profile_of_pprof_and_its_export_differ_by_nothing() {
+fn pprof_export_of_a_pprof_profile_is_equivalent() {
     needs!("go");
     for file in PPROF {
         let source = data(file);
         let folder = tempfile::tempdir().unwrap();
-        let (direct, said) = written(&["-f", "pprof", file], b"");
-        assert_eq!(said, "", "{file}: something is said to be lost");
+        let (direct, stderr) = written(&["-f", "pprof", file], b"");
+        assert_eq!(stderr, "", "{file}: data is lost");
         let stream = tools::stdout("cg-parse", &[file], b"");
         for export in [direct, written(&["-f", "pprof"], &stream).0] {
             let export = saved(&folder, "export.pb.gz", &export);
             let base = format!("-diff_base={}", source.display());
             let raw = pprof(&["-raw"], &[&source]);
-            // What each sample is of, and the types, period, time and duration.
+            // The header: sample types, period, time and duration.
             let facts = |raw: &str| -> Vec<String> {
                 let head = raw.lines().take_while(|line| !line.starts_with("Samples:"));
                 head.map(str::to_owned).collect()
@@ -205,7 +205,7 @@ fn a_profile_of_pprof_and_its_export_differ_by_nothing() {
     }
 }
 
-/// Where objects were, and what is known of their code.
+/// Returns the list of mapped objects.
 fn mappings(raw: &str) -> Vec<String> {
     let lines = raw
         .lines()
@@ -214,11 +214,11 @@ fn mappings(raw: &str) -> Vec<String> {
     lines.map(str::to_owned).collect()
 }
 
-/// The figures of callgrind_annotate by file and function.
+/// Returns the figures of callgrind_annotate by file and function.
 fn annotated(profile: &[u8], args: &[&str]) -> BTreeMap<String, u64> {
     let folder = tempfile::tempdir().unwrap();
     saved(&folder, "callgrind.out", profile);
-    // In the folder of the sources, whose paths it cuts, and with sources that it can open.
+    // callgrind_annotate runs in a folder with sources that it can open, and shortens their paths.
     for source in ["mutual.c", "step.h"] {
         saved(&folder, source, b"\n\n\n\n\n\n\n\n\n");
     }
@@ -243,14 +243,14 @@ fn annotated(profile: &[u8], args: &[&str]) -> BTreeMap<String, u64> {
         assert_eq!(
             figures.insert(name.clone(), count),
             None,
-            "{name} is there twice"
+            "{name} appears twice"
         );
     }
     figures
 }
 
 #[test]
-fn callgrind_annotate_says_of_an_export_what_it_says_of_the_file() {
+fn callgrind_annotate_shows_the_same_figures_for_export_and_original() {
     needs!("annotate");
     for file in [
         "exports/mutual.callgrind.out",
@@ -258,8 +258,8 @@ fn callgrind_annotate_says_of_an_export_what_it_says_of_the_file() {
         "fmt/sort.callgrind.out",
     ] {
         let raw = std::fs::read(data(file)).unwrap();
-        let (export, said) = written(&["-f", "callgrind", file], b"");
-        assert_eq!(said, "", "{file}");
+        let (export, stderr) = written(&["-f", "callgrind", file], b"");
+        assert_eq!(stderr, "", "{file}");
         for args in [["--inclusive=yes"], ["--inclusive=no"]] {
             assert_eq!(
                 annotated(&export, &args),
@@ -271,23 +271,23 @@ fn callgrind_annotate_says_of_an_export_what_it_says_of_the_file() {
         assert_eq!(
             written(&["-f", "callgrind"], &stream).0,
             export,
-            "{file}: by a stream"
+            "{file}: from a stream"
         );
     }
 }
 
 #[test]
-fn a_stream_without_levels_says_that_they_are_made_up() {
+fn export_of_a_stream_without_levels_warns() {
     let stream = tools::stdout(
         "cg-parse",
         &["--calls", "exports/mutual.callgrind.out"],
         b"",
     );
-    let (_, said) = written(&["-f", "callgrind"], &stream);
-    assert!(said.contains("cg-parse --levels"), "{said}");
+    let (_, stderr) = written(&["-f", "callgrind"], &stream);
+    assert!(stderr.contains("cg-parse --levels"), "{stderr}");
 }
 
-/// Self and inclusive cost by function, each stack once, of the records with stacks.
+/// Returns the self and inclusive cost by function over the records with stacks. Each stack counts once.
 fn figures_of(file: &str, event: &str) -> BTreeMap<String, [u64; 2]> {
     let mut figures: BTreeMap<String, [u64; 2]> = BTreeMap::new();
     for record in records(&tools::stdout("cg-parse", &[file], b"")) {
@@ -299,7 +299,7 @@ fn figures_of(file: &str, event: &str) -> BTreeMap<String, [u64; 2]> {
             let part = |field: &str| frame[field].as_str().unwrap_or("???").to_owned();
             format!("{}:{}", part("file"), part("fn"))
         };
-        // A frame without a name is called by its object.
+        // A frame without a name gets its object's name.
         let named = frames.iter().filter(|frame| frame["fn"].is_string());
         let all: BTreeSet<String> = named.map(name).collect();
         for function in all {
@@ -314,7 +314,7 @@ fn figures_of(file: &str, event: &str) -> BTreeMap<String, [u64; 2]> {
 }
 
 #[test]
-fn stacks_of_any_profiler_are_a_graph_of_calls() {
+fn stacks_of_any_profiler_are_converted_to_a_call_graph() {
     needs!("annotate");
     for (file, event) in [
         ("dhat/3.19.0-heapy.dhat.json", "total_bytes"),
@@ -324,20 +324,23 @@ fn stacks_of_any_profiler_are_a_graph_of_calls() {
         ("exports/heap.pb.gz", "alloc_space"),
         ("v8/node.cpuprofile", "time"),
     ] {
-        let (export, said) = written(&["-f", "callgrind", "--event", event, file], b"");
-        assert!(said.contains("calls are those of stacks"), "{file}: {said}");
+        let (export, stderr) = written(&["-f", "callgrind", "--event", event, file], b"");
+        assert!(
+            stderr.contains("calls are derived from stacks"),
+            "{file}: {stderr}"
+        );
         let own = annotated(&export, &["--inclusive=no"]);
         let inclusive = annotated(&export, &["--inclusive=yes"]);
-        let mut of_levels: BTreeMap<String, u64> = BTreeMap::new();
+        let mut self_costs: BTreeMap<String, u64> = BTreeMap::new();
         for (name, cost) in &own {
             let (first, level) = name.rsplit_once('\'').unwrap_or((name, ""));
             let is_level = !level.is_empty() && level.bytes().all(|byte| byte.is_ascii_digit());
             let function = if is_level { first } else { name };
-            *of_levels.entry(function.to_owned()).or_default() += cost;
+            *self_costs.entry(function.to_owned()).or_default() += cost;
         }
         for (function, [own, incl]) in figures_of(file, event) {
             assert_eq!(
-                of_levels.get(&function).copied().unwrap_or(0),
+                self_costs.get(&function).copied().unwrap_or(0),
                 own,
                 "{file}: {function}"
             );
@@ -350,9 +353,9 @@ fn stacks_of_any_profiler_are_a_graph_of_calls() {
 }
 
 #[test]
-fn a_recursion_of_stacks_counts_each_stack_once_whatever_it_begins_with() {
+fn inclusive_cost_counts_recursive_stacks_once() {
     needs!("annotate");
-    // f is in the second stack twice, and the third begins inside of it.
+    // The second stack contains f twice, and the third begins with f.
     let stream = b"main;f;g 5\nmain;f;g;f 7\nf;g 11\ng;f;g;f 13\n";
     let (export, _) = written(&["-f", "callgrind"], stream);
     let inclusive = annotated(&export, &["--inclusive=yes"]);
@@ -372,10 +375,10 @@ fn a_recursion_of_stacks_counts_each_stack_once_whatever_it_begins_with() {
 }
 
 #[test]
-fn samples_of_firefox_stand_where_they_were_taken() {
+fn samples_for_firefox_have_their_times() {
     let times = |file: &str, event: &str| -> (Value, Vec<f64>, Vec<f64>) {
-        let (profile, said) = written(&["-f", "firefox", "--event", event, file], b"");
-        assert!(!said.contains("time axis"), "{said}");
+        let (profile, stderr) = written(&["-f", "firefox", "--event", event, file], b"");
+        assert!(!stderr.contains("time axis"), "{stderr}");
         let profile: Value = serde_json::from_slice(&profile).unwrap();
         let samples = profile["threads"][0]["samples"].clone();
         let column = |name: &str| -> Vec<f64> {
@@ -388,7 +391,7 @@ fn samples_of_firefox_stand_where_they_were_taken() {
             column("weight"),
         )
     };
-    // A sample a ms from 0.3 ms on, of which the last lasts to the end.
+    // One sample per ms, from 0.3 ms on. The last sample lasts to the end.
     let (kind, at, weights) = times("exports/phases.cpuprofile", "time");
     assert_eq!(kind, "tracing-ms");
     assert_eq!((at.len(), at[0], at[1], at[59]), (60, 0.3, 1.3, 59.3));
@@ -398,10 +401,10 @@ fn samples_of_firefox_stand_where_they_were_taken() {
     );
     let (kind, at, weights) = times("perf/6.1-busy.perf.txt", "samples");
     assert_eq!(kind, "samples");
-    // perf script: the first of this thread 21.86 ms behind the first of all.
+    // In perf script, this thread's first sample is 21.86 ms after the first sample of all threads.
     assert_eq!((at[0], weights[0]), (21.86, 1.0));
     assert!(at.windows(2).all(|pair| pair[0] <= pair[1]), "{at:?}");
-    // A stream has times where they were asked for, and says so where it has none.
+    // A stream has times only with --times; otherwise cg-fmt warns.
     let file = "perf/6.1-busy.perf.txt";
     let stream = tools::stdout("cg-parse", &["--times", file], b"");
     assert_eq!(
@@ -409,17 +412,17 @@ fn samples_of_firefox_stand_where_they_were_taken() {
         written(&["-f", "firefox", file], b"").0
     );
     let stream = tools::stdout("cg-parse", &[file], b"");
-    let (profile, said) = written(&["-f", "firefox"], &stream);
-    assert!(said.contains("the time axis means nothing"), "{said}");
+    let (profile, stderr) = written(&["-f", "firefox"], &stream);
+    assert!(stderr.contains("the time axis has no meaning"), "{stderr}");
     assert!(
         String::from_utf8(profile)
             .unwrap()
-            .contains("the time axis means nothing")
+            .contains("the time axis has no meaning")
     );
 }
 
 #[test]
-fn threads_processes_and_whose_code_it_is_are_told_to_firefox() {
+fn firefox_gets_threads_processes_and_categories() {
     let cost = serde_json::json!({"samples": 3});
     let frames = serde_json::json!([
         {"fn": "do_syscall_64", "obj": "[kernel.kallsyms]", "kernel": true, "addr": "0xffffffff81000000"},
@@ -427,15 +430,15 @@ fn threads_processes_and_whose_code_it_is_are_told_to_firefox() {
         {"fn": "serde_json::from_slice", "file": "/home/dev/.cargo/registry/src/index-1/serde_json-1.0.1/src/lib.rs", "obj": "/opt/demo"},
         {"fn": "demo::main", "file": "/home/dev/demo/src/main.rs", "line": 7, "obj": "/opt/demo", "addr": "0x1a20"},
     ]);
-    let of = |tid: u64| serde_json::json!({"thread": "worker", "tid": tid, "process": "demo", "pid": 70, "stack": frames});
+    let stack = |tid: u64| serde_json::json!({"thread": "worker", "tid": tid, "process": "demo", "pid": 70, "stack": frames});
     let stream = stream_of(
         &serde_json::json!({"samples": 6}),
-        &[(&cost, of(71)), (&cost, of(70))],
+        &[(&cost, stack(71)), (&cost, stack(70))],
     );
-    let (profile, said) = written(&["-f", "firefox"], &stream);
+    let (profile, stderr) = written(&["-f", "firefox"], &stream);
     assert!(
-        said.contains("1 addresses") || said.contains("2 addresses"),
-        "{said}"
+        stderr.contains("1 addresses") || stderr.contains("2 addresses"),
+        "{stderr}"
     );
     let profile: Value = serde_json::from_slice(&profile).unwrap();
     let threads: Vec<[&Value; 5]> = profile["threads"]
@@ -489,7 +492,7 @@ fn threads_processes_and_whose_code_it_is_are_told_to_firefox() {
     }
 }
 
-/// The slices of a trace by thread: what is open while time passes, innermost first, and for how many ns.
+/// Returns the times of a trace in ns, by thread and stack of open slices, innermost first.
 fn sliced(trace: &[u8]) -> BTreeMap<(u64, Vec<String>), i64> {
     let trace: Value = serde_json::from_slice(trace).unwrap();
     let mut open: BTreeMap<u64, (Vec<String>, i64)> = BTreeMap::new();
@@ -518,7 +521,7 @@ fn sliced(trace: &[u8]) -> BTreeMap<(u64, Vec<String>), i64> {
 }
 
 #[test]
-fn a_trace_has_the_stacks_and_is_read_again() {
+fn trace_has_the_stacks_and_can_be_read_again() {
     for (file, event) in [
         ("exports/phases.cpuprofile", "time"),
         ("perf/6.1-busy.perf.txt", "cpu-clock"),
@@ -552,9 +555,9 @@ fn a_trace_has_the_stacks_and_is_read_again() {
         let again = read_again(&trace);
         assert_eq!(by_names(&again, "time"), expected, "{file}: read again");
     }
-    // alpha, beta, alpha, as the profile has it.
-    let (trace, said) = written(&["-f", "trace", "exports/phases.cpuprofile"], b"");
-    assert_eq!(said, "");
+    // The order of phases is the same as in the profile.
+    let (trace, stderr) = written(&["-f", "trace", "exports/phases.cpuprofile"], b"");
+    assert_eq!(stderr, "");
     let trace: Value = serde_json::from_slice(&trace).unwrap();
     let begun: Vec<&str> = trace["traceEvents"]
         .as_array()
@@ -567,7 +570,7 @@ fn a_trace_has_the_stacks_and_is_read_again() {
 }
 
 #[test]
-fn a_line_goes_with_the_file_that_it_is_a_line_of() {
+fn line_is_exported_with_its_own_file() {
     let expected: BTreeSet<(String, String, u64)> =
         records(&std::fs::read(data("exports/site.jsonl")).unwrap())
             .iter()
@@ -578,10 +581,10 @@ fn a_line_goes_with_the_file_that_it_is_a_line_of() {
                 (text("fn").unwrap(), file, frame["line"].as_u64().unwrap())
             })
             .collect();
-    let (profile, said) = written(&["-f", "speedscope", "exports/site.jsonl"], b"");
+    let (profile, stderr) = written(&["-f", "speedscope", "exports/site.jsonl"], b"");
     assert!(
-        said.contains("files of functions beside those of their lines"),
-        "{said}"
+        stderr.contains("files of functions beside those of their lines"),
+        "{stderr}"
     );
     let profile: Value = serde_json::from_slice(&profile).unwrap();
     let frames = profile["shared"]["frames"].as_array().unwrap().iter();
@@ -607,8 +610,8 @@ fn a_line_goes_with_the_file_that_it_is_a_line_of() {
     }
 }
 
-/// What a page's table says that a format keeps or loses, by the words of the messages.
-fn told(cell: &str) -> BTreeSet<String> {
+/// Splits a cell of the page's table into the words that messages use for kept or lost data.
+fn parse_words(cell: &str) -> BTreeSet<String> {
     let words = cell
         .split([',', ';'])
         .map(|word| word.split(" (").next().unwrap().trim());
@@ -623,7 +626,7 @@ fn told(cell: &str) -> BTreeSet<String> {
 }
 
 #[test]
-fn the_page_says_what_each_format_loses() {
+fn documentation_lists_the_losses_of_each_format() {
     let page = std::fs::read_to_string(workspace().join("docs/exports.md")).unwrap();
     let cost = serde_json::json!({"cycles": 5});
     let stack = serde_json::json!({
@@ -644,14 +647,14 @@ fn the_page_says_what_each_format_loses() {
         let [format, _, keeps, loses] = row[..] else {
             panic!("{row:?}")
         };
-        let (_, said) = written(&["-f", format.trim_matches('`')], &stream);
-        let said = said.lines().find_map(|line| {
+        let (_, stderr) = written(&["-f", format.trim_matches('`')], &stream);
+        let lost = stderr.lines().find_map(|line| {
             let (_, lost) = line.split_once(" hold no ")?;
             Some(lost.trim_end_matches(": left out").to_owned())
         });
-        let lost = told(&said.unwrap_or_default());
-        assert_eq!(lost, told(loses), "{format}");
-        let kept = told(keeps);
+        let lost = parse_words(&lost.unwrap_or_default());
+        assert_eq!(lost, parse_words(loses), "{format}");
+        let kept = parse_words(keeps);
         let both: Vec<_> = kept.intersection(&lost).collect();
         assert_eq!(
             both.iter().filter(|word| **word != "marks").count(),
@@ -662,8 +665,8 @@ fn the_page_says_what_each_format_loses() {
 }
 
 #[test]
-fn what_an_estimate_does_not_follow_is_said_in_figures() {
-    // Forty layers of ten functions, each calling all of the next: more ways than are followed.
+fn pruned_cost_of_an_estimate_is_reported() {
+    // Forty layers of ten functions, each calling all functions of the next layer: too many paths to follow all.
     let mut profile = String::from("# callgrind format\nevents: Ir\nfl=a.c\n");
     for layer in 0..40 {
         for function in 0..10 {
@@ -687,11 +690,11 @@ fn what_an_estimate_does_not_follow_is_said_in_figures() {
         .sum();
     assert!(pruned > 0);
     assert!(
-        run.stderr.contains(&format!("; {pruned} Ir (")),
+        run.stderr.contains(&format!(" have {pruned} Ir (")),
         "{pruned}: {}",
         run.stderr
     );
-    // Of a graph with few ways nothing is left out, however little it costs.
+    // In a graph with few paths, nothing is pruned, not even at low cost.
     let small = b"# callgrind format\nevents: Ir\nfl=a.c\nfn=main\n1 9999999\ncfn=tiny\ncalls=1 1\n1 1\nfn=tiny\n2 1\n";
     let run = tools::run("cg-parse", &["--stacks", "-"], small);
     assert!(!run.stderr.contains("[pruned]"), "{}", run.stderr);

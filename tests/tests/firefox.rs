@@ -1,5 +1,5 @@
-//! What cg-fmt writes for the Firefox Profiler, read by `readers/firefox_profile.py`, which was written from the format's
-//! published documentation alone: the profiler's own loader is not published as a package.
+//! Tests that read cg-fmt's output for the Firefox Profiler with `readers/firefox_profile.py`. That reader is based only on
+//! the published documentation of the format, because the profiler's own loader is not published as a package.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -10,7 +10,7 @@ use needs::needs;
 use serde_json::Value;
 use tests::{tools, workspace};
 
-/// What the reader says of a profile.
+/// Runs the reader on a profile.
 fn read(profile: &[u8]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("profile.json");
@@ -22,19 +22,19 @@ fn read(profile: &[u8]) -> Output {
 
 fn figures(profile: &[u8]) -> Value {
     let output = read(profile);
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// What a tool writes; what it says of what is not held or not kept is no matter here.
+/// Returns the output of a tool, and ignores warnings about data that is not kept.
 fn written(tool: &str, arguments: &[&str]) -> Vec<u8> {
     let run = tools::run(tool, arguments, b"");
     assert_eq!(run.status, 0, "{}", run.stderr);
     run.stdout
 }
 
-/// Self and inclusive counts of an event by function, as cg-fmt lists them, and the total that the stream names.
+/// Returns the self and inclusive counts of an event by function, from cg-fmt, and the total of the stream.
 fn listed(file: &str, event: &str) -> (BTreeMap<String, [i64; 2]>, i64) {
     let columns = format!("{event},incl.{event},fn");
     let arguments = ["-f", "csv", "--by", "fn", "--columns", &columns, file];
@@ -53,7 +53,7 @@ fn listed(file: &str, event: &str) -> (BTreeMap<String, [i64; 2]>, i64) {
 }
 
 #[test]
-fn totals_and_functions_are_the_streams() {
+fn totals_and_functions_agree_with_the_stream() {
     needs!("python");
     for (file, event, functions) in [
         (
@@ -91,19 +91,19 @@ fn totals_and_functions_are_the_streams() {
         for function in functions {
             let [own, inclusive] = expected[function];
             assert!(inclusive > 0, "{function} of {file}");
-            let of_reader = count(&found["inclusive"][function]);
-            assert_eq!(of_reader, inclusive, "{function} of {file}");
-            // The self cost of an allocator is listed as that of the function to blame for it.
+            let read = count(&found["inclusive"][function]);
+            assert_eq!(read, inclusive, "{function} of {file}");
+            // cg-fmt lists the self cost of an allocator at the blamed function.
             if function != "malloc" {
-                let of_reader = count(&found["self"][function]);
-                assert_eq!(of_reader, own, "{function} of {file}");
+                let read = count(&found["self"][function]);
+                assert_eq!(read, own, "{function} of {file}");
             }
         }
     }
 }
 
 #[test]
-fn the_runs_of_a_diff_are_threads_that_it_reads() {
+fn runs_of_a_diff_are_separate_threads() {
     needs!("python");
     let folded = b"main;a 10 30\nmain;b 20 20\nmain;gone 5 0\n";
     let found = figures(&tools::run("cg-fmt", &["-f", "firefox"], folded).stdout);
@@ -115,9 +115,9 @@ fn the_runs_of_a_diff_are_threads_that_it_reads() {
 }
 
 #[test]
-fn it_reads_a_profile_that_is_not_ours_and_refuses_what_is_none() {
+fn reader_accepts_foreign_profiles_and_rejects_invalid_ones() {
     needs!("python");
-    // By hand, from the file: a 2, b 5, c 3 and d -4 of their own.
+    // Computed by hand from the file: self costs of a 2, b 5, c 3 and d -4.
     let small = std::fs::read(tests::data("firefox/small-v55.json")).unwrap();
     let found = figures(&small);
     assert_eq!(found["total"], 6);

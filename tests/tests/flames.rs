@@ -1,11 +1,11 @@
-//! A flame graph in a real browser: as wide as its window, zoomed and searched by mouse and keys.
+//! Flame graphs in a real browser: they fill the window's width, and can be zoomed and searched with mouse and keys.
 
 use needs::needs;
 use serde_json::json;
 use tests::browser::Browser;
 use tests::tools;
 
-/// The frame with this name, by its title.
+/// Returns a script expression for the frame with this name, found by its title.
 fn frame(name: &str) -> String {
     format!(
         "Array.from(document.querySelectorAll('#frames>g')).find((g) => g_to_text(g).startsWith('{name} '))"
@@ -13,11 +13,11 @@ fn frame(name: &str) -> String {
 }
 
 #[test]
-fn a_flame_graph_is_as_wide_as_its_window_zooms_and_is_searched() {
+fn flame_graph_fills_its_window_zooms_and_searches() {
     needs!("browser");
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("picture.svg");
-    // Of a diff with a section of what is gone.
+    // A diff with a section for removed stacks.
     let diff =
         b"main;ns::Cache<int, char>::grow(int);read 40 50\nmain;write 50 50\nmain;old 20 0\n";
     std::fs::write(&path, tools::stdout("cg-fmt", &["-f", "flamegraph"], diff)).unwrap();
@@ -49,8 +49,8 @@ fn a_flame_graph_is_as_wide_as_its_window_zooms_and_is_searched() {
     browser.press("/", 191);
     let matched = "document.querySelector('#search').textContent";
     assert_eq!(browser.evaluate(matched), "Matched: 50.00% — search");
-    // A label of a narrower window keeps the function's own name.
-    browser.tell(
+    // In a narrower window, labels keep the function's own name.
+    browser.send_command(
         "Emulation.setDeviceMetricsOverride",
         json!({ "width": 300, "height": 600, "deviceScaleFactor": 1, "mobile": false }),
     );
@@ -59,5 +59,5 @@ fn a_flame_graph_is_as_wide_as_its_window_zooms_and_is_searched() {
         label(name),
         label(name)
     ));
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }

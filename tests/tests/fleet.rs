@@ -1,7 +1,6 @@
-//! A history of profiles: files by label, names that outlive a build, and the queries of `examples/fleet` in the engines
-//! that they are for.
+//! A history of profiles: files by label, names that are stable across builds, and the queries of `examples/fleet`.
 //!
-//! The engines are real: DuckDB and PySpark.
+//! The queries run in the real engines: DuckDB and PySpark.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -31,7 +30,7 @@ fn unpacked(path: &Path) -> Vec<u8> {
     text
 }
 
-/// The files below a folder, by their paths in it.
+/// Returns the files below a folder, unpacked, by their relative paths.
 fn files_below(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in fs::read_dir(folder).unwrap() {
@@ -48,7 +47,7 @@ fn files_below(folder: &Path) -> BTreeMap<String, Vec<u8>> {
 }
 
 #[test]
-fn a_labelled_stream_lies_where_its_labels_say_and_is_the_stream() {
+fn partitioned_stream_is_unchanged_in_the_folder_of_its_labels() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().join("profiles");
     let labels = ["--label", "commit=4f/2a", "--label", "bench=parse"];
@@ -74,9 +73,8 @@ fn a_labelled_stream_lies_where_its_labels_say_and_is_the_stream() {
     assert_eq!(files_below(&to), BTreeMap::from([(path, stream)]));
 }
 
-/// Benchmarks that lie in a directory each go where they belong, at once.
 #[test]
-fn a_directory_of_benchmarks_becomes_a_file_each() {
+fn directory_of_benchmarks_is_written_as_one_file_per_benchmark() {
     let folder = tempfile::tempdir().unwrap();
     let results = folder.path().join("results");
     for bench in ["one", "two"] {
@@ -111,9 +109,9 @@ fn a_directory_of_benchmarks_becomes_a_file_each() {
     }
 }
 
-/// All of the files or none: the first profile is whole, the second is not.
+/// Either all files are written or none. The first profile is complete, the second is truncated.
 #[test]
-fn nothing_is_written_where_one_profile_is_not_whole() {
+fn no_file_is_written_if_one_profile_is_truncated() {
     let folder = tempfile::tempdir().unwrap();
     let to = folder.path().to_str().unwrap();
     let args = [
@@ -137,10 +135,9 @@ fn nothing_is_written_where_one_profile_is_not_whole() {
     assert_eq!(files_below(folder.path()), BTreeMap::new());
 }
 
-/// A history has a function under one name whatever its build: the names of two builds of one source are the same, their
-/// figures add up to the same totals, and a name that is stable stays.
+/// Two builds of the same source get the same names and the same figures.
 #[test]
-fn stable_names_are_those_of_every_build() {
+fn stable_names_are_the_same_in_every_build() {
     let build = |hash: &str, clone: &str, folder: &str| {
         format!(
             "events: Ir\nob=/{folder}/target/release/demo\nfl=/{folder}/src/main.rs\n\
@@ -162,10 +159,10 @@ fn stable_names_are_those_of_every_build() {
     assert_eq!(stable, parse(&new, &["--stable-names"]));
     assert_ne!(parse(&old, &[]), parse(&new, &[]));
     let names = |record: &Value| {
-        let of = |value: &Value| {
+        let place = |value: &Value| {
             ["fn", "file", "obj"].map(|key| value[key].as_str().unwrap().to_owned())
         };
-        [of(record), of(&record["callee"])]
+        [place(record), place(&record["callee"])]
     };
     let calls: Vec<_> = records(&stable)
         .iter()
@@ -182,9 +179,9 @@ fn stable_names_are_those_of_every_build() {
     );
 }
 
-/// Of real profiles of all kinds: as many records as before, the same figures, and a name that is stable stays.
+/// In real profiles of all kinds, the number of records and the figures stay the same.
 #[test]
-fn stable_names_change_names_alone() {
+fn stable_names_change_only_names() {
     let mut changed = BTreeSet::new();
     for profile in [
         "pair/before.callgrind.out",
@@ -208,13 +205,12 @@ fn stable_names_change_names_alone() {
     assert_eq!(changed, BTreeSet::from(names));
 }
 
-/// A folder of profiles for which what DuckDB, Spark, cg-fmt and cg-diff say is the same, and in which what was planted is
-/// found.
+/// DuckDB, Spark, cg-fmt and cg-diff give the same results for a folder of profiles, and find the planted regressions.
 #[test]
-fn both_engines_say_what_the_tools_say_of_a_history() {
+fn both_engines_agree_with_the_tools() {
     needs!("python", "duckdb", "spark");
     let folder = tempfile::tempdir().unwrap();
-    // Two thousand profiles or two hundred: commits, and benchmarks beside the check for leaks.
+    // Two thousand or two hundred profiles: commits times benchmarks, plus the check for leaks.
     let [commits, benches] = needs::size(["100", "19"], ["25", "7"]);
     let check = Command::new(workspace().join("examples/fleet/check"))
         .arg(folder.path())
@@ -222,8 +218,8 @@ fn both_engines_say_what_the_tools_say_of_a_history() {
         .env("PATH", tools::path())
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&[check.stdout, check.stderr].concat()).into_owned();
-    assert!(check.status.success(), "{said}");
+    let output = String::from_utf8_lossy(&[check.stdout, check.stderr].concat()).into_owned();
+    assert!(check.status.success(), "{output}");
     for what in [
         "steps",
         "regressions",
@@ -231,6 +227,6 @@ fn both_engines_say_what_the_tools_say_of_a_history() {
         "crates of cg-fmt",
         "of cg-diff",
     ] {
-        assert!(said.contains(what), "{said}");
+        assert!(output.contains(what), "{output}");
     }
 }

@@ -1,5 +1,5 @@
-//! What `fuzz/` begins with, and what it has found, held to its laws by any compiler: every file, some prefixes of it, and
-//! some bytes of it changed.
+//! The laws of `fuzz/`, checked with any compiler on the fuzzing's seeds and findings: every file, some of its prefixes, and
+//! some variants with changed bytes.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::fs;
@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use cg_parse::{FORMATS, Format};
 use tests::{data, fuzzed};
 
-/// Files of this many bytes are short enough for a test.
+/// The maximum file size for a test, in bytes.
 const LONGEST: u64 = 1 << 14;
 
-/// The files below a folder that are short enough.
+/// Returns the files below a folder that are not longer than [`LONGEST`].
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten() {
@@ -26,7 +26,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// A file as it is, cut short, and with bytes changed in a fixed order.
+/// Returns variants of a file: unchanged, truncated, and with changed bytes. The variants are the same in every run.
 fn variants(bytes: &[u8]) -> Vec<Vec<u8>> {
     let mut variants = vec![bytes.to_vec()];
     let mut state = 0x9e37_79b9_7f4a_7c15_u64 ^ bytes.len() as u64;
@@ -50,7 +50,7 @@ fn variants(bytes: &[u8]) -> Vec<Vec<u8>> {
     variants
 }
 
-/// The short seeds of a target, and what it has found.
+/// Returns the short seeds of a target, and the inputs that fuzzing found.
 fn seeds(target: &str, folder: &str) -> Vec<PathBuf> {
     let mut seeds = files(&data(folder));
     assert!(!seeds.is_empty(), "{target} has no seeds");
@@ -58,20 +58,20 @@ fn seeds(target: &str, folder: &str) -> Vec<PathBuf> {
     seeds
 }
 
-/// The short seeds of a format, the shortest first.
+/// Returns the short seeds of a format, the shortest first.
 fn seeds_of(format: &Format) -> Vec<PathBuf> {
     let mut seeds = tests::seeds(format);
     let length = |path: &PathBuf| path.metadata().unwrap().len();
     seeds.retain(|path| length(path) <= LONGEST);
     seeds.sort_by_key(length);
-    assert!(!seeds.is_empty(), "{format:?} has no seed that is short");
+    assert!(!seeds.is_empty(), "{format:?} has no short seed");
     seeds
 }
 
 fn check_reader(format: &'static Format, path: &Path, bytes: &[u8]) {
-    let held = std::panic::catch_unwind(|| fuzzed::reader(format, bytes));
+    let result = std::panic::catch_unwind(|| fuzzed::reader(format, bytes));
     let text = bytes.escape_ascii().to_string();
-    assert!(held.is_ok(), "{format:?}: {}: {text}", path.display());
+    assert!(result.is_ok(), "{format:?}: {}: {text}", path.display());
 }
 
 #[test]
@@ -88,18 +88,18 @@ fn readers_keep_their_laws() {
 }
 
 #[test]
-fn readers_keep_their_laws_over_what_is_of_another_format() {
-    for of in FORMATS {
-        let path = &seeds_of(of)[0];
+fn readers_keep_their_laws_on_inputs_of_other_formats() {
+    for origin in FORMATS {
+        let path = &seeds_of(origin)[0];
         let bytes = fs::read(path).unwrap();
-        for format in FORMATS.iter().filter(|format| *format != of) {
+        for format in FORMATS.iter().filter(|format| *format != origin) {
             check_reader(format, path, &bytes);
         }
     }
 }
 
 #[test]
-fn the_first_byte_names_the_reader() {
+fn first_byte_selects_the_reader() {
     for format in FORMATS {
         let bytes = fs::read(&seeds_of(format)[0]).unwrap();
         let with_byte = fuzzed::with_first_byte(format, &bytes);
@@ -146,7 +146,7 @@ fn pipelines_keep_their_laws() {
 }
 
 #[test]
-fn what_was_found_is_of_a_target() {
+fn every_finding_belongs_to_a_target() {
     for entry in fs::read_dir(data("fuzzed")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
         let is_target = ["renderer", "viewer"].contains(&name.as_str());

@@ -1,4 +1,4 @@
-//! Command lines as users of other programs type them first: they do what was meant, or one line says what to write.
+//! Command lines in the style of other programs: they work as intended, or a one-line hint names the right option.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::fs;
@@ -7,16 +7,16 @@ use std::process::{Command, Output, Stdio};
 
 use tests::{data, tools};
 
-/// A folder with two profiles, a log, and their streams.
+/// Creates a folder with two callgrind profiles, a log and a Massif profile.
 fn folder() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
-    for (name, of) in [
+    for (name, file) in [
         ("A", "pair/before.callgrind.out"),
         ("B", "pair/after.callgrind.out"),
         ("L", "memcheck/3.27.1-leaky.log"),
         ("M", "massif/3.19.0-heapy_i.massif.out"),
     ] {
-        fs::copy(data(of), folder.path().join(name)).unwrap();
+        fs::copy(data(file), folder.path().join(name)).unwrap();
     }
     folder
 }
@@ -32,7 +32,7 @@ fn sh(line: &str, folder: &Path) -> Output {
 }
 
 #[test]
-fn of_what_people_type_first_95_per_cent_is_done_or_corrected_in_one_line() {
+fn at_least_95_percent_of_habits_work_or_get_a_one_line_hint() {
     let folder = folder();
     let table = fs::read_to_string(data("habits.tsv")).unwrap();
     let rows = table.lines().filter(|line| !line.starts_with('#'));
@@ -66,7 +66,7 @@ fn of_what_people_type_first_95_per_cent_is_done_or_corrected_in_one_line() {
 }
 
 #[test]
-fn the_format_follows_the_name_of_the_output() {
+fn output_name_selects_the_format() {
     let folder = folder();
     for (line, expected) in [
         ("cg-fmt -o out.html A", "<!doctype html>"),
@@ -85,7 +85,7 @@ fn the_format_follows_the_name_of_the_output() {
             "cg-fmt -o out.speedscope.json A",
             "{\"$schema\":\"https://www.speedscope.app/",
         ),
-        // A picture is of memory over time where there is that, else of stacks.
+        // An SVG shows memory over time if the input has it, and stacks otherwise.
         (
             "cg-fmt -o out.svg M",
             "<?xml version=\"1.0\" encoding=\"utf-8\" standalone=\"no\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\"",
@@ -126,7 +126,7 @@ fn the_format_follows_the_name_of_the_output() {
         );
         let written = fs::read_to_string(&file).unwrap();
         assert!(written.starts_with(expected), "{line}: {:.80}", written);
-        // What the tool wrote it writes again.
+        // A tool replaces its own output.
         assert_eq!(sh(line, folder.path()).status, output.status, "{line}");
         assert_eq!(fs::read_to_string(&file).unwrap(), written, "{line}");
         fs::remove_file(&file).unwrap();
@@ -134,7 +134,7 @@ fn the_format_follows_the_name_of_the_output() {
 }
 
 #[test]
-fn a_file_that_none_of_the_tools_wrote_is_replaced_by_force_alone() {
+fn foreign_file_is_replaced_only_with_force() {
     let folder = folder();
     let path = folder.path().join("out");
     for (tool, inputs) in [
@@ -161,7 +161,7 @@ fn a_file_that_none_of_the_tools_wrote_is_replaced_by_force_alone() {
         let forced = sh(&format!("{tool} {inputs} -o out --force"), folder.path());
         assert_eq!(forced.status, printed.status, "{tool}");
         assert_eq!(fs::read(&path).unwrap(), printed.stdout, "{tool}");
-        // From now on it is an output of the tool.
+        // Now the file is an output of the tool, so --force is not needed.
         let again = sh(&format!("{tool} {inputs} -o out"), folder.path());
         assert_eq!(again.status, printed.status, "{tool}");
     }
@@ -174,7 +174,7 @@ fn a_file_that_none_of_the_tools_wrote_is_replaced_by_force_alone() {
 }
 
 #[test]
-fn every_form_of_output_is_known_as_one_and_replaced() {
+fn every_output_format_is_recognised_and_replaced() {
     let folder = folder();
     let formats = [
         "table",
@@ -241,7 +241,7 @@ fn every_form_of_output_is_known_as_one_and_replaced() {
         let _ = fs::remove_file(&path);
         let first = sh(&format!("{line} -o out"), folder.path());
         if first.status.code() == Some(2) {
-            // Not every seed can be read alone.
+            // Some seeds need other files.
             assert!(
                 line.contains('/'),
                 "{line}: {}",
@@ -255,7 +255,7 @@ fn every_form_of_output_is_known_as_one_and_replaced() {
     }
 }
 
-/// All seeds of all formats.
+/// Returns all seeds of all formats.
 fn seeds() -> Vec<String> {
     let mut seeds = Vec::new();
     for format in cg_parse::FORMATS {
@@ -266,7 +266,7 @@ fn seeds() -> Vec<String> {
 }
 
 #[test]
-fn counts_and_names_are_those_that_grep_prints() {
+fn counts_and_names_agree_with_grep() {
     let folder = folder();
     let printed = |line: &str| String::from_utf8(sh(line, folder.path()).stdout).unwrap();
     let grep = printed("cg-parse A | grep -c '\"fn\":\"[^\"]*count'");
@@ -284,7 +284,7 @@ fn counts_and_names_are_those_that_grep_prints() {
         printed("cg-parse A | cg-filter -l wordcount"),
         "(standard input)\n"
     );
-    // What is ranked is counted too, of each input by itself.
+    // Ranking applies to each input separately, before counting.
     assert_eq!(printed("cg-filter -c -n 3 '' A B"), "A:3\nB:3\n");
     assert_eq!(
         sh("cg-filter -c --exit-status nowhere A", folder.path())
@@ -301,7 +301,7 @@ fn counts_and_names_are_those_that_grep_prints() {
 }
 
 #[test]
-fn q_silences_remarks_and_nothing_else() {
+fn quiet_option_suppresses_only_remarks() {
     let folder = folder();
     for line in [
         "cg-fmt -f folded A",
@@ -326,14 +326,18 @@ fn q_silences_remarks_and_nothing_else() {
             (loud.status, &loud.stdout),
             "{line}"
         );
-        let is_told = !quiet.stdout.is_empty() && line.contains("--only");
-        let says = !quiet.stderr.is_empty();
-        assert_eq!(says, loud.status.code() == Some(2) && !is_told, "{line}");
+        let is_in_report = !quiet.stdout.is_empty() && line.contains("--only");
+        let has_messages = !quiet.stderr.is_empty();
+        assert_eq!(
+            has_messages,
+            loud.status.code() == Some(2) && !is_in_report,
+            "{line}"
+        );
     }
 }
 
 #[test]
-fn manuals_tell_values_exit_statuses_and_other_pages() {
+fn manuals_list_values_exit_statuses_and_other_pages() {
     for tool in tools::TOOLS {
         let manual = tools::run(tool, &["--generate", "man"], b"")
             .text()

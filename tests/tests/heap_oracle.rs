@@ -1,4 +1,4 @@
-//! Real runs of Massif and DHAT, held against `ms_print` and against DHAT's own summary, figure by figure.
+//! Real runs of Massif and DHAT. Compares all figures with `ms_print` and with DHAT's own summary.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -10,7 +10,7 @@ use needs::needs;
 use tempfile::TempDir;
 use tests::{data, tools};
 
-/// `tests/data/massif/shapes.c`, compiled, with a folder to run it in.
+/// A folder with the compiled `tests/data/massif/shapes.c`.
 struct Shapes {
     folder: TempDir,
 }
@@ -26,7 +26,7 @@ impl Shapes {
         Shapes { folder }
     }
 
-    /// Runs the program under a tool, whose output goes to a file of this name. Returns the file and what was said.
+    /// Runs the program under a tool that writes to this file. Returns the file and standard error.
     fn run(&self, tool: &str, options: &[&str], out_option: &str, file: &str) -> (PathBuf, String) {
         let out = self.folder.path().join(file);
         let output = run(needs::command("valgrind")
@@ -35,9 +35,9 @@ impl Shapes {
             .args(options)
             .arg("./shapes")
             .current_dir(self.folder.path()));
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert!(output.status.success() && out.exists(), "{said}");
-        (out, said)
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success() && out.exists(), "{stderr}");
+        (out, stderr)
     }
 }
 
@@ -45,7 +45,7 @@ fn run(command: &mut Command) -> Output {
     command.output().unwrap()
 }
 
-/// What cg-fmt writes as CSV, by column, a map a row.
+/// Reads cg-fmt's CSV: one map from columns to cells per row.
 fn csv(file: &Path, options: &[&str]) -> Vec<BTreeMap<String, String>> {
     let args = [options, &["-f", "csv", file.to_str().unwrap()]].concat();
     let output = String::from_utf8(tools::stdout("cg-fmt", &args, b"")).unwrap();
@@ -53,7 +53,7 @@ fn csv(file: &Path, options: &[&str]) -> Vec<BTreeMap<String, String>> {
     let columns: Vec<&str> = lines.next().unwrap().split(',').collect();
     lines
         .map(|line| {
-            // Nothing in these files has a comma or a quote.
+            // These files contain no commas or quotes.
             let cells = line.split(',').map(str::to_owned);
             columns
                 .iter()
@@ -64,12 +64,12 @@ fn csv(file: &Path, options: &[&str]) -> Vec<BTreeMap<String, String>> {
         .collect()
 }
 
-/// A number as ms_print writes it.
+/// Removes ms_print's thousands separators.
 fn ungrouped(text: &str) -> String {
     text.replace(',', "")
 }
 
-/// What ms_print says of a run.
+/// The output of ms_print.
 struct Printed {
     /// Number, time, total, useful heap, extra heap and stacks.
     snapshots: Vec<Vec<String>>,
@@ -77,7 +77,7 @@ struct Printed {
     trees: BTreeMap<String, Tree>,
 }
 
-/// Nodes by their path from the root, without addresses: bytes, share of the total, and how many nodes have this path.
+/// Nodes by their path from the root, without addresses: bytes, share of the total, and the number of nodes with this path.
 type Tree = BTreeMap<Vec<String>, (u64, String, usize)>;
 
 fn ms_print(file: &Path) -> Printed {
@@ -112,7 +112,7 @@ fn ms_print(file: &Path) -> Printed {
             path.push(what);
             let number = printed.snapshots.last().unwrap()[0].clone();
             let tree = printed.trees.entry(number).or_default();
-            // The root is called otherwise by each tool, and every path begins there.
+            // Leave out the root, which has a different name in each tool.
             let entry = tree.entry(path[1..].to_vec()).or_insert((0, share, 0));
             entry.0 += bytes;
             entry.2 += 1;
@@ -121,8 +121,8 @@ fn ms_print(file: &Path) -> Printed {
     printed
 }
 
-/// `| ->99.36% (130,800B) 0x10920C: ramp (heapy.c:7)`: the width before the arrow, the share, the bytes, and the frame
-/// without its address.
+/// Parses `| ->99.36% (130,800B) 0x10920C: ramp (heapy.c:7)`: the width before the arrow, the share, the bytes, and the
+/// frame without its address.
 fn node(line: &str) -> Option<(usize, String, u64, String)> {
     let indent = line.find("->").unwrap_or(0);
     let rest = line[indent..].trim_start_matches("->");
@@ -144,7 +144,7 @@ fn node(line: &str) -> Option<(usize, String, u64, String)> {
     ))
 }
 
-/// cg-fmt's tree of a snapshot, in the same form.
+/// Returns cg-fmt's tree of a snapshot.
 fn tree(file: &Path, snapshot: &str) -> Tree {
     let mut tree = Tree::new();
     let mut path: Vec<String> = Vec::new();
@@ -167,7 +167,7 @@ fn tree(file: &Path, snapshot: &str) -> Tree {
             path[1..].to_vec(),
             (row["bytes"].parse().unwrap(), share, 1),
         );
-        assert!(before.is_none(), "{path:?} is there twice");
+        assert!(before.is_none(), "{path:?} appears twice");
     }
     tree
 }
@@ -201,10 +201,10 @@ fn check_massif(options: &[&str]) {
         };
         assert_eq!(bytes(&found), bytes(expected), "snapshot {number}");
         for (path, (_, share, nodes)) in expected {
-            // ms_print rounds each node's share, and has a node for each address of a line.
+            // ms_print rounds each node's share, and has one node per address of a line.
             if *nodes == 1 {
                 let printed: f64 = share.parse().unwrap();
-                // Of nothing, ms_print says that everything is 0 %, and cg-fmt says nothing.
+                // If the total is 0, ms_print prints 0 % and cg-fmt prints no share.
                 let shown: f64 = match found[path].1.as_str() {
                     "" => 0.0,
                     share => share.parse().unwrap(),
@@ -216,13 +216,13 @@ fn check_massif(options: &[&str]) {
 }
 
 #[test]
-fn snapshots_and_trees_are_those_of_ms_print() {
+fn snapshots_and_trees_agree_with_ms_print() {
     needs!("gcc", "valgrind", "annotate");
     check_massif(&["--time-unit=B"]);
 }
 
 #[test]
-fn so_they_are_with_stacks_and_every_snapshot_detailed() {
+fn detailed_snapshots_with_stacks_agree_with_ms_print() {
     needs!("gcc", "valgrind", "annotate");
     check_massif(&[
         "--time-unit=i",
@@ -234,7 +234,7 @@ fn so_they_are_with_stacks_and_every_snapshot_detailed() {
 }
 
 #[test]
-fn so_they_are_with_pages_as_heap() {
+fn pages_as_heap_agree_with_ms_print() {
     needs!("gcc", "valgrind", "annotate");
     check_massif(&["--pages-as-heap=yes", "--time-unit=i", "--depth=5"]);
 }
@@ -279,9 +279,10 @@ fn heap_records_sum_to_their_snapshot() {
     }
 }
 
-/// DHAT's own summary, without the process number.
-fn summary(said: &str) -> Vec<String> {
-    said.lines()
+/// Returns DHAT's own summary, without the process number.
+fn summary(stderr: &str) -> Vec<String> {
+    stderr
+        .lines()
         .filter_map(|line| line.split_once("== "))
         .map(|(_, line)| line.to_owned())
         .filter(|line| {
@@ -299,9 +300,9 @@ fn summary(said: &str) -> Vec<String> {
 
 fn check_dhat(options: &[&str], lines: usize) {
     let shapes = Shapes::build();
-    let (file, said) = shapes.run("dhat", options, "--dhat-out-file", "dhat.out");
-    let expected = summary(&said);
-    assert_eq!(expected.len(), lines, "{said}");
+    let (file, stderr) = shapes.run("dhat", options, "--dhat-out-file", "dhat.out");
+    let expected = summary(&stderr);
+    assert_eq!(expected.len(), lines, "{stderr}");
     let output = tools::stdout("cg-fmt", &[file.to_str().unwrap()], b"");
     let output = String::from_utf8(output).unwrap();
     let found: Vec<&str> = output.lines().skip(2).take(lines).collect();
@@ -309,13 +310,13 @@ fn check_dhat(options: &[&str], lines: usize) {
 }
 
 #[test]
-fn program_points_sum_to_dhats_summary() {
+fn program_points_sum_to_the_summary_of_dhat() {
     needs!("gcc", "valgrind");
     check_dhat(&["--mode=heap"], 5);
 }
 
 #[test]
-fn so_they_do_when_copies_are_counted() {
+fn program_points_with_copies_sum_to_the_summary_of_dhat() {
     needs!("gcc", "valgrind");
     check_dhat(&["--mode=copy"], 1);
 }

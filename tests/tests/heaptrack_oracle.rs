@@ -1,8 +1,8 @@
-//! Real recordings of heaptrack, held against `heaptrack_print`: the totals of its summary, and what each function and
-//! its callees cost in the folded stacks that it writes for flame graphs.
+//! Real recordings of heaptrack. Compares the totals and the inclusive costs of functions with `heaptrack_print`: its
+//! summary, and its folded stacks for flame graphs.
 //!
-//! The printer leaves out frames below `main`, shortens templates and puts inlined frames into the wrong order; which
-//! functions a stack has is right.
+//! The printer omits frames outside `main`, shortens templates and reorders inlined frames, but its stacks have the right
+//! set of functions.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -25,7 +25,7 @@ const FUNCTIONS: [&str; 7] = [
     "descend(int)",
 ];
 
-/// Stands for all functions.
+/// The key for all functions together.
 const ALL: &str = "all";
 
 const EVENTS: [(&str, &str); 4] = [
@@ -40,7 +40,7 @@ fn run(command: &mut Command) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
-/// Records `shapes.cpp`, compiled with this option, with these arguments.
+/// Compiles `shapes.cpp` with this option, and records a run with these arguments.
 fn record(folder: &Path, optimisation: &str, arguments: &[&str]) -> PathBuf {
     let program = folder.join("shapes");
     let compiled = needs::command("g++")
@@ -54,12 +54,12 @@ fn record(folder: &Path, optimisation: &str, arguments: &[&str]) -> PathBuf {
         .arg(&recording)
         .arg(&program)
         .args(arguments));
-    // It packs with what it finds.
+    // heaptrack uses any installed packer.
     let packed = ["zst", "gz"].map(|packer| recording.with_extension(packer));
     packed.into_iter().find(|path| path.exists()).unwrap()
 }
 
-/// Counts of an event by function, those of its callees included, and of all stacks (under [`ALL`]).
+/// Inclusive counts of an event by function, and the count of all stacks under [`ALL`].
 type Costs = BTreeMap<String, i64>;
 
 fn add(costs: &mut Costs, functions: &BTreeSet<&str>, count: i64) {
@@ -71,7 +71,7 @@ fn add(costs: &mut Costs, functions: &BTreeSet<&str>, count: i64) {
     }
 }
 
-/// What heaptrack_print says: `main (shapes.cpp);leak() (shapes.cpp); 2`.
+/// Reads the folded stacks of heaptrack_print: `main (shapes.cpp);leak() (shapes.cpp); 2`.
 fn printed(recording: &Path, cost_type: &str) -> Costs {
     let folded = recording.with_extension(cost_type);
     run(needs::command("heaptrack_print")
@@ -90,7 +90,7 @@ fn printed(recording: &Path, cost_type: &str) -> Costs {
     costs
 }
 
-/// What cg-parse says.
+/// Reads the costs from cg-parse. Returns them with the `run` record.
 fn parsed(recording: &Path, event: &str) -> (Costs, Value) {
     let stream = tools::run("cg-parse", &[recording.to_str().unwrap()], b"");
     assert_eq!(stream.status, 0, "{}", stream.stderr);
@@ -112,7 +112,7 @@ fn parsed(recording: &Path, event: &str) -> (Costs, Value) {
     (costs, run)
 }
 
-/// The `heap` records of each snapshot sum to it, and those of the peak are what program points held then.
+/// Checks that the `heap` records of each snapshot sum to the snapshot, and that the peak agrees with the total.
 fn check_trees(recording: &Path) {
     let path = recording.to_str().unwrap();
     let stream = tools::run("cg-parse", &["--snapshots", "all", path], b"");
@@ -121,15 +121,15 @@ fn check_trees(recording: &Path) {
     let mut run = Value::Null;
     for line in stream.text().lines() {
         let record: Value = serde_json::from_str(line).unwrap();
-        let of_snapshot = record["snapshot"].as_u64().unwrap_or_default();
+        let number = record["snapshot"].as_u64().unwrap_or_default();
         match record["type"].as_str() {
             Some("run") => run = record,
             Some("snapshot") if record["detail"] != "empty" => {
                 let level = record["heap_bytes"].as_u64().unwrap();
-                snapshots.insert(of_snapshot, (level, 0));
+                snapshots.insert(number, (level, 0));
             }
             Some("heap") => {
-                let sum = &mut snapshots.get_mut(&of_snapshot).unwrap().1;
+                let sum = &mut snapshots.get_mut(&number).unwrap().1;
                 *sum += record["cost"]["bytes"].as_u64().unwrap();
             }
             _ => {}
@@ -151,22 +151,22 @@ fn check(recording: &Path) {
     for (cost_type, event) in EVENTS {
         let expected = printed(recording, cost_type);
         let (mut found, run) = parsed(recording, event);
-        // The printer leaves out stacks without a cost.
+        // The printer omits stacks without a cost.
         found.retain(|function, count| *count != 0 || expected.contains_key(function));
         assert_eq!(found, expected, "{event}");
         assert!(expected["main"] > 0 || event == "temporary", "{event}");
         assert_eq!(run["total"][event], expected[ALL], "{event}");
-        let said = match event {
+        let line = match event {
             "allocations" => format!("calls to allocation functions: {} ", expected[ALL]),
             "temporary" => format!("temporary memory allocations: {} ", expected[ALL]),
             _ => continue,
         };
-        assert!(summary.contains(&said), "{summary}");
+        assert!(summary.contains(&line), "{summary}");
     }
 }
 
 #[test]
-fn costs_of_a_recording_are_those_that_heaptrack_prints() {
+fn costs_of_a_recording_agree_with_heaptrack_print() {
     needs!("g++", "heaptrack");
     let folder = tempfile::tempdir().unwrap();
     for optimisation in ["-O0", "-O2"] {
@@ -179,20 +179,20 @@ fn costs_of_a_recording_are_those_that_heaptrack_prints() {
 }
 
 #[test]
-fn a_program_that_is_killed_leaves_what_it_had() {
+fn recording_of_a_killed_program_is_read() {
     needs!("g++", "heaptrack");
     let folder = tempfile::tempdir().unwrap();
     let recording = record(folder.path(), "-O2", &["killed"]);
     check(&recording);
     let whole = tools::run("cg-parse", &[recording.to_str().unwrap()], b"");
     assert!(
-        whole.stderr.contains("did not end by itself"),
+        whole.stderr.contains("did not exit normally"),
         "{}",
         whole.stderr
     );
-    // A file that is cut has fewer allocations, no end, and says so.
+    // A truncated file gives fewer allocations, no `end` record and an error.
     let bytes = std::fs::read(&recording).unwrap();
-    // The end of a gzip file is its check sum, behind the data.
+    // A gzip file ends with a checksum, so more has to be cut to lose data.
     let is_gzip = recording.extension().is_some_and(|packer| packer == "gz");
     let kept = bytes.len() - if is_gzip { bytes.len() / 4 } else { 10 };
     let cut = tools::run("cg-parse", &["-"], &bytes[..kept]);

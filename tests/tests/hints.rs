@@ -1,4 +1,4 @@
-//! Every command that cg-parse names for an input that it does not read works: it is run, and what it writes is read.
+//! Tests of cg-parse's hints for unsupported inputs: every command in a hint works, and cg-parse reads its output.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::collections::BTreeSet;
@@ -9,38 +9,38 @@ use std::process::{Command, Output};
 
 use tests::tools;
 
-/// A message and how it is tried.
+/// A hint and a test of its command.
 struct HintRow {
-    /// What the message says that the input is.
-    of: &'static str,
+    /// The name of the input in the message.
+    input: &'static str,
     needs: &'static [&'static str],
-    /// Bash that makes the input, `given`, and what else the command takes; the test data is in `$DATA`.
+    /// A bash script that makes the input, `given`, and other files that the command needs. The test data is in `$DATA`.
     makes: &'static str,
-    /// What the stream of the command's output has to have.
+    /// A text that the stream of the command's output must contain.
     shows: &'static str,
-    /// A program that cannot be installed here: its name, and bash that does what it does for this command.
+    /// A stand-in for a program that cannot be installed here: its name and a bash script.
     stub: Option<(&'static str, &'static str)>,
 }
 
 const ROW: HintRow = HintRow {
-    of: "",
+    input: "",
     needs: &[],
     makes: "",
     shows: COUNT,
     stub: None,
 };
 
-/// A function of the folded stacks that are packed.
+/// A function in the packed folded stacks.
 const COUNT: &str = "wordcount::count";
-/// The program of `perf-data/6.1-spin.data`, which the printouts are taken to be of.
+/// The program of `perf-data/6.1-spin.data`, used as the source of the printouts.
 const SPIN: &str = "\"thread\":\"spin\"";
-/// What every program runs through.
+/// A record that every profile of a program has.
 const START: &str = "\"type\":\"fn\"";
 
 const ROWS: &[HintRow] = &[
-    // simpleperf's scripts/report_sample.py: `perf script`'s lines, with a tab behind the thread's name and before frames.
+    // simpleperf's scripts/report_sample.py prints lines like `perf script`, with tabs after thread names and before frames.
     HintRow {
-        of: "a report of simpleperf (report-sample --protobuf)",
+        input: "a report of simpleperf (report-sample --protobuf)",
         makes: "printf 'SIMPLEPERF\\1\\0\\0\\0\\0\\0' >given; touch perf.data",
         shows: "\"fn\":\"work\"",
         stub: Some((
@@ -51,32 +51,32 @@ const ROWS: &[HintRow] = &[
         ..ROW
     },
     HintRow {
-        of: "xz data",
+        input: "xz data",
         needs: &["archives"],
         makes: "xz -c $DATA/stacks/before.folded >given",
         ..ROW
     },
     HintRow {
-        of: "lzma data",
+        input: "lzma data",
         needs: &["archives"],
         makes: "xz --format=lzma -c $DATA/stacks/before.folded >given",
         ..ROW
     },
     HintRow {
-        of: "bzip2 data",
+        input: "bzip2 data",
         needs: &["archives"],
         makes: "bzip2 -c $DATA/stacks/before.folded >given",
         ..ROW
     },
     HintRow {
-        of: "lz4 data",
+        input: "lz4 data",
         needs: &["archives"],
         makes: "lz4 -c $DATA/stacks/before.folded >given",
         ..ROW
     },
-    // compress is seldom installed. Of less than 255 bytes it writes each as a code of nine bits, lowest first.
+    // compress is rarely installed. It encodes up to 254 bytes as codes of nine bits, lowest bit first.
     HintRow {
-        of: "compress data",
+        input: "compress data",
         needs: &["archives", "python"],
         makes: "python3 -c '
 text = open(\"'$DATA'/stacks/before.folded\", \"rb\").read().splitlines(True)[1]
@@ -86,36 +86,36 @@ open(\"given\", \"wb\").write(b\"\\x1f\\x9d\\x90\" + bits.to_bytes((9 * len(text
         ..ROW
     },
     HintRow {
-        of: "a zip archive",
+        input: "a zip archive",
         needs: &["archives"],
         makes: "zip -q - -j $DATA/stacks/before.folded >given",
         ..ROW
     },
-    // 7zFormat.txt of 7-Zip: behind 32 bytes stand the packed streams, which the method Copy leaves as they are. `-so` writes
-    // them out, and all else on standard error.
+    // 7zFormat.txt of 7-Zip: the packed streams follow a header of 32 bytes, and the method Copy does not change them. With
+    // `-so`, 7z writes them to standard output, and messages to standard error.
     HintRow {
-        of: "a 7z archive",
+        input: "a 7z archive",
         makes: "{ printf '7z\\274\\257\\047\\034\\0\\4%24s'; cat $DATA/stacks/before.folded; } >given",
         stub: Some(("7z", "[ \"$1 $2 $#\" = 'x -so 3' ] && tail -c +33 \"$3\"")),
         ..ROW
     },
     HintRow {
-        of: "a tar archive",
+        input: "a tar archive",
         needs: &["archives"],
         makes: "tar -cf given -C $DATA/stacks before.folded",
         ..ROW
     },
     HintRow {
-        of: "a recording of memray",
+        input: "a recording of memray",
         needs: &["memray"],
         makes: "echo 'def hold(): return [bytearray(4096) for _ in range(99)]\nheld = hold()' >app.py
             memray run -q -f -o given app.py",
         shows: "\"fn\":\"hold\"",
         ..ROW
     },
-    // What memray leaves behind where the program did not end by itself.
+    // memray leaves such a recording if the program is killed.
     HintRow {
-        of: "a recording of memray",
+        input: "a recording of memray",
         needs: &["memray", "archives"],
         makes: "echo 'def hold(): return [bytearray(4096) for _ in range(99)]\nheld = hold()' >app.py
             memray run -q -f -o packed app.py; lz4 -dc packed >given; rm packed",
@@ -123,15 +123,15 @@ open(\"given\", \"wb\").write(b\"\\x1f\\x9d\\x90\" + bits.to_bytes((9 * len(text
         ..ROW
     },
     HintRow {
-        of: "a profile of Python's cProfile",
+        input: "a profile of Python's cProfile",
         needs: &["pyprof2calltree", "python"],
         makes: "echo 'def work(): return sum(range(99999))' >app.py; echo 'work()' >>app.py; python3 -m cProfile -o given app.py",
         shows: "work",
         ..ROW
     },
-    // What older versions of Python wrote.
+    // The format of older Python versions.
     HintRow {
-        of: "a profile of Python's cProfile",
+        input: "a profile of Python's cProfile",
         needs: &["pyprof2calltree", "python"],
         makes: "python3 -c '
 import cProfile, marshal
@@ -144,22 +144,22 @@ open(\"given\", \"wb\").write(marshal.dumps(profile.stats, 2))'",
         ..ROW
     },
     HintRow {
-        of: "a static library",
+        input: "a static library",
         needs: &["gcc", "valgrind"],
         makes: "echo 'int f(void) { return 0; }' | gcc -c -o f.o -x c - && ar rc given f.o",
         shows: START,
         ..ROW
     },
     HintRow {
-        of: "an ELF file (a program, a library or a core dump)",
+        input: "an ELF file (a program, a library or a core dump)",
         needs: &["valgrind"],
         makes: "cp /bin/true given",
         shows: START,
         ..ROW
     },
-    // samply's `record --help`: `--save-only`, `-o FILE`, then the program. It writes a profile of the Firefox Profiler.
+    // samply's `record --help`: `--save-only`, `-o FILE`, then the program. It writes a profile for the Firefox Profiler.
     HintRow {
-        of: "a Mach-O file (a program or a library)",
+        input: "a Mach-O file (a program or a library)",
         needs: &["archives"],
         makes: "printf '\\317\\372\\355\\376\\14\\0\\0\\1' >given",
         shows: "\"type\":\"stack\"",
@@ -169,21 +169,21 @@ open(\"given\", \"wb\").write(marshal.dumps(profile.stats, 2))'",
         )),
     },
     HintRow {
-        of: "a profile of gprof, which has no stacks",
+        input: "a profile of gprof, which has no stacks",
         needs: &["gcc", "valgrind"],
         makes: "echo 'int main(void) { return 0; }' | gcc -pg -o a.out -x c - && ./a.out && mv gmon.out given",
         shows: START,
         ..ROW
     },
     HintRow {
-        of: "a printout of gprof",
+        input: "a printout of gprof",
         needs: &["gcc", "valgrind"],
         makes: "echo 'int main(void) { return 0; }' | gcc -pg -o a.out -x c - && ./a.out && gprof a.out >given",
         shows: START,
         ..ROW
     },
     HintRow {
-        of: "a log of node --prof",
+        input: "a log of node --prof",
         needs: &["npm"],
         makes: "echo 'function work(n) { let s = 0; for (let i = 0; i < n; i++) s += Math.sqrt(s + i); return s }
             for (let i = 0; i < 300; i++) work(100000)' >app.js; node --prof --no-logfile-per-isolate --logfile=given app.js",
@@ -191,56 +191,56 @@ open(\"given\", \"wb\").write(marshal.dumps(profile.stats, 2))'",
         ..ROW
     },
     HintRow {
-        of: "a printout of perf sched latency",
+        input: "a printout of perf sched latency",
         makes: "printf '\\n %65s\\n  Task                  |   Runtime ms  | Switches | Avg delay ms    |\\n' >given; cp $DATA/perf-data/6.1-spin.data perf.data",
         shows: SPIN,
         ..ROW
     },
     HintRow {
-        of: "a printout of perf sched timehist",
+        input: "a printout of perf sched timehist",
         makes: "printf '           time    cpu  task name                       wait time  sch delay   run time\\n' >given; cp $DATA/perf-data/6.1-spin.data perf.data",
         shows: SPIN,
         ..ROW
     },
     HintRow {
-        of: "a printout of perf trace",
+        input: "a printout of perf trace",
         makes: "printf '     0.000 ( 0.008 ms): ls/417 brk() = 0x55d6\\n' >given; cp $DATA/perf-data/6.1-spin.data perf.data",
         shows: SPIN,
         ..ROW
     },
     HintRow {
-        of: "a printout of perf c2c",
+        input: "a printout of perf c2c",
         makes: "printf '%40sShared Data Cache Line Table\\n' >given; cp $DATA/perf-data/6.1-spin.data perf.data",
         shows: SPIN,
         ..ROW
     },
     HintRow {
-        of: "a printout of perf diff",
+        input: "a printout of perf diff",
         makes: "printf '# Event \\047cpu-clock:u\\047\\n#\\n# Baseline  Delta Abs  Shared Object\\n' >given; cp $DATA/perf-data/6.1-spin.data perf.data",
         shows: SPIN,
         ..ROW
     },
     HintRow {
-        of: "a printout of perf annotate",
+        input: "a printout of perf annotate",
         makes: "cp $DATA/others/perf-annotate.txt given; cp $DATA/perf-data/6.1-spin.data perf.data",
         shows: SPIN,
         ..ROW
     },
     HintRow {
-        of: "a printout of perf report",
+        input: "a printout of perf report",
         makes: "cp $DATA/others/perf-report.txt given; cp $DATA/perf-data/6.1-spin.data perf.data",
         shows: SPIN,
         ..ROW
     },
     HintRow {
-        of: "a printout of perf stat",
+        input: "a printout of perf stat",
         needs: &["perf"],
         makes: "cp $DATA/others/perf-stat.txt given",
         shows: "task-clock",
         ..ROW
     },
     HintRow {
-        of: "output of perf stat without counters (--metric-only)",
+        input: "output of perf stat without counters (--metric-only)",
         needs: &["perf"],
         makes: "echo '{\"metric-value\" : \"0.31\"}' >given",
         shows: "task-clock",
@@ -249,22 +249,14 @@ open(\"given\", \"wb\").write(marshal.dumps(profile.stats, 2))'",
 ];
 
 const PICTURES: &str = "which profile it was made of is not known";
-const BEHIND: &str = "cg-parse reads the profile that it was made of";
+const BEHIND: &str = "cg-parse reads the profile that it was made from";
 
-/// Messages that name no command to run, as they stand, and why.
+/// Messages without a command: the input, the rest of the message, and the reason why there is no command.
 const WITHOUT_COMMAND: &[(&str, &str, &str)] = &[
     ("an SVG picture", BEHIND, PICTURES),
     ("a web page", BEHIND, PICTURES),
-    (
-        "a PDF document",
-        "it is the profile behind it that cg-parse reads",
-        PICTURES,
-    ),
-    (
-        "a PNG picture",
-        "it is the profile behind it that cg-parse reads",
-        PICTURES,
-    ),
+    ("a PDF document", BEHIND, PICTURES),
+    ("a PNG picture", BEHIND, PICTURES),
     (
         "a printout of callgrind_annotate or cg_annotate",
         BEHIND,
@@ -284,39 +276,42 @@ const WITHOUT_COMMAND: &[(&str, &str, &str)] = &[
     ),
     (
         "an XML document",
-        "cg-parse reads that of valgrind --xml=yes and of xctrace export",
+        "cg-parse reads only XML of valgrind --xml=yes and of xctrace export",
         "what wrote it is not known",
     ),
     (
         "a dump of goroutines (?debug=2)",
-        "cg-parse reads what ?debug=1 writes",
+        "cg-parse reads the output of ?debug=1",
         "the address of the program is not known",
     ),
 ];
 
 #[test]
-fn every_hint_has_a_row_and_every_row_a_hint() {
+fn every_hint_has_a_row_and_every_row_has_a_hint() {
     let hints: BTreeSet<_> = cg_parse::hints().collect();
-    let silent = |of: &str, then: &str| {
+    let without_command = |input: &str, rest: &str| {
         let rows = WITHOUT_COMMAND.iter();
-        rows.filter(|row| (row.0, row.1) == (of, then)).count()
+        rows.filter(|row| (row.0, row.1) == (input, rest)).count()
     };
-    for (of, then) in &hints {
-        let tried = ROWS.iter().any(|row| row.of == *of);
+    for (input, rest) in &hints {
+        let is_tried = ROWS.iter().any(|row| row.input == *input);
         assert_eq!(
-            usize::from(tried) + silent(of, then),
+            usize::from(is_tried) + without_command(input, rest),
             1,
-            "{of}; {then}: one row of a table has to try its command, or say why it has none"
+            "{input}; {rest}: needs one row that tries the command, or one that gives the reason for no command"
         );
     }
-    let of_row = ROWS.iter().map(|row| row.of);
-    for of in of_row.chain(WITHOUT_COMMAND.iter().map(|(of, ..)| *of)) {
-        assert!(hints.iter().any(|hint| hint.0 == of), "{of}: no such hint");
+    let tried = ROWS.iter().map(|row| row.input);
+    for input in tried.chain(WITHOUT_COMMAND.iter().map(|(input, ..)| *input)) {
+        assert!(
+            hints.iter().any(|hint| hint.0 == input),
+            "{input}: no such hint"
+        );
     }
 }
 
 #[test]
-fn every_command_of_a_hint_works_and_its_output_is_read() {
+fn every_command_in_a_hint_works_and_its_output_is_read() {
     for row in ROWS {
         if needs::is_there(row.needs) {
             try_command(row);
@@ -324,7 +319,7 @@ fn every_command_of_a_hint_works_and_its_output_is_read() {
     }
 }
 
-/// Makes the input of a row, is told a command for it, runs that, and has its output read.
+/// Makes the input of a row, runs the command from cg-parse's message, and reads its output.
 fn try_command(row: &HintRow) {
     let folder = tempfile::tempdir().unwrap();
     let (stubs, work) = (folder.path().join("stubs"), folder.path().join("work"));
@@ -344,46 +339,46 @@ fn try_command(row: &HintRow) {
             .current_dir(&work);
         command.output().unwrap()
     };
-    let told = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
+    let stderr = |output: &Output| String::from_utf8_lossy(&output.stderr).into_owned();
     let made = bash(row.makes);
-    assert!(made.status.success(), "{}: {}", row.of, told(&made));
+    assert!(made.status.success(), "{}: {}", row.input, stderr(&made));
     let refused = bash("cg-parse given");
-    let message = told(&refused);
-    let then = message
-        .strip_prefix(&format!("cg-parse: given: this is {}; ", row.of))
-        .unwrap_or_else(|| panic!("{}: {message}", row.of));
-    assert_eq!(refused.status.code(), Some(2), "{}", row.of);
-    let command = command_of(then.trim_end());
+    let message = stderr(&refused);
+    let rest = message
+        .strip_prefix(&format!("cg-parse: given: this is {}; ", row.input))
+        .unwrap_or_else(|| panic!("{}: {message}", row.input));
+    assert_eq!(refused.status.code(), Some(2), "{}", row.input);
+    let command = command_of(rest.trim_end());
     let filled = command
         .replace("FILE", "given")
         .replace("PROGRAM", "/bin/true");
     let before = files(&work);
     let run = bash(&filled);
-    assert!(run.status.success(), "{command}: {}", told(&run));
+    assert!(run.status.success(), "{command}: {}", stderr(&run));
     let read = if command.contains("cg-parse") {
         run
     } else {
         let written = Vec::from_iter(files(&work).difference(&before).cloned());
         let [written] = &written[..] else {
-            panic!("{command}: {written:?} is what it wrote");
+            panic!("{command}: expected one output file, found {written:?}");
         };
         bash(&format!("cg-parse {}", written.display()))
     };
-    assert!(read.status.success(), "{command}: {}", told(&read));
+    assert!(read.status.success(), "{command}: {}", stderr(&read));
     let stream = String::from_utf8(read.stdout).unwrap();
     assert!(stream.contains(row.shows), "{command}: {stream}");
 }
 
-/// The command that a message begins with.
-fn command_of(then: &str) -> &str {
-    // The comma of `perf stat -x,` is of the command.
-    let comma = then
+/// Returns the command at the beginning of a text.
+fn command_of(text: &str) -> &str {
+    // The comma in `perf stat -x,` is part of the command.
+    let comma = text
         .match_indices(", ")
         .map(|(at, _)| at)
-        .find(|at| !then[..*at].ends_with("-x"));
-    let words = [" writes ", " reads "].map(|word| then.find(word));
+        .find(|at| !text[..*at].ends_with("-x"));
+    let words = [" writes ", " reads "].map(|word| text.find(word));
     let end = words.into_iter().chain([comma]).flatten().min();
-    &then[..end.unwrap_or(then.len())]
+    &text[..end.unwrap_or(text.len())]
 }
 
 fn files(folder: &Path) -> BTreeSet<PathBuf> {

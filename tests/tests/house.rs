@@ -1,4 +1,4 @@
-//! The size and the words of the house: what is measured of its source, so that it stays as it is meant to be.
+//! Rules for the source: the maximum size of files and functions, and unique names of types.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -11,20 +11,20 @@ use tests::workspace;
 /// A source file without its tests.
 struct SourceFile {
     path: PathBuf,
-    /// The folder of its crate.
-    of: String,
+    /// The folder name of its crate.
+    crate_name: String,
     lines: Vec<String>,
 }
 
-/// The source of all crates but those of the tests.
+/// Returns the source files of all crates except the tests.
 fn sources() -> Vec<SourceFile> {
     let mut sources = Vec::new();
     for folder in [workspace(), workspace().join("crates")] {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             if path.join("Cargo.toml").exists() && !path.ends_with("tests") {
-                let of = path.file_name().unwrap().to_str().unwrap().to_owned();
-                add_sources(&path.join("src"), &of, &mut sources);
+                let name = path.file_name().unwrap().to_str().unwrap().to_owned();
+                add_sources(&path.join("src"), &name, &mut sources);
             }
         }
     }
@@ -32,37 +32,37 @@ fn sources() -> Vec<SourceFile> {
     sources
 }
 
-fn add_sources(folder: &Path, of: &str, sources: &mut Vec<SourceFile>) {
+fn add_sources(folder: &Path, crate_name: &str, sources: &mut Vec<SourceFile>) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
     for entry in entries {
         let path = entry.unwrap().path();
-        let is_of_tests = ["tests", "tests.rs", "testing.rs"]
+        let is_test = ["tests", "tests.rs", "testing.rs"]
             .iter()
             .any(|name| path.ends_with(name));
-        if is_of_tests {
+        if is_test {
             continue;
         }
         if path.is_dir() {
-            add_sources(&path, of, sources);
+            add_sources(&path, crate_name, sources);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).unwrap();
             let lines = text.lines().map(str::to_owned);
             let lines = lines.take_while(|line| line != "#[cfg(test)]").collect();
             sources.push(SourceFile {
                 path,
-                of: of.to_owned(),
+                crate_name: crate_name.to_owned(),
                 lines,
             });
         }
     }
 }
 
-/// The name of the type that a line defines.
+/// Returns the name of the type that a line defines; `None` if it defines no type.
 fn defined_type(line: &str) -> Option<&str> {
     let words = line.trim_start();
-    // Of a trait or an implementation, which name their types themselves.
+    // An associated type of a trait or an implementation does not count.
     let is_inside = line.starts_with("    ") && words.starts_with("type ");
     let words = match words.strip_prefix("pub") {
         Some(rest) => rest.split_once(' ')?.1,
@@ -90,20 +90,20 @@ fn definitions_of_types_are_found() {
     }
 }
 
-/// One word, one thing: ripgrep has 5 % of its types' names more than once, cargo-nextest 1 %.
+/// Names of types are unique in a crate, and at most 5 % are repeated in another crate (ripgrep 5 %, cargo-nextest 1 %).
 #[test]
-fn names_of_types_are_of_one_thing() {
+fn type_names_are_unique_in_a_crate_and_rarely_repeated() {
     let mut crates_of: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for source in sources() {
         for name in source.lines.iter().filter_map(|line| defined_type(line)) {
             let crates = crates_of.entry(name.to_owned()).or_default();
             assert!(
-                !crates.contains(&source.of),
+                !crates.contains(&source.crate_name),
                 "{name} is defined twice in {}, the second time in {}",
-                source.of,
+                source.crate_name,
                 source.path.display()
             );
-            crates.push(source.of.clone());
+            crates.push(source.crate_name.clone());
         }
     }
     let several: Vec<&String> = crates_of
@@ -116,7 +116,7 @@ fn names_of_types_are_of_one_thing() {
 }
 
 #[test]
-fn no_file_is_longer_than_600_lines_and_no_function_than_80() {
+fn files_have_at_most_600_lines_and_functions_80() {
     for source in sources() {
         let path = source.path.display();
         assert!(source.lines.len() <= 600, "{path}: {}", source.lines.len());
@@ -131,7 +131,7 @@ fn no_file_is_longer_than_600_lines_and_no_function_than_80() {
             if !words.starts_with("fn ") || text.ends_with(';') {
                 continue;
             }
-            // rustfmt puts the brace that ends a function where it begins.
+            // rustfmt indents a function's closing brace like its first line.
             let end = format!("{}}}", &line[..line.len() - text.len()]);
             let behind = &source.lines[start..];
             let Some(length) = behind.iter().position(|line| *line == end) else {

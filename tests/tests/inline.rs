@@ -1,5 +1,5 @@
-//! Inlined functions of programs whose inlining is known exactly: functions of 100 and 1000 `nop`s, inlined into three
-//! functions and through each other, run under the real callgrind.
+//! Inlined functions of programs with known inlining, run under the real callgrind. Functions of 100 and 1000 `nop`s are
+//! inlined into three functions, directly and through each other.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tests::tools::{self, Run};
 use tests::{shell, workspace};
 
-/// A folder with the program built in it as `nops`, and its profile as `profile`.
+/// Builds and profiles the program. The folder contains the program as `nops` and its profile as `profile`.
 fn profiled(build: &str, valgrind: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let programs = workspace().join("crates/cg-debug-info/tests/programs");
@@ -46,7 +46,7 @@ fn lines_of(stream: &[u8]) -> Vec<Value> {
         .collect()
 }
 
-fn of_type<'r>(records: &'r [Value], kind: &str) -> Vec<&'r Value> {
+fn records_of_type<'r>(records: &'r [Value], kind: &str) -> Vec<&'r Value> {
     records
         .iter()
         .filter(|record| record["type"] == kind)
@@ -57,15 +57,15 @@ fn ir(record: &Value) -> u64 {
     record["cost"]["Ir"].as_u64().unwrap()
 }
 
-/// The last part of a name, without arguments: `nops::outer::<u8>`, `outer<u8>` and `outer(void)` are all `outer`.
+/// Shortens a name to its last part without arguments: `nops::outer::<u8>`, `outer<u8>` and `outer(void)` become `outer`.
 fn short(name: &Value) -> &str {
     let name = name.as_str().unwrap().split(['<', '(']).next().unwrap();
     name.trim_end_matches("::").rsplit("::").next().unwrap()
 }
 
-/// Cost of a function where it is inlined.
+/// Returns the self cost of a function in the places where it is inlined.
 fn inlined(records: &[Value], name: &str) -> u64 {
-    of_type(records, "inline")
+    records_of_type(records, "inline")
         .into_iter()
         .filter(|record| {
             short(&record["fn"]) == name && record["stack"].as_array().unwrap().len() > 1
@@ -74,15 +74,15 @@ fn inlined(records: &[Value], name: &str) -> u64 {
         .sum()
 }
 
-/// What makes a function one and the same.
-fn function(of: &Value) -> [String; 3] {
-    ["fn", "file", "obj"].map(|field| of[field].to_string())
+/// Returns the fields that identify a function.
+fn function(record: &Value) -> [String; 3] {
+    ["fn", "file", "obj"].map(|field| record[field].to_string())
 }
 
-/// Σ `inline` is the total, and by their last frames the records are the `fn` records.
+/// Checks that the `inline` records sum to the total, and, by their last frames, to the `fn` records.
 fn check_sums(records: &[Value]) {
     let total = records[0]["total"]["Ir"].as_u64().unwrap();
-    let inlines = of_type(records, "inline");
+    let inlines = records_of_type(records, "inline");
     assert_eq!(inlines.iter().map(|record| ir(record)).sum::<u64>(), total);
     let mut by_host: BTreeMap<[String; 3], u64> = BTreeMap::new();
     for record in &inlines {
@@ -94,18 +94,18 @@ fn check_sums(records: &[Value]) {
             (&innermost["fn"], &innermost["file"])
         );
     }
-    let functions = of_type(records, "fn").into_iter();
+    let functions = records_of_type(records, "fn").into_iter();
     let functions: BTreeMap<_, _> = functions
         .map(|record| (function(record), ir(record)))
         .collect();
     assert_eq!(by_host, functions);
 }
 
-/// The same, and inclusive costs as they must be to each other.
+/// Also checks the relations between inclusive costs.
 fn check_laws(records: &[Value]) {
     check_sums(records);
-    let inlines = of_type(records, "inline");
-    // The chain that is the function itself has its inclusive cost, and no chain costs less than those in it.
+    let inlines = records_of_type(records, "inline");
+    // The inclusive cost of a chain is never less than the cost of a chain inside it.
     let mut inclusive: BTreeMap<String, u64> = BTreeMap::new();
     for record in &inlines {
         inclusive.insert(
@@ -153,7 +153,7 @@ fn cost_of_inlined_functions_is_exact_in_every_build() {
 }
 
 #[test]
-fn resolving_changes_no_other_record() {
+fn inlining_changes_no_other_record() {
     needs!("gcc", "g++", "valgrind");
     for build in [
         "gcc -O2 -g -o nops nops.c",
@@ -168,7 +168,7 @@ fn check_other_records(folder: &TempDir) {
     let all = ["--lines", "--calls"];
     let without = parse(folder.path(), &all);
     let with = parse(folder.path(), &[&all[..], &["--inline"]].concat());
-    // Calls are told apart by the chains that they leave from, and are the same without these.
+    // `call` records are split by the chain at the call site. Without the chains, their sums are the same.
     let others = |run: &Run| -> BTreeMap<String, [u64; 2]> {
         let mut sums: BTreeMap<String, [u64; 2]> = BTreeMap::new();
         for mut record in records(run) {
@@ -199,16 +199,16 @@ fn check_other_records(folder: &TempDir) {
         .iter()
         .find(|object| object["debug"] == "object")
         .unwrap();
-    // In a static program a function of the C library may have the name of another symbol at its address.
+    // In a static program, the profile may name a C library function by another symbol at its address.
     let [agrees, named] = ["agrees", "named"].map(|field| own[field].as_u64().unwrap());
     assert!(named > 0 && agrees * 100 >= named * 99, "{inlines}");
 }
 
 #[test]
-fn an_object_of_another_build_is_refused_and_said_so() {
+fn object_of_another_build_is_rejected_with_a_warning() {
     needs!("gcc", "valgrind");
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
-    // The functions are elsewhere in it.
+    // In the new program, the functions have other addresses.
     shell(
         folder.path(),
         "(echo 'int first(int x) { for (int i = 0; i < 99; i++) x = x * x + i; return x; }'; cat nops.c) > other.c; gcc -O1 -g -o nops other.c",
@@ -230,7 +230,7 @@ fn an_object_of_another_build_is_refused_and_said_so() {
 }
 
 #[test]
-fn a_stand_in_of_another_build_is_passed_over_and_leaves_no_trace() {
+fn debug_root_with_another_build_has_no_effect() {
     needs!("gcc", "valgrind");
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
     let without = parse(folder.path(), &["--inline"]);
@@ -248,7 +248,7 @@ fn a_stand_in_of_another_build_is_passed_over_and_leaves_no_trace() {
 }
 
 #[test]
-fn an_object_that_moved_is_found_below_a_root() {
+fn moved_object_is_found_below_a_debug_root() {
     needs!("gcc", "valgrind");
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
     shell(folder.path(), "mkdir elsewhere; mv nops elsewhere");
@@ -264,7 +264,7 @@ fn an_object_that_moved_is_found_below_a_root() {
         &["--inline", "--debug-root", root.to_str().unwrap()],
     );
     assert_eq!(inlined(&records(&found), "work"), 27_000);
-    // A directory or a FIFO where the object was is not opened.
+    // A FIFO in the object's place is not opened.
     shell(folder.path(), "mkfifo nops");
     assert!(
         parse(folder.path(), &["--inline"])
@@ -274,7 +274,7 @@ fn an_object_that_moved_is_found_below_a_root() {
 }
 
 #[test]
-fn the_c_library_is_resolved_by_the_file_of_its_debug_package() {
+fn c_library_is_resolved_with_its_debug_package() {
     needs!("gcc", "valgrind");
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
     let records = records(&parse(folder.path(), &["--inline", "--instr"]));
@@ -291,8 +291,8 @@ fn the_c_library_is_resolved_by_the_file_of_its_debug_package() {
         figure("named") > 0 && figure("agrees") * 1000 >= figure("named") * 999,
         "{libc}"
     );
-    // As deep as binutils has it, address by address.
-    let lines: Vec<&Value> = of_type(&records, "line")
+    // At each address, the chain is as deep as in binutils.
+    let lines: Vec<&Value> = records_of_type(&records, "line")
         .into_iter()
         .filter(|record| is_libc(&record["obj"]))
         .collect();
@@ -323,7 +323,7 @@ fn the_c_library_is_resolved_by_the_file_of_its_debug_package() {
 }
 
 #[test]
-fn several_parts_add_up_and_stay_apart_where_wanted() {
+fn parts_add_up_or_stay_separate_with_per_part() {
     needs!("gcc", "valgrind");
     let folder = profiled(
         "gcc -O2 -g -o nops nops.c",
@@ -333,12 +333,12 @@ fn several_parts_add_up_and_stay_apart_where_wanted() {
     assert_eq!(inlined(&sums, "work"), 27_000);
     check_laws(&sums);
     let parts = records(&parse(folder.path(), &["--inline", "--per-part"]));
-    assert!(of_type(&parts, "run").len() > 5);
+    assert!(records_of_type(&parts, "run").len() > 5);
     assert_eq!(inlined(&parts, "work"), 27_000);
 }
 
 #[test]
-fn streams_put_together_are_what_one_reading_of_all_profiles_is() {
+fn concatenated_streams_equal_reading_all_profiles_together() {
     needs!("gcc", "valgrind");
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
     shell(
@@ -361,7 +361,7 @@ fn streams_put_together_are_what_one_reading_of_all_profiles_is() {
     };
     assert_eq!(facts(&both), facts(&together));
     let chains = |records: &[Value]| -> BTreeMap<String, [String; 2]> {
-        let inlines = of_type(records, "inline").into_iter();
+        let inlines = records_of_type(records, "inline").into_iter();
         inlines
             .map(|record| {
                 let figures = ["cost", "incl"].map(|field| record[field].to_string());
@@ -374,7 +374,7 @@ fn streams_put_together_are_what_one_reading_of_all_profiles_is() {
 }
 
 #[test]
-fn people_see_functions_as_if_nothing_were_inlined() {
+fn tables_and_trees_show_inlined_functions_like_others() {
     needs!("gcc", "valgrind");
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
     let stream = parse(folder.path(), &["--inline"]).stdout;
@@ -387,7 +387,7 @@ fn people_see_functions_as_if_nothing_were_inlined() {
         rows.find(|row| row[7] == name).unwrap()
     };
     assert!(table.starts_with("Ir,Ir%,incl.Ir,incl.Ir%,out_of_line,inlined,hosts,fn,file,obj\n"));
-    // Cost, inclusive cost, out of line, inlined, hosts.
+    // Self cost, inclusive cost, out of line, inlined, hosts.
     let figures =
         |name: &str| [0, 2, 4, 5, 6].map(|column| row(name)[column].parse::<u64>().unwrap());
     assert_eq!(figures("work"), [27_000, 27_000, 0, 27_000, 3]);
@@ -397,7 +397,7 @@ fn people_see_functions_as_if_nothing_were_inlined() {
         (inlined, hosts, out_of_line, inclusive),
         (0, 0, own, own + 14_700)
     );
-    // What a function costs in all, in a tree: what is inlined into it, and into what it is inlined.
+    // Trees of the functions inlined into a function, and of the functions that it is inlined into.
     let tree = |which: &str| {
         let tree = tools::stdout("cg-fmt", &["--tree", which, "--threshold", "0.1"], &stream);
         String::from_utf8(tree).unwrap()
@@ -427,7 +427,7 @@ fn people_see_functions_as_if_nothing_were_inlined() {
         lines(&callers, "work")[..2],
         ["27,000 work".to_owned(), "16,000 ├─ outer".to_owned()]
     );
-    // Filters know the innermost function, and any of the chain.
+    // Filters match the innermost function, or any function in the chain.
     for (args, expected) in [(&["^work$"][..], 27_000), (&["--frame", "^outer$"], 16_800)] {
         let kept = tools::stdout("cg-filter", args, &stream);
         let kept = String::from_utf8(kept).unwrap();
@@ -440,7 +440,7 @@ fn people_see_functions_as_if_nothing_were_inlined() {
     }
 }
 
-/// The rows around a function in a tree of calls, their blanks single.
+/// Returns the rows around a function in a tree of calls, with single blanks.
 fn group<'t>(tree: &'t str, function: &str) -> Vec<String> {
     let is_middle = |row: &&str| row.ends_with(&format!("*  {function}"));
     let mut groups = tree.split("\n\n");
@@ -452,23 +452,23 @@ fn group<'t>(tree: &'t str, function: &str) -> Vec<String> {
 }
 
 #[test]
-fn trees_of_calls_show_the_callers_that_the_source_shows() {
+fn call_trees_show_callers_as_in_the_source() {
     needs!("gcc", "valgrind");
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
     let columns = ["--columns", "Ir,incl.Ir,role,fn", "--top", "all"];
     let tree = |folder: &TempDir, which: &str, threshold: &str| {
         let stream = parse(folder.path(), &["--inline", "--calls"]).stdout;
         let args = [&["--tree", which, "--threshold", threshold], &columns[..]].concat();
-        let of_stream = tools::stdout("cg-fmt", &args, &stream);
+        let from_stream = tools::stdout("cg-fmt", &args, &stream);
         let profile = folder.path().join("profile").display().to_string();
         let args = [&args[..], &["--inline", &profile]].concat();
-        let of_raw = tools::run("cg-fmt", &args, b"");
-        assert_eq!(of_raw.stdout, of_stream);
-        String::from_utf8(of_stream).unwrap()
+        let from_profile = tools::run("cg-fmt", &args, b"");
+        assert_eq!(from_profile.stdout, from_stream);
+        String::from_utf8(from_stream).unwrap()
     };
     let callers = group(&tree(&folder, "callers", "0"), "work");
     let callers: Vec<&str> = (callers.iter().map(String::as_str))
-        // What calls main is the C library's affair.
+        // The C library's callers of main do not matter.
         .filter(|row| !row.ends_with("(1x)"))
         .collect();
     assert_eq!(
@@ -483,7 +483,7 @@ fn trees_of_calls_show_the_callers_that_the_source_shows() {
             "27,000 27,000 * work",
         ]
     );
-    // 700 of outer, 14 of it twice; ret of f, of g and so on.
+    // f runs 7 times: 700 Ir in outer itself, and 14,000 Ir in work, which outer contains twice.
     let callees = group(&tree(&folder, "callees", "0.5"), "f");
     assert_eq!(
         callees[1..],
@@ -493,7 +493,7 @@ fn trees_of_calls_show_the_callers_that_the_source_shows() {
         ]
     );
 
-    // Calls that leave from inlined code, through a function that costs nothing.
+    // Calls from inlined code, through a function without self cost.
     let source = concat!(
         "#define INLINE static inline __attribute__((always_inline))\n",
         "#define NOPS(n) __asm__ volatile(\".rept \" #n \"\\n nop\\n .endr\")\n",
@@ -507,7 +507,7 @@ fn trees_of_calls_show_the_callers_that_the_source_shows() {
         &format!("cat > calls.c <<'C'\n{source}C\ngcc -O2 -g -o nops calls.c"),
         "--dump-instr=yes",
     );
-    // A call and a return for each: 1,001 in leaf, 201 in probe.
+    // With call and return instructions, each call costs 1,001 in leaf and 201 in probe.
     let both = tree(&folder, "both", "0");
     assert_eq!(
         group(&both, "leaf"),
@@ -520,15 +520,15 @@ fn trees_of_calls_show_the_callers_that_the_source_shows() {
         "{probe:?}"
     );
     let host = group(&both, "host");
-    let of_host = host.iter().position(|row| row.ends_with("* host")).unwrap();
+    let middle = host.iter().position(|row| row.ends_with("* host")).unwrap();
     assert_eq!(
-        host[of_host + 1..],
+        host[middle + 1..],
         [
             "1,005 6,010 > probe (inlined through step)",
             "5,005 > leaf (5x)"
         ]
     );
-    // Without calls it is a tree of what is inlined, with the same left out on the way.
+    // Without calls, the tree shows inlined functions and omits the same intermediate function.
     let stream = parse(folder.path(), &["--inline"]).stdout;
     let args = ["--tree", "callees", "--threshold", "0"];
     let inlined = String::from_utf8(tools::stdout("cg-fmt", &args, &stream)).unwrap();
@@ -536,9 +536,9 @@ fn trees_of_calls_show_the_callers_that_the_source_shows() {
     assert!(!inlined.contains(" step ("), "{inlined}");
 }
 
-/// Inclusive cost of a function where it is inlined.
+/// Returns the inclusive cost of a function in the places where it is inlined.
 fn inlined_inclusive(records: &[Value], name: &str) -> u64 {
-    of_type(records, "inline")
+    records_of_type(records, "inline")
         .into_iter()
         .filter(|record| {
             short(&record["fn"]) == name && record["stack"].as_array().unwrap().len() > 1
@@ -548,9 +548,9 @@ fn inlined_inclusive(records: &[Value], name: &str) -> u64 {
 }
 
 #[test]
-fn inclusive_cost_of_what_is_inlined_into_a_recursion_is_that_of_all_its_levels() {
+fn inclusive_cost_of_code_inlined_into_a_recursion_covers_all_levels() {
     needs!("valgrind");
-    // `rec` calls itself from `step`, `even` and `odd` call each other; `own` and `out` are in each level beside it.
+    // `rec` calls itself from `step`; `even` and `odd` call each other. `own` and `out` are inlined at each level.
     let source = concat!(
         "#define INLINE static inline __attribute__((always_inline))\n",
         "#define NOINLINE __attribute__((noinline, noclone))\n",
@@ -573,7 +573,7 @@ fn inclusive_cost_of_what_is_inlined_into_a_recursion_is_that_of_all_its_levels(
         let folder = profiled(&build, &format!("--dump-instr=yes {valgrind}"));
         let records = records(&parse(folder.path(), &["--inline"]));
         check_laws(&records);
-        for record in of_type(&records, "inline") {
+        for record in records_of_type(&records, "inline") {
             assert!(
                 record["incl"]["Ir"].as_u64() >= record["cost"]["Ir"].as_u64(),
                 "{record}"
@@ -588,38 +588,38 @@ fn inclusive_cost_of_what_is_inlined_into_a_recursion_is_that_of_all_its_levels(
         "--separate-recs=1",
     ] {
         let records = run("rec", 4, levels);
-        // Five levels. A call of leaf is 99 + 1 and 499 + 1 in it.
+        // Five levels. `out` costs 99 + 1, plus 499 + 1 in leaf.
         assert_eq!(inlined_inclusive(&records, "own"), 5_000, "{levels}");
         assert_eq!(
             inlined_inclusive(&records, "out"),
             5 * (100 + 500),
             "{levels}"
         );
-        // All calls of the recursion leave from step: the outermost has the others in it.
+        // All recursive calls come from step, so the outermost call includes the others.
         let step = inlined_inclusive(&records, "step");
         let (own, all) = (inlined(&records, "step"), 4 * (1_000 + 600 + 21));
         match levels {
-            // The profile does not say what of the calls is nested.
+            // The profile does not record which calls are nested.
             "--separate-recs=1" => assert_eq!(step, own, "{levels}"),
             _ => assert!((all..all + 100).contains(&step), "{levels}: {step}"),
         }
-        // even, odd, even, odd, even.
+        // The levels are even, odd, even, odd, even.
         let records = run("even", 4, levels);
         assert_eq!(inlined_inclusive(&records, "own"), 3_000, "{levels}");
     }
 }
 
 #[test]
-fn other_formats_draw_every_chain_with_its_cost() {
+fn other_formats_have_every_chain_with_its_cost() {
     needs!("gcc", "valgrind");
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
     let stream = parse(folder.path(), &["--inline"]);
     let read = records(&stream);
     let total = read[0]["total"]["Ir"].as_u64().unwrap();
-    // Cost by names, outermost first.
+    // Costs by names, outermost first.
     let chains = |records: &[Value], kind: &str| -> BTreeMap<String, u64> {
         let mut chains: BTreeMap<String, u64> = BTreeMap::new();
-        for record in of_type(records, kind) {
+        for record in records_of_type(records, kind) {
             let frames = record["stack"].as_array().unwrap().iter().rev();
             let names: Vec<&str> = frames
                 .map(|frame| frame["fn"].as_str().unwrap_or("???"))
@@ -665,12 +665,12 @@ fn other_formats_draw_every_chain_with_its_cost() {
         })
         .sum();
     assert_eq!(drawn, 27_000);
-    // Callgrind's own format has functions, whose cost is that of what was inlined too.
+    // Callgrind's format has only functions, with the cost of the functions inlined into them.
     let functions = tools::run("cg-parse", &[], &written(&["-f", "callgrind"]));
     let functions = records(&functions);
     assert_eq!(functions[0]["total"]["Ir"].as_u64().unwrap(), total);
     let costs = |records: &[Value]| -> BTreeMap<[String; 3], u64> {
-        of_type(records, "fn")
+        records_of_type(records, "fn")
             .into_iter()
             .map(|record| (function(record), ir(record)))
             .collect()
@@ -679,7 +679,7 @@ fn other_formats_draw_every_chain_with_its_cost() {
 }
 
 #[test]
-fn source_lines_are_headed_by_the_functions_they_are_of() {
+fn source_lines_have_their_functions_as_headings() {
     needs!("gcc", "valgrind");
     let folder = profiled("gcc -O2 -g -o nops nops.c", "--dump-instr=yes");
     let path = |name: &str| folder.path().join(name).display().to_string();
@@ -688,10 +688,10 @@ fn source_lines_are_headed_by_the_functions_they_are_of() {
         folder.path(),
         &["--inline", "--instr", "--lines", "--calls"],
     );
-    let of_stream = tools::stdout("cg-fmt", &[&source], &stream.stdout);
-    let of_raw = tools::run("cg-fmt", &[&source, "--inline", &path("profile")], b"");
-    assert_eq!(of_raw.text(), String::from_utf8(of_stream).unwrap());
-    let text = of_raw.text();
+    let from_stream = tools::stdout("cg-fmt", &[&source], &stream.stdout);
+    let from_profile = tools::run("cg-fmt", &[&source, "--inline", &path("profile")], b"");
+    assert_eq!(from_profile.text(), String::from_utf8(from_stream).unwrap());
+    let text = from_profile.text();
     let headings = text.lines().filter_map(|line| line.split_once("-- "));
     let headings: Vec<(&str, &str)> = headings
         .map(|(figures, name)| {
@@ -708,7 +708,7 @@ fn source_lines_are_headed_by_the_functions_they_are_of() {
             ("800", "outer, inlined into 2 functions")
         ]
     );
-    // Code that was not inlined has its function's name.
+    // Code that was not inlined is under its function's name.
     let own: Vec<&str> = headings[2..].iter().map(|(_, name)| *name).collect();
     assert_eq!(own, ["f", "g", "main"]);
     let without = tools::run("cg-fmt", &[&source, &path("profile")], b"");
@@ -717,9 +717,9 @@ fn source_lines_are_headed_by_the_functions_they_are_of() {
 }
 
 #[test]
-fn what_a_compiler_inlines_moves_no_cost_in_a_diff() {
+fn inlining_by_the_compiler_moves_no_cost_in_a_diff() {
     needs!("gcc", "valgrind");
-    // The same function with code of its own, and inlined.
+    // The same function, out of line and inlined.
     let old = profiled(
         "sed -i '2s/static inline/static/; 2s/always_inline/noinline/' nops.c; gcc -O2 -g -o nops nops.c",
         "--dump-instr=yes",
@@ -736,8 +736,8 @@ fn what_a_compiler_inlines_moves_no_cost_in_a_diff() {
             stream
         })
         .into();
-    let of_streams = tools::run("cg-diff", &[&streams[0], &streams[1]], b"");
-    for run in [&raw, &of_streams] {
+    let from_streams = tools::run("cg-diff", &[&streams[0], &streams[1]], b"");
+    for run in [&raw, &from_streams] {
         let records = records(run);
         let row = records
             .iter()
@@ -747,7 +747,7 @@ fn what_a_compiler_inlines_moves_no_cost_in_a_diff() {
             let entries = row[field]["Ir"].as_array().unwrap();
             [0, 1].map(|run| entries[run].as_u64().unwrap())
         };
-        // By itself it has one more instruction a call, that to return: 7 calls, twice in f; 11 in g, 2 in main.
+        // Out of line, each of its 27 calls (7 times 2 in f, 11 in g, 2 in main) has one more instruction, the return.
         assert_eq!(entries("cost"), [27_027, 27_000]);
         assert_eq!(entries("out_of_line"), [27_027, 0]);
         assert_eq!(entries("gone_inline"), [0, 27_000]);
@@ -756,33 +756,33 @@ fn what_a_compiler_inlines_moves_no_cost_in_a_diff() {
                 .as_str()
                 .is_some_and(|cause| cause.contains("inlin"))
         }));
-        // Without inline records the callers seem to have become slower.
+        // Without inline records, the callers would appear to be slower.
         assert!(records.iter().all(
             |record| record["fn"] != "g" || record["delta"]["Ir"].as_i64().unwrap().abs() < 100
         ));
     }
     assert!(
-        !of_streams.stderr.contains("are known"),
+        !from_streams.stderr.contains("are known"),
         "{}",
-        of_streams.stderr
+        from_streams.stderr
     );
-    // Where they are known on one side alone, functions are compared with what was inlined into them, which is said.
+    // If inlining is known on only one side, functions are compared including inlined code, with a warning.
     shell(new.path(), "mv nops elsewhere");
     let unknown = parse(new.path(), &["--inline"]);
     std::fs::write(&streams[1], unknown.stdout).unwrap();
     let unequal = tools::run("cg-diff", &["--all", &streams[0], &streams[1]], b"");
-    let said = "inlined functions of nops are not known in ";
-    assert!(unequal.stderr.contains(said), "{}", unequal.stderr);
+    let warning = "inlined functions of nops are unknown in ";
+    assert!(unequal.stderr.contains(warning), "{}", unequal.stderr);
     let plain = tools::run("cg-diff", &["--all", &profiles[0], &profiles[1]], b"");
-    let of_program = |run: &Run| -> BTreeMap<String, String> {
+    let program_rows = |run: &Run| -> BTreeMap<String, String> {
         let records = records(run).into_iter();
         let rows = records
             .filter(|row| ["f", "g", "main", "work"].contains(&row["fn"].as_str().unwrap_or("")));
         rows.map(|row| (row["fn"].to_string(), row["cost"].to_string()))
             .collect()
     };
-    assert_eq!(of_program(&unequal), of_program(&plain));
-    // Each side has a directory of objects of its own.
+    assert_eq!(program_rows(&unequal), program_rows(&plain));
+    // Each side can have its own directory of objects.
     shell(new.path(), "mkdir kept; mv elsewhere kept/nops");
     let kept = path(&new, "kept");
     let found = tools::run(
@@ -797,18 +797,18 @@ fn what_a_compiler_inlines_moves_no_cost_in_a_diff() {
         b"",
     );
     assert_eq!(found.stdout, raw.stdout, "{}", found.stderr);
-    let told = tools::stdout("cg-fmt", &[], &of_streams.stdout);
-    let told = String::from_utf8(told).unwrap();
+    let report = tools::stdout("cg-fmt", &[], &from_streams.stdout);
+    let report = String::from_utf8(report).unwrap();
     assert!(
-        told.contains("inlined into f, g, main: 27,027 Ir out of line before, 0 now"),
-        "{told}"
+        report.contains("inlined into f, g, main: 27,027 Ir out of line before, 0 now"),
+        "{report}"
     );
 }
 
 #[test]
-fn lines_tell_the_function_where_they_allow_only_one() {
+fn lines_identify_the_function_only_if_it_is_unambiguous() {
     needs!("gcc", "valgrind");
-    // `first` and `second` are on one line, and both are inlined into main.
+    // `first` and `second` are on one line, and both are inlined into host.
     let source = concat!(
         "#define NOPS __asm__ volatile(\".rept 500\\n nop\\n .endr\")\n",
         "static inline __attribute__((always_inline)) void first(void){ NOPS; } static inline __attribute__((always_inline)) void second(void){ NOPS; }\n",
@@ -827,7 +827,7 @@ fn lines_tell_the_function_where_they_allow_only_one() {
         (inlined(&records, "third"), inlined(&records, "first")),
         (500, 0)
     );
-    let ambiguous: Vec<&Value> = of_type(&records, "inline")
+    let ambiguous: Vec<&Value> = records_of_type(&records, "inline")
         .into_iter()
         .filter(|record| record["ambiguous"] == serde_json::json!(["first", "second"]))
         .collect();
@@ -844,7 +844,7 @@ fn lines_tell_the_function_where_they_allow_only_one() {
         (27_000, 800)
     );
     check_sums(&records);
-    // The same lines elsewhere: other functions are there.
+    // In another build, the same lines belong to other functions.
     shell(
         whole.path(),
         "(seq -s ';' 1 0; seq 40 | sed 's/.*//'; cat nops.c) > other.c; gcc -O2 -g -o nops other.c",
@@ -855,7 +855,7 @@ fn lines_tell_the_function_where_they_allow_only_one() {
 }
 
 #[test]
-fn of_profiles_without_addresses_of_objects_it_says_so_and_changes_nothing() {
+fn inline_option_warns_for_profiles_without_addresses_of_objects() {
     for (profile, why) in [
         (
             "cachegrind/3.14.0-rec_default.cachegrind.out",
@@ -865,7 +865,7 @@ fn of_profiles_without_addresses_of_objects_it_says_so_and_changes_nothing() {
         ("memcheck/3.27.1-clean.log", "--read-inline-info=no"),
         ("massif/3.19.0-empty.massif.out", "--read-inline-info=no"),
         ("dhat/3.19.0-heapy.dhat.json", "--read-inline-info=no"),
-        ("perf/6.1-busy.perf.txt", "where the profiler knew them"),
+        ("perf/6.1-busy.perf.txt", "that the profiler found"),
     ] {
         let path = workspace().join("tests/data").join(profile);
         let path = path.to_str().unwrap();
@@ -877,7 +877,7 @@ fn of_profiles_without_addresses_of_objects_it_says_so_and_changes_nothing() {
             "{profile}"
         );
         assert_eq!(
-            with.stderr.matches("--inline tells nothing here").count(),
+            with.stderr.matches("--inline has no effect here").count(),
             1,
             "{profile}"
         );

@@ -1,5 +1,5 @@
-//! Inlined functions of programs as compilers and packagers build them, held against llvm-symbolizer, which reads the same
-//! debug information by another way; and what becomes of a profile when the program is edited, moved or swapped.
+//! Inlined functions of programs built by various compilers and packaging tools. Compares them with llvm-symbolizer, an
+//! independent reader of debug information. Also tests profiles of programs that were edited, moved or replaced.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -14,12 +14,12 @@ use tests::{shell, workspace};
 
 /// A way to build a program. `docs/inline.md` lists them.
 struct Build {
-    /// What the documentation calls it.
+    /// The name in the documentation.
     name: &'static str,
-    /// Builds `prog`, out of `heavy.cpp`, `nops.rs` or `heavy.go`.
+    /// Builds `prog` from `heavy.cpp`, `nops.rs` or `heavy.go`.
     command: &'static str,
-    /// What is done to `prog` when it was profiled. llvm-symbolizer is asked about the program before that, as it cannot read all of
-    /// it, and Valgrind 3.19 cannot either.
+    /// Changes `prog` after profiling. llvm-symbolizer reads the program as it was before, because neither it nor
+    /// Valgrind 3.19 supports all of these changes.
     afterwards: &'static str,
 }
 
@@ -106,7 +106,7 @@ const BUILDS: [Build; 16] = [
     ),
 ];
 
-/// A folder with a program built in it and its profile; `oracle` is what llvm-symbolizer can read.
+/// Builds and profiles a program in a folder. `oracle` is the copy for llvm-symbolizer.
 fn profiled(build: &Build) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let programs = workspace().join("crates/cg-debug-info/tests/programs");
@@ -115,7 +115,7 @@ fn profiled(build: &Build) -> TempDir {
     }
     shell(folder.path(), build.command);
     shell(folder.path(), "cp prog oracle");
-    // Go's runtime interrupts itself by signals, which Valgrind does not take to.
+    // Go's runtime interrupts itself with signals, which Valgrind does not handle well.
     let run = "GODEBUG=asyncpreemptoff=1 valgrind -q --tool=callgrind --dump-instr=yes --callgrind-out-file=profile ./prog > out";
     shell(folder.path(), run);
     shell(folder.path(), build.afterwards);
@@ -138,13 +138,13 @@ fn parse(folder: &Path, args: &[&str]) -> (Run, Vec<Value>) {
     (run, records)
 }
 
-/// A frame of a chain: a function's own name, and a line.
+/// A frame of a chain: a function's own name and a line.
 type Frame = (String, u64);
 
 /// The line and the chain at each address.
 type Chains = BTreeMap<u64, (u64, Vec<Frame>)>;
 
-/// The chain at each address of the program, innermost first, without the function that it is inlined into.
+/// Returns the chain at each address of the program, innermost first, without the outermost function.
 fn chains(folder: &Path, records: &[Value]) -> Chains {
     let program = folder
         .join("prog")
@@ -178,12 +178,12 @@ fn chains(folder: &Path, records: &[Value]) -> Chains {
     lines.map(chain).collect()
 }
 
-/// The last part of a name, without arguments and what stands in brackets.
+/// Shortens a name to its last part, without arguments and brackets.
 fn own_name(name: &str) -> String {
     if name.contains("operator") || name.contains("closure") || name.contains("lambda") {
         return "{…}".to_owned();
     }
-    // Rust's legacy mangling ends in a hash.
+    // Rust's legacy mangling ends with a hash.
     let name = match name.rsplit_once("::h") {
         Some((path, hash)) if hash.len() == 16 => path,
         _ => name,
@@ -204,7 +204,7 @@ fn own_name(name: &str) -> String {
     plain.rsplit([':', '.', ' ']).next().unwrap().to_owned()
 }
 
-/// What llvm-symbolizer says of addresses.
+/// Returns llvm-symbolizer's frames for addresses.
 fn oracle(folder: &Path, addresses: &[u64]) -> Vec<Vec<Frame>> {
     let asked: Vec<String> = addresses
         .iter()
@@ -232,11 +232,11 @@ fn oracle(folder: &Path, addresses: &[u64]) -> Vec<Vec<Frame>> {
     answers.iter().map(frames).collect()
 }
 
-/// How many addresses of each build are compared, at the most.
+/// The maximum number of addresses to compare per build.
 const ADDRESSES: usize = 400;
 
-/// Holds the chains of a profile of the program against what llvm-symbolizer says of it.
-fn hold_against_llvm_symbolizer(build: &Build) {
+/// Compares the chains of a profile with llvm-symbolizer's.
+fn compare_with_llvm_symbolizer(build: &Build) {
     let name = build.name;
     let folder = profiled(build);
     let (run, records) = parse(folder.path(), &[]);
@@ -273,8 +273,8 @@ fn hold_against_llvm_symbolizer(build: &Build) {
     let (mut inlined, mut moved) = (0, 0);
     for (address, theirs) in sample.iter().zip(oracle(folder.path(), &sample)) {
         let (line, ours) = &chains[address];
-        // Of some blocks of Go's runtime Callgrind writes addresses between instructions. Of which it does varies with what
-        // its threads do when; a function with such a block is not resolved in that run, which the run record says.
+        // Callgrind writes addresses between instructions for some blocks of Go's runtime. The affected blocks vary with
+        // thread timing. The run record lists the functions that stay unresolved because of such a block.
         let is_moved = *line != theirs[0].1;
         let is_elsewhere = theirs
             .last()
@@ -284,7 +284,7 @@ fn hold_against_llvm_symbolizer(build: &Build) {
             moved += 1;
             continue;
         }
-        // The last is the function of the profile.
+        // The last frame is the function in the profile.
         assert_eq!(
             ours.len() + 1,
             theirs.len(),
@@ -292,9 +292,9 @@ fn hold_against_llvm_symbolizer(build: &Build) {
         );
         for (ours, theirs) in ours.iter().zip(&theirs) {
             assert_eq!(ours.1, theirs.1, "{name}: {address:#x}");
-            let told = theirs.0 != "{…}" && ours.0 != "{…}" && !theirs.0.is_empty();
+            let are_comparable = theirs.0 != "{…}" && ours.0 != "{…}" && !theirs.0.is_empty();
             assert!(
-                !told || ours.0 == theirs.0,
+                !are_comparable || ours.0 == theirs.0,
                 "{name}: {address:#x}: {ours:?} {theirs:?}"
             );
         }
@@ -310,7 +310,7 @@ fn hold_against_llvm_symbolizer(build: &Build) {
 }
 
 #[test]
-fn chains_are_those_of_llvm_symbolizer_in_every_build() {
+fn chains_agree_with_llvm_symbolizer_in_every_build() {
     needs!(
         "gcc",
         "g++",
@@ -325,11 +325,12 @@ fn chains_are_those_of_llvm_symbolizer_in_every_build() {
     for build in &BUILDS {
         let name = build.name;
         assert!(documented.contains(&format!("| `{name}` |")), "{name}");
-        hold_against_llvm_symbolizer(build);
+        compare_with_llvm_symbolizer(build);
     }
 }
 
-/// The share of the addresses whose chain is another one than before; those that are not resolved any more do not count.
+/// Returns the share of addresses whose chain differs from the earlier chain. Addresses that are now unresolved do not
+/// count.
 fn wrong_share(before: &Chains, after: &Chains) -> f64 {
     let inlined = after.iter().filter(|(_, (_, chain))| !chain.is_empty());
     let wrong = inlined
@@ -343,12 +344,12 @@ fn wrong_share(before: &Chains, after: &Chains) -> f64 {
 }
 
 #[test]
-fn a_program_that_was_edited_moved_or_swapped_gives_no_wrong_chain() {
+fn edited_moved_or_replaced_program_gives_no_wrong_chain() {
     needs!("gcc", "g++", "clang", "valgrind");
     let edits = [
         "s/for (int i = 0; i < 200; i++) {/& sum ^= i * 5;/",
         "s/groups\\[i % 17\\]/groups[i % 19 + 1]/",
-        // Nothing but the lines of what is behind it.
+        // Changes only the numbers of the lines that follow.
         "2i\\\\n\\n",
     ];
     for build in [&BUILDS[0], &BUILDS[2], &BUILDS[11]] {
@@ -388,7 +389,7 @@ fn a_program_that_was_edited_moved_or_swapped_gives_no_wrong_chain() {
                 build.name,
                 run.stderr
             );
-            // The build that was profiled is in the store, whatever has taken its place.
+            // The profiled build stays in the store, even if another build replaces the program.
             assert_eq!(
                 parse(folder, &["--debug-root", &store]).1,
                 records,

@@ -1,5 +1,5 @@
-//! Which functions inlined code is of, and what they are called: one function is one row, two are two, and what is not known is said.
-//! The programs say in their first lines what they cost.
+//! Names of inlined functions: one row per function, and messages about unknown inlining. The first lines of the programs
+//! document their costs.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tests::tools::{self, Run};
 use tests::{shell, workspace};
 
-/// A folder in which a command was run, `profile PROGRAM FILE OPTIONS…` among its words.
+/// Runs a command in a new folder. The command can use `profile PROGRAM FILE OPTIONS…`.
 fn made(command: &str) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     let programs = workspace().join("crates/cg-debug-info/tests/programs");
@@ -42,7 +42,7 @@ fn run(tool: &str, folder: &TempDir, args: &[&str]) -> (Run, Vec<Value>) {
     (run, records)
 }
 
-/// The self cost of functions that are inlined somewhere, by name and file.
+/// Returns the self cost of inlined functions with this text in their names, by name and file.
 fn inlined(records: &[Value], name: &str) -> BTreeMap<(String, String), u64> {
     let mut costs = BTreeMap::new();
     for record in records
@@ -66,13 +66,13 @@ fn inlined(records: &[Value], name: &str) -> BTreeMap<(String, String), u64> {
     costs
 }
 
-/// Whether a cost is that of the nops and at most a sixth more, for what is around them.
+/// Returns true if a cost is the number of nops, or at most a sixth more for the surrounding instructions.
 fn is_about(cost: u64, nops: u64) -> bool {
     (nops..=nops + nops / 6).contains(&cost)
 }
 
 #[test]
-fn a_copy_and_the_function_it_is_of_have_one_name() {
+fn function_and_its_clone_have_the_same_name() {
     needs!("gcc", "g++", "valgrind");
     let folder = made("g++ -O2 -g mixed.cpp -o mixed; profile ./mixed mixed.cg --dump-instr=yes");
     let (_, records) = run("cg-parse", &folder, &["--inline", "mixed.cg"]);
@@ -95,7 +95,7 @@ fn a_copy_and_the_function_it_is_of_have_one_name() {
 }
 
 #[test]
-fn functions_that_another_build_inlines_are_the_same_there() {
+fn functions_match_between_builds_with_different_inlining() {
     needs!("gcc", "g++", "valgrind");
     let build = |how: &str| {
         format!(
@@ -112,12 +112,12 @@ fn functions_that_another_build_inlines_are_the_same_there() {
             &folder,
             &["--inline", "--all", order[0], order[1]],
         );
-        let of_program = |row: &&Value| {
+        let is_in_program = |row: &&Value| {
             row["fn"]
                 .as_str()
                 .is_some_and(|name| name.contains("weigh") || name.contains("hid("))
         };
-        let rows: Vec<&Value> = rows.iter().filter(of_program).collect();
+        let rows: Vec<&Value> = rows.iter().filter(is_in_program).collect();
         assert_eq!(rows.len(), 2, "{rows:?}");
         for row in rows {
             assert!(
@@ -132,7 +132,7 @@ fn functions_that_another_build_inlines_are_the_same_there() {
 }
 
 #[test]
-fn closures_are_told_apart_and_no_record_comes_twice() {
+fn closures_are_distinguished_and_records_are_unique() {
     needs!("valgrind");
     let folder = made(
         "rustc --edition 2021 -O -C debuginfo=1 closures.rs -o closures; profile ./closures closures.cg --dump-instr=yes",
@@ -157,7 +157,7 @@ fn closures_are_told_apart_and_no_record_comes_twice() {
 }
 
 #[test]
-fn a_line_in_which_inlined_code_begins_and_ends_is_not_given_to_it() {
+fn line_at_the_border_of_inlined_code_is_ambiguous() {
     needs!("gcc", "valgrind");
     let folder = made(
         "gcc -O2 -g -gno-column-info -gno-statement-frontiers -gno-variable-location-views oneline.c -o oneline; profile ./oneline lines.cg; profile ./oneline addresses.cg --dump-instr=yes",
@@ -167,20 +167,20 @@ fn a_line_in_which_inlined_code_begins_and_ends_is_not_given_to_it() {
     assert!((15_000..15_500).contains(&exact), "{exact}");
     let (_, records) = run("cg-parse", &folder, &["--inline", "lines.cg"]);
     let certain = inlined(&records, "step").into_values().sum::<u64>();
-    let of_both = records
+    let ambiguous = records
         .iter()
         .filter(|record| record["ambiguous"] == serde_json::json!(["host", "step"]));
-    let of_both: u64 = of_both
+    let ambiguous: u64 = ambiguous
         .map(|record| record["cost"]["Ir"].as_u64().unwrap())
         .sum();
     assert!(
-        certain <= exact && certain + of_both >= 25_000,
-        "{certain}, {of_both}"
+        certain <= exact && certain + ambiguous >= 25_000,
+        "{certain}, {ambiguous}"
     );
 }
 
 #[test]
-fn what_is_missing_is_said_by_object_and_not_resolved() {
+fn missing_debug_files_are_reported_per_object() {
     needs!("gcc", "dwz", "valgrind");
     for (build, missing) in [
         (
@@ -218,9 +218,9 @@ fn what_is_missing_is_said_by_object_and_not_resolved() {
             "{whole} {grind}"
         );
         shell(folder.path(), &format!("mv {missing} away"));
-        let (said, object, less, _) = parse();
+        let (stderr, object, less, _) = parse();
         assert_eq!(object["missing"], serde_json::json!([missing]));
-        assert!(said.contains(missing), "{said}");
+        assert!(stderr.contains(missing), "{stderr}");
         assert!(
             less > 0 && resolved - less >= 20_000,
             "{missing}: {less} of {resolved}"
@@ -229,7 +229,7 @@ fn what_is_missing_is_said_by_object_and_not_resolved() {
 }
 
 #[test]
-fn the_program_that_was_profiled_is_known_however_its_names_are_spelled() {
+fn profiled_program_is_recognised_despite_name_spelling() {
     needs!("gcc", "g++", "valgrind");
     let folder = made(
         "g++ -std=c++17 -O2 -g pack.cpp -o pack; profile ./pack pack.cg --dump-instr=yes; profile ./pack lines.cg",
@@ -247,7 +247,7 @@ fn the_program_that_was_profiled_is_known_however_its_names_are_spelled() {
 }
 
 #[test]
-fn a_side_that_was_built_again_is_compared_without_inlining() {
+fn rebuilt_side_is_compared_without_inlining() {
     needs!("gcc", "valgrind");
     let folder = made(
         "mkdir old new; cp swap.c prog.c; gcc -O2 -g prog.c -o prog; cp prog old; profile ./prog old.cg --dump-instr=yes
@@ -257,19 +257,23 @@ fn a_side_that_was_built_again_is_compared_without_inlining() {
     assert_eq!(inlined(&records, "code"), BTreeMap::new());
     assert!(stale.stderr.contains("prog"), "{}", stale.stderr);
     let costs = |rows: &[Value]| -> BTreeMap<String, String> {
-        let of_program = rows.iter().filter(|row| {
+        let program_rows = rows.iter().filter(|row| {
             ["run", "main", "encode", "decode"].contains(&row["fn"].as_str().unwrap_or(""))
         });
-        of_program
+        program_rows
             .map(|row| (row["fn"].to_string(), row["cost"].to_string()))
             .collect()
     };
-    let (said, rows) = run(
+    let (unresolved, rows) = run(
         "cg-diff",
         &folder,
         &["--inline", "--all", "old.cg", "new.cg"],
     );
-    assert!(said.stderr.contains("--debug-root-old"), "{}", said.stderr);
+    assert!(
+        unresolved.stderr.contains("--debug-root-old"),
+        "{}",
+        unresolved.stderr
+    );
     let (_, plain) = run("cg-diff", &folder, &["--all", "old.cg", "new.cg"]);
     assert_eq!(costs(&rows), costs(&plain));
     let args = [
@@ -283,7 +287,7 @@ fn a_side_that_was_built_again_is_compared_without_inlining() {
         "new.cg",
     ];
     let (found, rows) = run("cg-diff", &folder, &args);
-    assert!(!found.stderr.contains("not known"), "{}", found.stderr);
+    assert!(!found.stderr.contains("are unknown"), "{}", found.stderr);
     let encode = rows.iter().find(|row| row["fn"] == "encode").unwrap();
     let cost = [0, 1].map(|side| encode["cost"]["Ir"][side].as_u64().unwrap());
     assert!(

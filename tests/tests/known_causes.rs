@@ -1,9 +1,8 @@
-//! Two versions of small programs in C, C++ and Rust that differ by one cause, which is known because it was put there:
-//! what is said of why they differ, and whether it is true.
+//! Checks the explanations of cg-diff on pairs of small programs in C, C++ and Rust with one known cause of the difference.
 //!
-//! A sentence is a reason of a row, its word on machine code, its word on inlining, and a cause. Each is held against what
-//! shares no code with the tools: the profile's own text, `objdump`, and what was changed. `CG_TESTS_FULL=1 cargo test -p
-//! tests known_causes -- --nocapture` makes all pairs and prints the shares.
+//! The statements are the reason of a row, its machine code change, its inlining, and the causes. Each is compared with
+//! independent evidence: the text of the profile, `objdump`, and the known cause. `CG_TESTS_FULL=1 cargo test -p tests
+//! known_causes -- --nocapture` checks all pairs and prints the shares.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -12,11 +11,13 @@ use std::path::{Path, PathBuf};
 
 use needs::needs;
 use serde_json::Value;
-use tests::made_programs::{BUILDS, CompilerFlags, KNOWN, Known, ProgramLanguage, ProgramVersion};
-use tests::second_reader::{CallgrindFunctions, Disassembly, code_change, disassembled};
+use tests::made_programs::{
+    BUILDS, CompilerFlags, KNOWN_CAUSES, KnownCause, ProgramLanguage, ProgramVersion,
+};
+use tests::second_reader::{CallgrindFunctions, Disassembly, code_change, parse_disassembly};
 use tests::{shell, tools};
 
-/// A version, built and profiled.
+/// A version of a program, built and profiled.
 struct MadeProgram {
     profile: PathBuf,
     functions: CallgrindFunctions,
@@ -24,7 +25,7 @@ struct MadeProgram {
 }
 
 impl MadeProgram {
-    fn of(
+    fn build(
         version: ProgramVersion,
         language: ProgramLanguage,
         build: CompilerFlags,
@@ -36,7 +37,7 @@ impl MadeProgram {
         MadeProgram::run(version, folder, folder.join("profile"))
     }
 
-    /// Profiles a program that was built.
+    /// Profiles a built program.
     fn run(version: ProgramVersion, folder: &Path, profile: PathBuf) -> MadeProgram {
         let run = format!(
             "valgrind -q --tool=callgrind --dump-instr=yes --toggle-collect='*drive*' --callgrind-out-file={} ./program {} >/dev/null",
@@ -47,14 +48,14 @@ impl MadeProgram {
         let listing = shell(folder, "objdump -d --no-show-raw-insn -C program");
         MadeProgram {
             functions: CallgrindFunctions::read(&profile),
-            code: disassembled(&listing),
+            code: parse_disassembly(&listing),
             profile,
         }
     }
 
-    /// The cost a function has, by the last part of its name.
-    fn calls_of(&self, name: &str) -> i128 {
-        let named = |(of, _): &(&(String, String), &i128)| short(&of.1) == name;
+    /// Returns the number of calls to a function, found by the last part of its name.
+    fn calls_to(&self, name: &str) -> i128 {
+        let named = |(call, _): &(&(String, String), &i128)| short(&call.1) == name;
         let calls = self.functions.calls.iter().filter(named);
         calls.map(|(_, calls)| calls).sum()
     }
@@ -66,12 +67,12 @@ impl MadeProgram {
     }
 
     fn code_of(&self, name: &str) -> Option<&Disassembly> {
-        let mut named = self.code.iter().filter(|(of, _)| short(of) == name);
+        let mut named = (self.code.iter()).filter(|(function, _)| short(function) == name);
         named.next().map(|(_, code)| code)
     }
 }
 
-/// The last part of a name, without arguments and hash: `program::drive`, `drive(unsigned long)` and `drive` are `drive`.
+/// Shortens a name to its last part without arguments and hash: `program::drive` and `drive(unsigned long)` become `drive`.
 fn short(name: &str) -> &str {
     let name = name.split('(').next().unwrap();
     let parts: Vec<&str> = name.split("::").collect();
@@ -87,41 +88,42 @@ fn short_of(record: &Value) -> &str {
     short(record["fn"].as_str().unwrap_or(""))
 }
 
-/// Two versions, and what is said of them.
+/// Two versions and their comparison.
 struct Pair {
-    known: Known,
+    known: KnownCause,
     old: MadeProgram,
     new: MadeProgram,
-    /// What `cg-diff --causes --code` writes.
+    /// The records of `cg-diff --causes --code`.
     rows: Vec<Value>,
-    /// What `cg-diff --inline` writes.
+    /// The records of `cg-diff --inline`.
     inlined: Vec<Value>,
 }
 
-/// What came of the sentences of all pairs.
+/// The results of all checks.
 #[derive(Debug, Default)]
 struct Score {
-    sentences: usize,
+    statements: usize,
     untrue: Vec<String>,
-    /// What had to be said, and what of it was not.
+    /// The number of expected statements.
     expected: usize,
-    silent: Vec<String>,
+    /// The expected statements that cg-diff did not make.
+    missing: Vec<String>,
     sums: usize,
     inexact: Vec<String>,
 }
 
 impl Score {
-    fn say(&mut self, is_true: bool, what: impl FnOnce() -> String) {
-        self.sentences += 1;
+    fn count_statement(&mut self, is_true: bool, describe: impl FnOnce() -> String) {
+        self.statements += 1;
         if !is_true {
-            self.untrue.push(what());
+            self.untrue.push(describe());
         }
     }
 
-    fn expect(&mut self, is_said: bool, what: impl FnOnce() -> String) {
+    fn expect(&mut self, is_present: bool, describe: impl FnOnce() -> String) {
         self.expected += 1;
-        if !is_said {
-            self.silent.push(what());
+        if !is_present {
+            self.missing.push(describe());
         }
     }
 }
@@ -136,7 +138,7 @@ fn diff(args: &[&str], old: &MadeProgram, new: &MadeProgram) -> Vec<Value> {
 }
 
 impl Pair {
-    fn of(known: Known, old: MadeProgram, new: MadeProgram) -> Pair {
+    fn compare(known: KnownCause, old: MadeProgram, new: MadeProgram) -> Pair {
         Pair {
             rows: diff(&["--causes", "--code"], &old, &new),
             inlined: diff(&["--inline", "--all"], &old, &new),
@@ -146,26 +148,26 @@ impl Pair {
         }
     }
 
-    fn of_type<'r>(rows: &'r [Value], of: &'static str) -> impl Iterator<Item = &'r Value> {
-        rows.iter().filter(move |row| row["type"] == of)
+    fn rows_of_type<'r>(rows: &'r [Value], kind: &'static str) -> impl Iterator<Item = &'r Value> {
+        rows.iter().filter(move |row| row["type"] == kind)
     }
 
-    /// A row of a function of the program.
+    /// Returns the row of a function, found by the last part of its name.
     fn row(&self, name: &str) -> Option<&Value> {
-        Pair::of_type(&self.rows, "diff").find(|row| short_of(row) == name)
+        Pair::rows_of_type(&self.rows, "diff").find(|row| short_of(row) == name)
     }
 
     fn judge(&self, score: &mut Score) {
         self.judge_sum(score);
-        for row in Pair::of_type(&self.rows, "diff").filter(|row| self.is_of_program(row)) {
+        for row in Pair::rows_of_type(&self.rows, "diff").filter(|row| self.is_of_program(row)) {
             self.judge_why(row, score);
             self.judge_code(row, score);
         }
-        for cause in Pair::of_type(&self.rows, "cause") {
+        for cause in Pair::rows_of_type(&self.rows, "cause") {
             self.judge_cause(cause, score);
         }
         self.judge_inlining(score);
-        self.judge_silence(score);
+        self.judge_missing(score);
     }
 
     fn is_of_program(&self, row: &Value) -> bool {
@@ -174,9 +176,9 @@ impl Pair {
             .is_some_and(|obj| obj.ends_with("/program"))
     }
 
-    /// Σ delta is the difference of the totals that a second reader finds.
+    /// The deltas of the causes sum to the difference of the totals from the independent reader.
     fn judge_sum(&self, score: &mut Score) {
-        let causes = Pair::of_type(&self.rows, "cause");
+        let causes = Pair::rows_of_type(&self.rows, "cause");
         let sum: i64 = causes
             .map(|cause| cause["delta"]["Ir"].as_i64().unwrap_or(0))
             .sum();
@@ -187,7 +189,8 @@ impl Pair {
         }
     }
 
-    /// A split of a change has the calls of the profiles and their parts add up; calls that came and went did.
+    /// The reason of a row has the same numbers of calls as the profiles, and its parts add up. A callee in a reason is
+    /// called in only one of the profiles.
     fn judge_why(&self, row: &Value, score: &mut Score) {
         let why = &row["why"];
         if why.is_null() {
@@ -202,56 +205,57 @@ impl Pair {
                     self.old.calls_between(was, to),
                     self.new.calls_between(name, to),
                 ];
-                let told = [0, 1].map(|side| i128::from(callee["calls"][side].as_i64().unwrap()));
-                let is_true = told == calls && calls.contains(&0) && calls != [0, 0];
-                score.say(is_true, || format!("{name}: {why}, in truth {calls:?}"));
+                let found = [0, 1].map(|side| i128::from(callee["calls"][side].as_i64().unwrap()));
+                let is_true = found == calls && calls.contains(&0) && calls != [0, 0];
+                score.count_statement(is_true, || format!("{name}: {why}, expected {calls:?}"));
             }
             return;
         }
-        let calls = [self.old.calls_of(was), self.new.calls_of(name)];
-        let told = [0, 1].map(|side| i128::from(why["calls"][side].as_i64().unwrap_or(-1)));
+        let calls = [self.old.calls_to(was), self.new.calls_to(name)];
+        let found = [0, 1].map(|side| i128::from(why["calls"][side].as_i64().unwrap_or(-1)));
         let parts = ["by_calls", "by_cost_per_call"].map(|part| why[part].as_i64().unwrap_or(0));
         let delta = row["delta"]["Ir"].as_i64().unwrap();
-        // What a call of a function that nobody touched costs is no reason.
+        // The cost per call of an unchanged function cannot be a reason.
         let is_possible = why["cause"] == "calls" || self.is_touched(name);
-        let is_true = calls == told && parts[0] + parts[1] == delta && is_possible;
-        score.say(is_true, || {
-            format!("{name}: {why} of {delta}, in truth {calls:?}")
+        let is_true = calls == found && parts[0] + parts[1] == delta && is_possible;
+        score.count_statement(is_true, || {
+            format!("{name}: {why} of {delta}, expected {calls:?}")
         });
     }
 
-    /// Functions whose own cost for a call may differ by what was changed.
+    /// Returns true if the known cause can change the function's self cost per call.
     fn is_touched(&self, name: &str) -> bool {
         let touched: &[&str] = match self.known {
-            Known::MoreCalls | Known::OtherInput => &["drive"],
-            Known::Dearer | Known::Constant => &["leaf"],
-            Known::Inlined | Known::NoLongerInlined => &["step", "helper"],
-            Known::Renamed => &["leaf", "twig"],
-            Known::Moved => &["leaf", "step"],
-            Known::Deleted | Known::Added => &["drive", "audit"],
+            KnownCause::MoreCalls | KnownCause::OtherInput => &["drive"],
+            KnownCause::Dearer | KnownCause::Constant => &["leaf"],
+            KnownCause::Inlined | KnownCause::NoLongerInlined => &["step", "helper"],
+            KnownCause::Renamed => &["leaf", "twig"],
+            KnownCause::Moved => &["leaf", "step"],
+            KnownCause::Deleted | KnownCause::Added => &["drive", "audit"],
         };
         touched.contains(&name)
     }
 
     fn judge_code(&self, row: &Value, score: &mut Score) {
-        let Some(told) = row["code"].as_str() else {
+        let Some(found) = row["code"].as_str() else {
             return;
         };
         let name = short_of(row);
         let was = row["was"]["fn"].as_str().map_or(name, short);
         let codes = self.old.code_of(was).zip(self.new.code_of(name));
-        let is = codes.map_or("not disassembled", |(old, new)| code_change(old, new));
-        score.say(told == is, || {
-            format!("{name}: code {told}, by objdump {is}")
+        let expected = codes.map_or("not disassembled", |(old, new)| code_change(old, new));
+        score.count_statement(found == expected, || {
+            format!("{name}: code {found}, by objdump {expected}")
         });
     }
 
-    /// A cause has the calls of the profiles, and is at a function that was touched, or called by one, or by its callees.
+    /// A cause has the same numbers of calls as the profiles. A cost per call is a cause only at a changed function, or at
+    /// `step` and `drive`, which call one.
     fn judge_cause(&self, cause: &Value, score: &mut Score) {
         let name = short_of(cause);
-        let told = [0, 1].map(|side| i128::from(cause["calls"][side].as_i64().unwrap()));
+        let found = [0, 1].map(|side| i128::from(cause["calls"][side].as_i64().unwrap()));
         let old = |name| {
-            if self.known == Known::Renamed && name == "twig" {
+            if self.known == KnownCause::Renamed && name == "twig" {
                 "leaf"
             } else {
                 name
@@ -264,18 +268,18 @@ impl Pair {
                     self.old.calls_between(old(name), old(to)),
                     self.new.calls_between(name, to),
                 ];
-                calls == told
+                calls == found
             }
             "cost-per-call" => self.is_touched(name) || name == "step" || name == "drive",
-            _ => told[0] != told[1],
+            _ => found[0] != found[1],
         };
-        score.say(is_true, || format!("{name}: {cause}"));
+        score.count_statement(is_true, || format!("{name}: {cause}"));
     }
 
-    /// Nothing but `helper` was inlined or no longer is, and into `step`.
+    /// Only the inlining of `helper` into `step` differs.
     fn judge_inlining(&self, score: &mut Score) {
-        let mut is_said = false;
-        for row in Pair::of_type(&self.inlined, "diff").filter(|row| self.is_of_program(row)) {
+        let mut is_present = false;
+        for row in Pair::rows_of_type(&self.inlined, "diff").filter(|row| self.is_of_program(row)) {
             if row["out_of_line"].is_null() {
                 continue;
             }
@@ -285,26 +289,29 @@ impl Pair {
                 && hosts.len() == 1
                 && short_of(&hosts[0]) == "step"
                 && match self.known {
-                    Known::Inlined => out(0) > 0 && out(1) == 0,
-                    Known::NoLongerInlined => out(0) == 0 && out(1) > 0,
+                    KnownCause::Inlined => out(0) > 0 && out(1) == 0,
+                    KnownCause::NoLongerInlined => out(0) == 0 && out(1) > 0,
                     _ => false,
                 };
-            is_said |= is_true;
-            score.say(is_true, || format!("inlining: {row}"));
+            is_present |= is_true;
+            score.count_statement(is_true, || format!("inlining: {row}"));
         }
-        if matches!(self.known, Known::Inlined | Known::NoLongerInlined) {
-            score.expect(is_said, || "helper's inlining".to_owned());
+        if matches!(
+            self.known,
+            KnownCause::Inlined | KnownCause::NoLongerInlined
+        ) {
+            score.expect(is_present, || "helper's inlining".to_owned());
         }
     }
 
-    /// What has to be said where this is the cause.
-    fn judge_silence(&self, score: &mut Score) {
+    /// Checks the statements that are expected for the known cause.
+    fn judge_missing(&self, score: &mut Score) {
         let cause = |row: &str| {
             self.row(row)
                 .map_or(&Value::Null, |row| &row["why"]["cause"])
         };
         let has_cause = |kind: &str, name: &str, callee: &str| {
-            let first = Pair::of_type(&self.rows, "cause").next();
+            let first = Pair::rows_of_type(&self.rows, "cause").next();
             first.is_some_and(|cause| {
                 let to = cause["callee"]["fn"].as_str().map_or("", short);
                 cause["kind"] == kind && short_of(cause) == name && to == callee
@@ -312,9 +319,10 @@ impl Pair {
         };
         let status = |row: &str| self.row(row).map_or(&Value::Null, |row| &row["status"]);
         let code = |row: &str| self.row(row).map_or(&Value::Null, |row| &row["code"]);
-        let mut expect = |is_said, what: &str| score.expect(is_said, || what.to_owned());
+        let mut expect =
+            |is_present, statement: &str| score.expect(is_present, || statement.to_owned());
         match self.known {
-            Known::MoreCalls | Known::OtherInput => {
+            KnownCause::MoreCalls | KnownCause::OtherInput => {
                 expect(cause("step") == "calls", "step is called more often");
                 expect(cause("leaf") == "calls", "leaf is called more often");
                 expect(code("leaf") == "same", "leaf has the same code");
@@ -323,28 +331,28 @@ impl Pair {
                     "drive calls step more often",
                 );
             }
-            Known::Dearer | Known::Constant => {
+            KnownCause::Dearer | KnownCause::Constant => {
                 expect(cause("leaf") == "cost_per_call", "leaf costs more a call");
-                expect(!code("leaf").is_null(), "what became of leaf's code");
+                expect(!code("leaf").is_null(), "a change of leaf's code");
                 expect(
                     has_cause("cost-per-call", "leaf", ""),
                     "leaf costs more a call, first",
                 );
             }
-            Known::Inlined | Known::NoLongerInlined => {
+            KnownCause::Inlined | KnownCause::NoLongerInlined => {
                 expect(cause("step") == "callees", "step's calls of helper");
             }
-            Known::Renamed => {
+            KnownCause::Renamed => {
                 expect(status("twig") == "renamed", "twig was leaf");
                 expect(code("twig") == "same", "twig has leaf's code");
             }
-            Known::Moved => expect(
+            KnownCause::Moved => expect(
                 !["added", "removed"]
                     .iter()
                     .any(|gone| status("leaf") == *gone),
                 "leaf is in another file",
             ),
-            Known::Deleted | Known::Added => {
+            KnownCause::Deleted | KnownCause::Added => {
                 expect(cause("drive") == "callees", "drive's calls of audit");
                 expect(
                     has_cause("calls", "drive", "audit"),
@@ -356,57 +364,60 @@ impl Pair {
 }
 
 #[test]
-fn sentences_on_pairs_with_a_known_cause_are_true_and_causes_add_up() {
+fn statements_on_known_causes_are_true_and_causes_add_up() {
     needs!("gcc", "g++", "valgrind");
     let languages = [
         ProgramLanguage::C,
         ProgramLanguage::Cpp,
         ProgramLanguage::Rust,
     ];
-    // By default each cause once, in changing languages and builds.
+    // By default, each cause is checked in some of the languages and builds.
     let stride = needs::size(1, 7);
     let mut score = Score::default();
     let mut pairs = 0;
     let all = languages
         .iter()
         .flat_map(|language| BUILDS.iter().map(move |build| (*language, *build)))
-        .flat_map(|(language, build)| KNOWN.map(|known| (language, build, known)));
+        .flat_map(|(language, build)| KNOWN_CAUSES.map(|known| (language, build, known)));
     for (language, build, known) in all.step_by(stride) {
         let folder = tempfile::tempdir().unwrap();
         let [old_version, new_version] = known.versions();
         let old_folder = folder.path().join("old");
-        let old = MadeProgram::of(old_version, language, build, &old_folder);
+        let old = MadeProgram::build(old_version, language, build, &old_folder);
         let new = match old_version.is_same_program(new_version) {
             true => MadeProgram::run(new_version, &old_folder, folder.path().join("again")),
-            false => MadeProgram::of(new_version, language, build, &folder.path().join("new")),
+            false => MadeProgram::build(new_version, language, build, &folder.path().join("new")),
         };
-        let before = (score.untrue.len(), score.silent.len(), score.inexact.len());
-        Pair::of(known, old, new).judge(&mut score);
+        let before = (score.untrue.len(), score.missing.len(), score.inexact.len());
+        Pair::compare(known, old, new).judge(&mut score);
         pairs += 1;
-        let lists = [&mut score.untrue, &mut score.silent, &mut score.inexact];
+        let lists = [&mut score.untrue, &mut score.missing, &mut score.inexact];
         for (list, before) in lists.into_iter().zip([before.0, before.1, before.2]) {
-            for said in &mut list[before..] {
-                *said = format!("{known:?} in {language:?}, {}: {said}", build.c);
+            for failure in &mut list[before..] {
+                *failure = format!("{known:?} in {language:?}, {}: {failure}", build.c);
             }
         }
     }
     println!(
-        "{pairs} pairs: {} sentences, {} untrue; {} that had to be said, {} were not; {} sums, {} inexact",
-        score.sentences,
+        "{pairs} pairs: {} statements, {} untrue; {} expected statements, {} missing; {} sums, {} inexact",
+        score.statements,
         score.untrue.len(),
         score.expected,
-        score.silent.len(),
+        score.missing.len(),
         score.sums,
         score.inexact.len()
     );
-    let lists = [&score.untrue, &score.silent, &score.inexact];
+    let lists = [&score.untrue, &score.missing, &score.inexact];
     let all = lists.map(|list| list.join("\n")).join("\n");
     assert!(
-        score.untrue.len() * 100 <= score.sentences,
+        score.untrue.len() * 100 <= score.statements,
         "untrue:\n{all}"
     );
-    assert!(score.silent.len() * 10 <= score.expected, "silent:\n{all}");
+    assert!(
+        score.missing.len() * 10 <= score.expected,
+        "missing:\n{all}"
+    );
     assert!(score.inexact.is_empty(), "inexact:\n{all}");
-    assert!(score.sentences >= 4 * pairs, "{score:?}");
+    assert!(score.statements >= 4 * pairs, "{score:?}");
     println!("{all}");
 }

@@ -1,4 +1,4 @@
-//! The laws of FORMAT.md, held over real profiles: what must be true whatever the figures are.
+//! The laws of FORMAT.md, checked on real profiles.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use tests::data;
 use tests::tools::{run, stdout};
 
-/// What some formats have besides: several levels of recursion, hostile names, costs below 0, another tool's log.
+/// More profiles: several levels of recursion, hostile names, negative costs, and a log of another tool.
 const MORE: [&str; 4] = [
     "pair/before.callgrind.out",
     "callgrind/3.14.0-weird_default.callgrind.out",
@@ -20,7 +20,7 @@ const MORE: [&str; 4] = [
     "memcheck/3.27.1-helgrind_threads2.log",
 ];
 
-/// A profile or log of each format, and more of some.
+/// Returns a profile or log of each format, and the additional ones.
 fn profiles() -> impl Iterator<Item = &'static str> {
     FORMATS.iter().map(|format| format.seeds[0]).chain(MORE)
 }
@@ -37,11 +37,11 @@ fn records(stream: &[u8]) -> Vec<Value> {
         .collect()
 }
 
-/// Sums of an object of counts over all records of a type.
-fn sums(records: &[Value], kind: &str, of: &str) -> BTreeMap<String, i128> {
+/// Sums a field with counts over all records of a type.
+fn sums(records: &[Value], kind: &str, field: &str) -> BTreeMap<String, i128> {
     let mut sums = BTreeMap::new();
     for record in records.iter().filter(|record| record["type"] == kind) {
-        for (event, count) in record[of].as_object().into_iter().flatten() {
+        for (event, count) in record[field].as_object().into_iter().flatten() {
             let count: i128 = count.to_string().parse().unwrap();
             *sums.entry(event.clone()).or_default() += count;
         }
@@ -50,7 +50,7 @@ fn sums(records: &[Value], kind: &str, of: &str) -> BTreeMap<String, i128> {
     sums
 }
 
-/// What cg-fmt makes of an input. It may say that it shows one record type of several.
+/// Returns the output of cg-fmt, which may warn that it shows only one of several record types.
 fn formatted(args: &[&str], input: &[u8]) -> String {
     let run = run("cg-fmt", args, input);
     assert_eq!(run.status, 0, "{args:?}: {}", run.stderr);
@@ -71,7 +71,7 @@ fn cost_sums_to_the_total() {
 }
 
 #[test]
-fn the_end_counts_the_records() {
+fn end_record_counts_the_records() {
     for profile in profiles() {
         let records = records(&stdout("cg-parse", &["--lines", "--calls", profile], b""));
         for section in records.split_inclusive(|record| record["type"] == "end") {
@@ -84,7 +84,7 @@ fn the_end_counts_the_records() {
 }
 
 #[test]
-fn a_filter_without_a_condition_is_cat() {
+fn filter_without_a_condition_is_cat() {
     for profile in profiles() {
         let stream = stdout("cg-parse", &["--lines", "--calls", profile], b"");
         assert!(stdout("cg-filter", &[], &stream) == stream, "{profile}");
@@ -99,12 +99,12 @@ fn a_filter_without_a_condition_is_cat() {
 }
 
 #[test]
-fn what_matches_and_what_does_not_is_everything() {
+fn matching_and_other_records_together_are_all_records() {
     for profile in profiles() {
         let stream = stdout("cg-parse", &["--calls", profile], b"");
         let [kept, left] = [&["m"][..], &["-v", "m"]].map(|args| {
             let run = run("cg-filter", args, &stream);
-            // Where nothing matches, a hint may say where else to look.
+            // If nothing matches, there can be a hint.
             let is_quiet = run.stderr.is_empty() || run.stderr.contains("--frame REGEX");
             assert!(
                 run.status == 0 && is_quiet,
@@ -144,7 +144,7 @@ fn concatenation_is_addition() {
 }
 
 #[test]
-fn several_inputs_are_summed_as_their_streams_are() {
+fn several_inputs_are_summed_like_their_streams() {
     let parts = [
         "callgrind/3.19.0-parts_multi.callgrind.out.1",
         "callgrind/3.19.0-parts_multi.callgrind.out.2",
@@ -163,14 +163,14 @@ fn several_inputs_are_summed_as_their_streams_are() {
     };
     assert_eq!(table(&together), table(&apart));
     let per_part = stdout("cg-parse", &[&["--per-part"][..], &parts].concat(), b"");
-    let sums_of = |stream: &[u8], kind: &str, of: &str| sums(&records(stream), kind, of);
+    let sum_field = |stream: &[u8], kind: &str, field: &str| sums(&records(stream), kind, field);
     assert_eq!(
-        sums_of(&per_part, "fn", "cost"),
-        sums_of(&together, "run", "total")
+        sum_field(&per_part, "fn", "cost"),
+        sum_field(&together, "run", "total")
     );
 }
 
-/// Callgrind and Cachegrind profiles of several parts, threads and files, some with a summary that is not their sum.
+/// Callgrind and Cachegrind profiles with several parts, threads and files. Some have a summary that differs from their sum.
 const SUMMED: [&[&str]; 5] = [
     &["pair/before.callgrind.out", "pair/after.callgrind.out"],
     &[
@@ -194,7 +194,7 @@ const SUMMED: [&[&str]; 5] = [
 ];
 
 #[test]
-fn run_facts_add_up_however_profiles_come_together() {
+fn run_facts_add_up_for_files_streams_and_raw_profiles() {
     for profiles in SUMMED {
         let together = &records(&stdout("cg-parse", profiles, b""))[0];
         let streams: Vec<u8> = profiles
@@ -205,13 +205,13 @@ fn run_facts_add_up_however_profiles_come_together() {
             .iter()
             .flat_map(|profile| fs::read(data(profile)).unwrap())
             .collect();
-        let of_streams = formatted(&["-f", "json"], &streams);
-        let of_raw = formatted(&["-f", "json"], &raw);
-        let of_files = formatted(&[&["-f", "json"], profiles].concat(), b"");
+        let from_streams = formatted(&["-f", "json"], &streams);
+        let from_raw = formatted(&["-f", "json"], &raw);
+        let from_files = formatted(&[&["-f", "json"], profiles].concat(), b"");
         for (how, text) in [
-            ("streams", of_streams),
-            ("raw", of_raw),
-            ("files", of_files),
+            ("streams", from_streams),
+            ("raw", from_raw),
+            ("files", from_files),
         ] {
             let run = &records(text.as_bytes())[0];
             for field in ["parts", "summary", "total", "events", "tool"] {
@@ -222,7 +222,7 @@ fn run_facts_add_up_however_profiles_come_together() {
 }
 
 #[test]
-fn the_order_of_lines_does_not_matter() {
+fn order_of_lines_does_not_matter() {
     for profile in profiles() {
         let stream = String::from_utf8(stream(profile)).unwrap();
         let mut lines: Vec<&str> = stream.lines().collect();
@@ -251,7 +251,7 @@ fn the_order_of_lines_does_not_matter() {
 }
 
 #[test]
-fn a_profile_does_not_differ_from_itself() {
+fn profile_has_no_diff_with_itself() {
     for profile in profiles() {
         let same = run("cg-diff", &["--exit-code", profile, profile], b"");
         assert_eq!((same.status, same.stderr.as_str()), (0, ""), "{profile}");
@@ -266,7 +266,7 @@ fn a_profile_does_not_differ_from_itself() {
 }
 
 #[test]
-fn differences_sum_to_the_difference_of_the_totals() {
+fn row_deltas_sum_to_the_difference_of_the_totals() {
     let (before, after) = ("pair/before.callgrind.out", "pair/after.callgrind.out");
     let totals = |profile: &str| sums(&records(&stream(profile)), "run", "total")["Ir"];
     let delta = |old: &str, new: &str| {
@@ -276,7 +276,7 @@ fn differences_sum_to_the_difference_of_the_totals() {
                 .get("Ir")
                 .copied()
                 .unwrap_or(0);
-            // What changed too little for a row of its own, and nothing else, is told in the run record.
+            // The run record has the sum of the changes that are too small for rows.
             let left_out = diffs[0]["left_out"]["delta"]["Ir"].as_i64().unwrap_or(0);
             (rows, i128::from(left_out))
         };
@@ -291,7 +291,7 @@ fn differences_sum_to_the_difference_of_the_totals() {
 }
 
 #[test]
-fn reading_a_profile_directly_is_reading_what_cg_parse_writes() {
+fn reading_a_profile_equals_reading_its_stream() {
     for profile in profiles() {
         let stream = stream(profile);
         assert!(
@@ -302,10 +302,10 @@ fn reading_a_profile_directly_is_reading_what_cg_parse_writes() {
 }
 
 #[test]
-fn every_prefix_of_a_profile_is_read_or_refused() {
+fn every_prefix_of_a_profile_is_read_or_rejected() {
     for profile in profiles() {
         let bytes = fs::read(data(profile)).unwrap();
-        // A hundred places, none of them a multiple of a line's length.
+        // A hundred lengths that do not coincide with line ends.
         for length in (1..bytes.len()).step_by(bytes.len() / 101 + 1) {
             let cut = run("cg-parse", &["-"], &bytes[..length]);
             assert!(
@@ -313,7 +313,7 @@ fn every_prefix_of_a_profile_is_read_or_refused() {
                 "{profile} {length}: {}",
                 cut.stderr
             );
-            // Samplers' texts have lines that are left out and counted, which is no trouble.
+            // Readers of sampling profilers skip and count unknown lines, with a warning.
             let is_counted = (profile.starts_with("perf/") || profile.starts_with("printouts/"))
                 && cut.stderr.contains("left out");
             assert!(
@@ -331,7 +331,7 @@ fn every_prefix_of_a_profile_is_read_or_refused() {
 #[test]
 fn inputs_need_not_be_seekable() {
     for profile in profiles() {
-        // By itself: a pipe has no folder, so nothing is found beside it.
+        // Copy the profile into an empty folder, because a reader of a pipe finds no other files.
         let folder = TempDir::new().unwrap();
         let bytes = fs::read(data(profile)).unwrap();
         let alone = folder.path().join(Path::new(profile).file_name().unwrap());

@@ -1,4 +1,4 @@
-//! The page of leak-check in a real browser: search, what it is narrowed to, links, the source around the lines of frames.
+//! The page of leak-check in a real browser: search, filters, links, and the source around the lines of frames.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use tests::browser::Browser;
 use tests::tools;
 
-/// A frame of a stream.
+/// Returns a frame of a stream.
 fn frame(name: &str, place: Option<(&str, u64)>) -> Value {
     match place {
         Some((file, line)) => json!({"fn": name, "file": file, "line": line}),
@@ -24,7 +24,7 @@ fn leak(kind: &str, bytes: u64, stack: &[Value]) -> String {
     record.to_string().replacen('{', "{\"type\":\"leak\",", 1)
 }
 
-/// The stream of a process.
+/// Returns the stream of a process.
 fn process(pid: u64, records: &[String]) -> String {
     let end = records.len();
     let run = format!(
@@ -33,7 +33,8 @@ fn process(pid: u64, records: &[String]) -> String {
     run + &records.join("\n") + &format!("\n{{\"type\":\"end\",\"records\":{end}}}\n")
 }
 
-/// Two processes: `make` leaks in both, and in the second `grow` may leak and `keep` holds what does not count.
+/// Returns the streams of two processes. `make` leaks in both. In the second, `grow` possibly leaks, and the memory of
+/// `keep` is still reachable, which does not count.
 fn two_processes() -> String {
     let malloc = || frame("malloc", None);
     let main = |line| frame("main", Some(("src/main.c", line)));
@@ -55,7 +56,7 @@ fn two_processes() -> String {
     process(7, std::slice::from_ref(&make)) + &process(8, &[make, grow, keep])
 }
 
-/// A folder with the sources, and the log that the streams say they are of.
+/// Creates a folder with the source of `src/a.c`.
 fn project() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("src")).unwrap();
@@ -64,7 +65,7 @@ fn project() -> TempDir {
     folder
 }
 
-/// The page of a stream, whose sources are below the folder.
+/// Writes the page of a stream with sources below the folder.
 fn page(folder: &TempDir, stream: &str, args: &[&str]) -> PathBuf {
     let root = folder.path().to_str().unwrap();
     let all = [&["-f", "html", "--root", root][..], args].concat();
@@ -75,7 +76,7 @@ fn page(folder: &TempDir, stream: &str, args: &[&str]) -> PathBuf {
     path
 }
 
-/// What a person sees.
+/// Script functions for the tests, which return visible content.
 const SEEN: &str = r"
 globalThis.all = (selector, from = document) => Array.from(from.querySelectorAll(selector));
 globalThis.folds = () => all('details.finding').filter((fold) => fold.checkVisibility());
@@ -83,7 +84,7 @@ globalThis.named = () => folds().map((fold) => fold.querySelector('summary').tex
 globalThis.matches = () => Number(document.querySelector('[role=status]').dataset.matches);
 globalThis.chip = (key, word) => all(`.chip[data-${key}]`).find((chip) => chip.dataset[key] === word);
 globalThis.chips = (key) => Object.fromEntries(all(`.chip[data-${key}]`).map((chip) => [chip.dataset[key], Number(chip.dataset.count)]));
-// The address that the page has followed: its own listener comes before this one.
+// The address that the page has followed. The page's own listener runs before this one.
 globalThis.followed = location.hash;
 addEventListener('hashchange', () => { followed = location.hash; });
 0";
@@ -96,14 +97,14 @@ fn open(browser: &mut Browser, path: &Path) {
     browser.evaluate(SEEN);
 }
 
-/// What an expression comes to, as text.
+/// Evaluates an expression and converts the result to text.
 fn text(browser: &mut Browser, expression: &str) -> String {
     let value = browser.evaluate(&format!("String({expression})"));
     value.as_str().unwrap().to_owned()
 }
 
 #[test]
-fn findings_are_searched_and_the_address_says_for_what() {
+fn search_filters_findings_and_is_in_the_address() {
     needs!("browser");
     let folder = project();
     let path = page(&folder, &two_processes(), &[]);
@@ -111,7 +112,7 @@ fn findings_are_searched_and_the_address_says_for_what() {
     open(&mut browser, &path);
     assert_eq!(text(&mut browser, "named()"), "make grow keep");
     assert_eq!(browser.evaluate("matches()"), 4);
-    // Names of functions, files and kinds, letters of either case.
+    // Names of functions, files and kinds, ignoring case.
     for (words, found, count) in [
         ("GROW", "grow", 1),
         ("a.C", "make grow", 3),
@@ -138,7 +139,7 @@ fn findings_are_searched_and_the_address_says_for_what() {
     browser.write("A.c");
     let marks = "all('mark', folds()[0]).map((mark) => mark.textContent).join()";
     assert_eq!(text(&mut browser, marks), "a.c,a.c");
-    // On, on to the first again, and back.
+    // Next, next again (which wraps to the first), and previous.
     let current = "all('[aria-current]').map((fold) => fold.id).join()";
     let ids = "folds().map((fold) => fold.id)";
     for (shift, at) in [(false, 0), (false, 1), (false, 0), (true, 1)] {
@@ -156,7 +157,7 @@ fn findings_are_searched_and_the_address_says_for_what() {
             "true"
         );
     }
-    // Such an address opens the same.
+    // The address opens the same view.
     let address = text(&mut browser, "location.hash");
     let marked = text(&mut browser, current);
     browser.open(&folder.path().join("src/a.c"));
@@ -166,11 +167,11 @@ fn findings_are_searched_and_the_address_says_for_what() {
     );
     assert_eq!(text(&mut browser, "named()"), "make grow");
     assert_eq!(text(&mut browser, current), marked);
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }
 
 #[test]
-fn tables_names_and_chips_lead_to_findings_and_back_undoes_it() {
+fn tables_names_and_chips_filter_findings_and_back_undoes_it() {
     needs!("browser");
     let folder = project();
     let path = page(&folder, &two_processes(), &[]);
@@ -205,7 +206,7 @@ fn tables_names_and_chips_lead_to_findings_and_back_undoes_it() {
     browser.evaluate("history.back()");
     browser.wait_for("named() === 'make grow keep'");
 
-    // A count of the table leads to what it counts, that of a process to the process' own.
+    // A count in the table leads to its findings, for one process if it is in the process's row.
     let cells = "all('td[data-filter] a')";
     let count = browser
         .evaluate(&format!("{cells}.length"))
@@ -214,11 +215,11 @@ fn tables_names_and_chips_lead_to_findings_and_back_undoes_it() {
     assert!(count > 8, "{count}");
     for at in 0..count {
         let cell = format!("{cells}[{at}]");
-        let told = text(&mut browser, &format!("{cell}.textContent"));
+        let count = text(&mut browser, &format!("{cell}.textContent"));
         browser.click_on(&cell);
         browser.wait_for(&format!("followed === {cell}.hash"));
-        if let Ok(told) = told.parse::<u64>() {
-            assert_eq!(browser.evaluate("matches()"), told, "{cell}");
+        if let Ok(count) = count.parse::<u64>() {
+            assert_eq!(browser.evaluate("matches()"), count, "{cell}");
         }
     }
     browser.evaluate("location.hash = '#process=1&status=new'");
@@ -227,7 +228,7 @@ fn tables_names_and_chips_lead_to_findings_and_back_undoes_it() {
         .click_on("all('.chip').find((chip) => chip.textContent.startsWith('./prog, process 8'))");
     browser.wait_for("matches() === 3");
 
-    // A function or a file that other findings have too leads to them; one of its own to nothing.
+    // A function or a file is a link only if other findings have it too.
     browser.evaluate("location.hash = ''");
     browser.wait_for("matches() === 4");
     let links = "all('.frame a', folds()[0]).map((link) => link.textContent).join()";
@@ -235,7 +236,7 @@ fn tables_names_and_chips_lead_to_findings_and_back_undoes_it() {
     browser.click_on("all('.frame a', folds()[0])[1]");
     browser.wait_for("named() === 'make grow'");
 
-    // A finding has an address of its own, which opens it whatever the page was narrowed to.
+    // A finding has its own address, which opens the finding despite the page's filters.
     let id = text(&mut browser, "all('details.finding').at(-1).id");
     assert!(id.starts_with("finding-") && id.len() == 24, "{id}");
     browser.evaluate(&format!("location.hash = '#{id}'"));
@@ -249,19 +250,19 @@ fn tables_names_and_chips_lead_to_findings_and_back_undoes_it() {
         "(() => {{ const box = document.getElementById('{id}').getBoundingClientRect(); return box.top >= 0 && box.top < innerHeight; }})()"
     );
     assert_eq!(text(&mut browser, &in_sight), "true");
-    // Addresses that say what there is not do no harm.
+    // Addresses with unknown values cause no errors.
     browser.evaluate("location.hash = '#finding-none&kind=%zz&x=1&process=9'");
     browser.wait_for("matches() === 0");
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }
 
 #[test]
-fn sources_are_below_the_frames_and_say_whether_they_are_younger_than_the_log() {
+fn sources_are_below_frames_with_a_note_if_newer_than_the_log() {
     needs!("browser");
     let folder = project();
     let log = folder.path().join("prog.xml");
     std::fs::write(&log, "").unwrap();
-    // The stream names its log by a path that is read from where the tool runs.
+    // The stream's path of the log must be valid in the working directory of the tool.
     let stream = two_processes().replace("\"prog.xml\"", &json!(log).to_string());
     let written = |path: &Path, time: SystemTime| {
         let file = std::fs::File::options().write(true).open(path).unwrap();
@@ -273,7 +274,7 @@ fn sources_are_below_the_frames_and_say_whether_they_are_younger_than_the_log() 
         (Duration::from_secs(60), "source"),
         (
             Duration::ZERO,
-            "source, written after the log: its lines may be others",
+            "source, written after the log: its lines may have changed",
         ),
     ] {
         written(&folder.path().join("src/a.c"), now - age);
@@ -324,11 +325,11 @@ fn sources_are_below_the_frames_and_say_whether_they_are_younger_than_the_log() 
             "2 sources not found: src/main.c, src/gone.c (--source-root DIR searches DIR)"
         );
     }
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }
 
 #[test]
-fn a_source_changes_no_verdict_and_nothing_but_regular_files_below_the_root_is_read() {
+fn sources_do_not_change_the_verdict_and_must_be_regular_files_below_the_root() {
     let folder = project();
     let secret = tempfile::tempdir().unwrap();
     std::fs::write(
@@ -369,7 +370,7 @@ fn a_source_changes_no_verdict_and_nothing_but_regular_files_below_the_root_is_r
     assert!(!text.contains("of_others"));
     let other = run(&[]);
     assert_eq!((page.status, page.stderr), (other.status, other.stderr));
-    // A directory of sources that is given is one.
+    // With --source-root, the other directory may be read.
     let page = run(&[
         "-f",
         "html",
@@ -381,7 +382,7 @@ fn a_source_changes_no_verdict_and_nothing_but_regular_files_below_the_root_is_r
     assert!(!text.contains("not below a directory"));
 }
 
-/// As many findings as a large project has, each of ten frames.
+/// Returns a stream with many findings of ten frames each.
 fn many(count: u64) -> String {
     let records: Vec<String> = (0..count)
         .map(|number| {
@@ -406,19 +407,19 @@ fn many(count: u64) -> String {
 }
 
 #[test]
-fn a_page_of_2_000_findings_is_searched_at_once_and_a_limit_of_passages_is_said() {
+fn page_of_2_000_findings_is_searched_quickly_and_limits_passages() {
     needs!("browser");
     let folder = project();
     let path = page(&folder, &many(2100), &[]);
     let written = std::fs::read_to_string(&path).unwrap();
     assert_eq!(written.matches("<details class=source>").count(), 2000);
-    assert!(written.contains("100 passages of source left out: the page has 2000"));
+    assert!(written.contains("100 passages of source left out: a page has at most 2000"));
     let mut browser = Browser::start(1200, 900);
     browser.time_threads();
     open(&mut browser, &path);
     assert_eq!(browser.evaluate("matches()"), 2100);
     assert_eq!(browser.evaluate("all('details.finding[open]').length"), 0);
-    // Against work whose time is known on the same machine: at most 100 ms, or 8 plain sorts of 10,000 texts.
+    // The limit is 100 ms, or the time for 8 plain sorts of 10,000 texts on the same machine.
     let sort = browser.main_thread(
         "Array.from({length: 10000}, (_, at) => `text ${(at * 7919) % 10007}`).sort();",
     );
@@ -436,46 +437,46 @@ fn a_page_of_2_000_findings_is_searched_at_once_and_a_limit_of_passages_is_said(
         "2,100 findings"
     );
     browser.evaluate("location.hash = '#q=own_19&kind=possible'");
-    // 19, 191 to 199 that are odd, and 1901 to 1999 that are.
+    // 19, and the odd numbers from 191 to 199 and from 1901 to 1999.
     browser.wait_for("matches() === 56");
     assert_eq!(browser.evaluate("folds().length"), 56);
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }
 
 #[test]
-fn the_page_is_readable_without_script_on_a_phone_in_print_and_in_the_dark() {
+fn page_is_readable_without_script_on_a_phone_in_print_and_in_dark_mode() {
     needs!("browser");
     let folder = project();
     let path = page(&folder, &two_processes(), &[]);
     let mut browser = Browser::start(1000, 900);
-    browser.tell(
+    browser.send_command(
         "Emulation.setScriptExecutionDisabled",
         json!({"value": true}),
     );
     browser.open(&path);
-    let root = browser.tell("DOM.getDocument", json!({}))["root"]["nodeId"].clone();
+    let root = browser.send_command("DOM.getDocument", json!({}))["root"]["nodeId"].clone();
     let mut count = |selector: &str| {
-        let found = browser.tell(
+        let found = browser.send_command(
             "DOM.querySelectorAll",
             json!({"nodeId": root, "selector": selector}),
         );
         found["nodeIds"].as_array().unwrap().len()
     };
     assert_eq!(count("details.finding:not([hidden])"), 3);
-    // Nothing leads nowhere, and what only a script answers to is not there.
+    // Without script, there are no links, and no controls that need a script.
     assert_eq!(count("main a"), 0);
     assert_eq!(count(".search[hidden], .chips[hidden]"), 2);
-    browser.tell(
+    browser.send_command(
         "Emulation.setScriptExecutionDisabled",
         json!({"value": false}),
     );
-    browser.tell(
+    browser.send_command(
         "Emulation.setDeviceMetricsOverride",
         json!({"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": true}),
     );
     let mut backgrounds = Vec::new();
     for scheme in ["light", "dark"] {
-        browser.tell(
+        browser.send_command(
             "Emulation.setEmulatedMedia",
             json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]}),
         );
@@ -491,7 +492,7 @@ fn the_page_is_readable_without_script_on_a_phone_in_print_and_in_the_dark() {
         ));
     }
     assert_eq!(backgrounds, ["rgb(255, 255, 255)", "rgb(22, 24, 29)"]);
-    browser.tell("Emulation.setEmulatedMedia", json!({"media": "print"}));
+    browser.send_command("Emulation.setEmulatedMedia", json!({"media": "print"}));
     assert_eq!(
         text(
             &mut browser,
@@ -500,5 +501,5 @@ fn the_page_is_readable_without_script_on_a_phone_in_print_and_in_the_dark() {
         "false"
     );
     assert_eq!(browser.evaluate("folds().length"), 3);
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }

@@ -1,4 +1,4 @@
-//! `cg-diff --code` on programs whose code is known to be the same or another, run under the real Callgrind.
+//! `cg-diff --code` on programs with known differences in their machine code, run under the real Callgrind.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use tests::shell;
 use tests::tools::{self, Run};
 
-/// A program with a function `work`; what is defined decides what `work` is.
+/// A program with a function `work`, which depends on macros.
 const PROGRAM: &str = r#"
 #include <stdlib.h>
 #define APART __attribute__((noipa))
@@ -48,7 +48,7 @@ int main(int argc, char **argv) {
 }
 "#;
 
-/// Builds a version in a folder of its own and profiles it.
+/// Builds a version in a separate folder and profiles it.
 fn make(folder: &Path, version: &str, build: &str, arguments: &str) {
     std::fs::create_dir_all(folder.join(version)).unwrap();
     std::fs::write(folder.join("program.c"), PROGRAM).unwrap();
@@ -84,7 +84,7 @@ fn diff(folder: &Path, args: &[&str]) -> Run {
     run
 }
 
-/// The row of a function.
+/// Returns the row of a function.
 fn row(run: &Run, name: &str) -> Value {
     let rows = run.text().lines();
     let mut rows = rows.map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -93,18 +93,18 @@ fn row(run: &Run, name: &str) -> Value {
 }
 
 #[test]
-fn code_is_the_same_but_for_constants_or_other() {
+fn code_is_same_constants_or_other() {
     needs!("gcc", "valgrind");
     for (claim, build, arguments, code) in [
         ("another input, and another branch", "", "more", "same"),
-        ("moved by another function", "-DBEFORE", "", "same"),
+        ("at another address", "-DBEFORE", "", "same"),
         (
             "without address randomisation",
             "-DBEFORE -Wl,-z,norelro",
             "",
             "same",
         ),
-        ("linked otherwise", "-Wl,-z,now", "", "same"),
+        ("linked differently", "-Wl,-z,now", "", "same"),
         ("another limit", "-DROUNDS=50", "", "constants"),
         (
             "another constant in the data",
@@ -113,7 +113,7 @@ fn code_is_the_same_but_for_constants_or_other() {
             "constants",
         ),
         ("calls another function", "-DHIDDEN", "", "constants"),
-        ("does more where nothing runs", "-DMORE", "", "other"),
+        ("has more code that is not executed", "-DMORE", "", "other"),
         ("other instructions", "-O2 -mavx2 -ffast-math", "", "other"),
     ] {
         let folder = tempfile::tempdir().unwrap();
@@ -126,7 +126,7 @@ fn code_is_the_same_but_for_constants_or_other() {
 }
 
 #[test]
-fn the_same_code_under_another_name_is_a_rename_whatever_it_costs() {
+fn same_code_under_another_name_is_a_rename_at_any_cost() {
     needs!("gcc", "valgrind");
     let folder = tempfile::tempdir().unwrap();
     make(folder.path(), "old", "", "");
@@ -138,7 +138,7 @@ fn the_same_code_under_another_name_is_a_rename_whatever_it_costs() {
         (&renamed["was"]["fn"], &renamed["code"]),
         (&"work".into(), &"same".into())
     );
-    // Nothing but the code says so.
+    // Without the code, the rename is not found.
     let profiles = ["old.out", "new.out"].map(|name| folder.path().join(name));
     let [old, new] = profiles.each_ref().map(|path| path.to_str().unwrap());
     let without = tools::run("cg-diff", &[old, new], b"");
@@ -146,32 +146,32 @@ fn the_same_code_under_another_name_is_a_rename_whatever_it_costs() {
 }
 
 #[test]
-fn code_that_cannot_be_the_profiles_is_not_judged_and_that_is_said() {
+fn mismatched_object_is_reported_and_not_judged() {
     needs!("gcc", "valgrind");
-    for (claim, spoil, said) in [
+    for (claim, spoil, message) in [
         (
             "stripped",
             "strip -s new/program -o s; cat s > new/program; touch -d 2000-01-01 new/program",
             "another build",
         ),
-        ("gone", "rm new/program", "the object is not there"),
+        ("gone", "rm new/program", "the object is missing"),
         (
             "rebuilt in place",
             "cp old/program new/program; touch -d 2100-01-01 new/program",
             "written after the profile",
         ),
         (
-            "rebuilt otherwise, with an old date",
+            "rebuilt differently, with an old date",
             "gcc -O0 -g -DROUNDS=30 -DFACTOR=2.5 -DBEFORE program.c -o new/program; touch -d 2000-01-01 new/program",
             "another build",
         ),
         (
-            "of another processor",
+            "for another processor",
             "printf '\\267' | dd of=new/program bs=1 seek=18 conv=notrunc status=none; touch -d 2000-01-01 new/program",
             "aarch64",
         ),
         (
-            "no object",
+            "not an object",
             "echo nothing > new/program; touch -d 2000-01-01 new/program",
             "not a usable ELF file",
         ),
@@ -186,7 +186,7 @@ fn code_that_cannot_be_the_profiles_is_not_judged_and_that_is_said() {
             "{claim}: {}",
             run.text()
         );
-        assert!(run.stderr.contains(said), "{claim}: {}", run.stderr);
+        assert!(run.stderr.contains(message), "{claim}: {}", run.stderr);
         assert!(run.stderr.contains("functions)"), "{claim}: {}", run.stderr);
         let notes = run.text().lines().next().unwrap();
         assert!(notes.contains("machine code of"), "{claim}: {notes}");
@@ -194,7 +194,7 @@ fn code_that_cannot_be_the_profiles_is_not_judged_and_that_is_said() {
 }
 
 #[test]
-fn symbols_of_a_stripped_object_are_those_of_its_debug_file() {
+fn symbols_of_a_stripped_object_come_from_its_debug_file() {
     needs!("gcc", "valgrind");
     let folder = tempfile::tempdir().unwrap();
     make(folder.path(), "old", "", "");
@@ -205,7 +205,7 @@ fn symbols_of_a_stripped_object_are_those_of_its_debug_file() {
 }
 
 #[test]
-fn an_object_below_a_debug_root_stands_for_one_that_is_gone() {
+fn object_below_a_debug_root_replaces_a_missing_one() {
     needs!("gcc", "valgrind");
     let folder = tempfile::tempdir().unwrap();
     make(folder.path(), "old", "", "");
@@ -220,7 +220,7 @@ fn an_object_below_a_debug_root_stands_for_one_that_is_gone() {
 }
 
 #[test]
-fn without_addresses_nothing_changes_but_what_is_said() {
+fn code_option_only_warns_without_addresses() {
     let old = tests::data("pair/before.callgrind.out")
         .display()
         .to_string();

@@ -1,4 +1,4 @@
-//! All tests over the five tools, in one program: one is linked, and its tests keep every core busy to the end.
+//! All tests over the five tools, in one program: only one program has to be linked, and all cores stay busy to the end.
 
 mod adding;
 mod below_threshold;

@@ -1,4 +1,4 @@
-//! Logs and XML of the real Valgrind, held against each other and against Valgrind's own summaries.
+//! Logs and XML of the real Valgrind, compared with each other and with Valgrind's own summaries.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,26 +8,26 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use cg_stream::tool::Diagnostics;
+use cg_tool::Diagnostics;
 use needs::needs;
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// What cg-parse makes of an input.
+/// The result of cg-parse for an input.
 struct Reading {
     runs: Vec<Value>,
     /// `error` and `leak` records.
     findings: Vec<Value>,
     ends: usize,
     warnings: Vec<String>,
-    troubles: Vec<String>,
+    errors: Vec<String>,
 }
 
 fn read(path: &Path) -> Reading {
-    let said = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&said);
-    let mut diagnostics = Diagnostics::to(move |text, is_trouble| {
-        heard.lock().unwrap().push((text.to_owned(), is_trouble));
+    let messages = Arc::new(Mutex::new(Vec::new()));
+    let sink = Arc::clone(&messages);
+    let mut diagnostics = Diagnostics::to(move |text, is_error| {
+        sink.lock().unwrap().push((text.to_owned(), is_error));
     });
     let mut out = Vec::new();
     let options = cg_parse::Options::default();
@@ -44,25 +44,25 @@ fn read(path: &Path) -> Reading {
         .filter(|line| !line.is_empty())
         .map(|line| serde_json::from_slice(line).unwrap())
         .collect();
-    let of = |wanted: &[&str]| -> Vec<Value> {
-        let is = |record: &&Value| wanted.contains(&record["type"].as_str().unwrap());
-        records.iter().filter(is).cloned().collect()
+    let of_types = |wanted: &[&str]| -> Vec<Value> {
+        let is_wanted = |record: &&Value| wanted.contains(&record["type"].as_str().unwrap());
+        records.iter().filter(is_wanted).cloned().collect()
     };
-    let said = said.lock().unwrap();
-    let told = |trouble: bool| {
-        let is = |said: &&(String, bool)| said.1 == trouble;
-        said.iter().filter(is).map(|said| said.0.clone()).collect()
+    let messages = messages.lock().unwrap();
+    let texts = |is_error: bool| {
+        let matching = messages.iter().filter(|message| message.1 == is_error);
+        matching.map(|message| message.0.clone()).collect()
     };
     Reading {
-        runs: of(&["run"]),
-        findings: of(&["error", "leak"]),
-        ends: of(&["end"]).len(),
-        warnings: told(false),
-        troubles: told(true),
+        runs: of_types(&["run"]),
+        findings: of_types(&["error", "leak"]),
+        ends: of_types(&["end"]).len(),
+        warnings: texts(false),
+        errors: texts(true),
     }
 }
 
-/// A program of `tests/data`, compiled, with a folder to run it in.
+/// A folder with a compiled program of `tests/data`.
 struct Program {
     folder: TempDir,
 }
@@ -95,7 +95,7 @@ impl Program {
         self.folder.path().join(name)
     }
 
-    /// Runs the program under Valgrind; returns its exit status, if it has one.
+    /// Runs the program under Valgrind. Returns its exit status; `None` if a signal ended it.
     fn run(&self, options: &[&str], arguments: &[&str]) -> Option<i32> {
         needs::command("valgrind")
             .args(options)
@@ -108,14 +108,14 @@ impl Program {
             .code()
     }
 
-    /// The reading of a text log.
+    /// Runs the program and reads the text log.
     fn text(&self, options: &[&str], arguments: &[&str]) -> Reading {
         let options = [&["--log-file=log"], options].concat();
         self.run(&options, arguments);
         read(&self.path("log"))
     }
 
-    /// The reading of XML.
+    /// Runs the program and reads the XML.
     fn xml(&self, options: &[&str], arguments: &[&str]) -> Reading {
         let options = [&["--xml=yes", "--xml-file=xml"], options].concat();
         self.run(&options, arguments);
@@ -125,7 +125,7 @@ impl Program {
 
 const ALL_LEAKS: [&str; 2] = ["--leak-check=full", "--show-leak-kinds=all"];
 
-/// What text and XML both tell: no directories, and an object only where there is no file.
+/// Reduces a finding to the data in both text and XML: no directories, and an object only if there is no file.
 fn common(finding: &Value) -> Value {
     let mut finding = finding.clone();
     let fields = finding.as_object_mut().unwrap();
@@ -167,7 +167,7 @@ fn common_stack(stack: &mut Value) {
     }
 }
 
-/// Addresses on the stack and of threads' data differ from run to run.
+/// Removes addresses: the addresses of stacks and thread data differ between runs.
 fn without_addresses(text: &str) -> String {
     let mut parts = text.split("0x");
     let mut result = parts.next().unwrap().to_owned();
@@ -199,10 +199,10 @@ fn sum(reading: &Reading, kind: &str, event: &str) -> u64 {
         .sum()
 }
 
-/// The loss records sum to the LEAK SUMMARY, errors and loss records to the ERROR SUMMARY, and nothing was remarked.
+/// Checks that there are no messages and that the findings sum to the run record's totals and its leak summary.
 fn assert_sums(reading: &Reading) {
     assert_eq!(reading.warnings, [""; 0]);
-    assert_eq!(reading.troubles, [""; 0]);
+    assert_eq!(reading.errors, [""; 0]);
     assert_eq!(reading.runs.len(), 1);
     assert_eq!(reading.ends, 1);
     let run = &reading.runs[0];
@@ -225,7 +225,7 @@ fn assert_sums(reading: &Reading) {
 }
 
 #[test]
-fn every_kind_of_error_in_c_is_read_alike_from_text_and_xml() {
+fn every_kind_of_error_in_c_is_the_same_from_text_and_xml() {
     needs!("gcc", "valgrind");
     let program = Program::build("memcheck/errors.c");
     let options = [&ALL_LEAKS[..], &["-s", "--track-origins=yes"]].concat();
@@ -261,12 +261,12 @@ fn every_kind_of_error_in_c_is_read_alike_from_text_and_xml() {
     let first = &text.findings[0];
     assert_eq!(
         first["cost"]["count"], 3,
-        "-s tells that it happened thrice"
+        "-s prints the number of occurrences"
     );
     assert_eq!(first["fn"], "reads_and_writes");
     assert_eq!(xml.findings[0]["cost"]["count"], 3);
     let summary = &text.runs[0]["error_summary"];
-    // Three loss records are definite or possible, and so count as errors.
+    // Three loss records are definite or possible, so they count as errors.
     assert_eq!(summary["errors"], 15 + 3);
     assert_eq!(summary["contexts"], 13 + 3);
     assert_eq!(text.runs[0]["command"], xml.runs[0]["command"]);
@@ -274,7 +274,7 @@ fn every_kind_of_error_in_c_is_read_alike_from_text_and_xml() {
 }
 
 #[test]
-fn valgrinds_own_verdict_is_that_of_the_summary() {
+fn exit_status_of_valgrind_agrees_with_the_summary() {
     needs!("gcc", "valgrind");
     let program = Program::build("memcheck/errors.c");
     let status = program.run(&["--log-file=log", "--error-exitcode=9"], &[]);
@@ -285,14 +285,14 @@ fn valgrinds_own_verdict_is_that_of_the_summary() {
 }
 
 #[test]
-fn mismatches_and_names_of_cpp_are_read_alike() {
+fn mismatches_and_names_of_cpp_are_the_same_from_text_and_xml() {
     needs!("g++", "valgrind");
     let program = Program::build("memcheck/mismatches.cpp");
     let options = [&ALL_LEAKS[..], &["-s"]].concat();
     let text = program.text(&options, &[]);
     let xml = program.xml(&options, &[]);
     assert_eq!(all_common(&text), all_common(&xml));
-    // Valgrind tells a wrong size from a wrong function since 3.24.
+    // Since 3.24, Valgrind distinguishes a wrong size from a wrong function.
     for kind in &kinds(&text)[..3] {
         assert!(["MismatchedFree", "MismatchedAllocateDeallocateSize"].contains(kind));
     }
@@ -305,13 +305,13 @@ fn mismatches_and_names_of_cpp_are_read_alike() {
         .unwrap();
     assert!(
         lost["fn"].as_str().unwrap().contains("operator()("),
-        "the frame to blame is not an operator new: {lost}"
+        "the blamed frame must not be an operator new: {lost}"
     );
     assert!(lost["indirect_bytes"].as_u64() > Some(0));
 }
 
 #[test]
-fn rust_programs_are_read_alike() {
+fn rust_programs_are_the_same_from_text_and_xml() {
     needs!("valgrind");
     let program = Program::build("memcheck/leaks.rs");
     let options = [&ALL_LEAKS[..], &["-s", "--num-callers=40"]].concat();
@@ -327,7 +327,7 @@ fn rust_programs_are_read_alike() {
         finding["fn"].as_str().unwrap().to_owned()
     };
     let lost = sum(&text, "definite", "bytes") + sum(&text, "indirect", "bytes");
-    assert!(lost > 40 + 50, "the cycle and what its nodes hold");
+    assert!(lost > 40 + 50, "the cycle and the memory of its nodes");
     for bytes in [40, 50, 800] {
         let name = name(bytes);
         let is_allocator = name == "alloc" || name.contains("raw_vec") || name.contains("RawVec");
@@ -336,7 +336,7 @@ fn rust_programs_are_read_alike() {
 }
 
 #[test]
-fn options_that_change_how_a_log_looks_do_not_change_what_is_read() {
+fn options_for_the_layout_of_a_log_do_not_change_the_result() {
     needs!("gcc", "valgrind");
     let program = Program::build("memcheck/errors.c");
     let expected = all_common(&program.text(&[&ALL_LEAKS[..], &["-s"]].concat(), &[]));
@@ -370,7 +370,7 @@ fn options_that_change_how_a_log_looks_do_not_change_what_is_read() {
 }
 
 #[test]
-fn logs_in_other_wrappings_read_the_same() {
+fn wrapped_logs_give_the_same_result() {
     needs!("gcc", "valgrind");
     let program = Program::build("memcheck/errors.c");
     let plain = program.text(&[&ALL_LEAKS[..], &["--gen-suppressions=all"]].concat(), &[]);
@@ -402,7 +402,7 @@ fn logs_in_other_wrappings_read_the_same() {
     ] {
         std::fs::write(program.path("wrapped"), text).unwrap();
         let wrapped = read(&program.path("wrapped"));
-        assert_eq!(wrapped.troubles, [""; 0], "{name}");
+        assert_eq!(wrapped.errors, [""; 0], "{name}");
         let [wrapped, plain] = [&wrapped, &plain].map(|reading| {
             let mut findings = all_common(reading);
             if name == "another program's lines between" {
@@ -417,23 +417,23 @@ fn logs_in_other_wrappings_read_the_same() {
 }
 
 #[test]
-fn a_quiet_log_has_the_findings_and_says_that_nobody_knows_whether_it_is_whole() {
+fn quiet_log_has_the_findings_but_is_not_complete() {
     needs!("gcc", "valgrind");
     let program = Program::build("memcheck/errors.c");
     let plain = program.text(&ALL_LEAKS, &[]);
     let quiet = program.text(&[&ALL_LEAKS[..], &["-q"]].concat(), &[]);
     assert_eq!(all_common(&quiet), all_common(&plain));
-    assert_eq!(quiet.troubles, [""; 0]);
+    assert_eq!(quiet.errors, [""; 0]);
     assert_eq!(quiet.runs[0]["complete"], false);
     assert_eq!(quiet.runs[0]["quiet"], true);
     assert_eq!(quiet.runs[0]["tool"], "memcheck");
-    // XML of -q has its frame all the same.
+    // With -q, XML still has its start and end.
     let xml = program.xml(&[&ALL_LEAKS[..], &["-q"]].concat(), &[]);
     assert_eq!(xml.runs[0]["complete"], true);
 }
 
 #[test]
-fn of_several_leak_checks_the_last_one_counts() {
+fn last_of_several_leak_checks_counts() {
     needs!("gcc", "valgrind");
     let program = Program::build("memcheck/leak_checks.c");
     let text = program.text(&ALL_LEAKS, &[]);
@@ -443,7 +443,7 @@ fn of_several_leak_checks_the_last_one_counts() {
     assert_eq!(sum(&text, "definite", "bytes"), 10 + 11 + 12);
     assert_eq!(sum(&text, "reachable", "bytes"), 500);
     assert_eq!(all_common(&text), all_common(&xml));
-    // The checks that show what changed are all there is without the one at exit.
+    // Without the check at exit, only the checks during the run count, which print changes.
     let no_last = ["--leak-check=no", "--show-leak-kinds=all"];
     let text = program.text(&no_last, &[]);
     assert_eq!(sum(&text, "definite", "bytes"), 10 + 11 + 12);
@@ -452,12 +452,12 @@ fn of_several_leak_checks_the_last_one_counts() {
 }
 
 #[test]
-fn forked_processes_have_sections_of_their_own() {
+fn forked_processes_have_separate_sections() {
     needs!("gcc", "valgrind");
     let program = Program::build("memcheck/processes.c");
     let text = program.text(&ALL_LEAKS, &["fork"]);
     assert_eq!(text.runs.len(), 2);
-    assert_eq!((text.ends, text.troubles.len()), (2, 0));
+    assert_eq!((text.ends, text.errors.len()), (2, 0));
     assert_eq!(text.warnings, [""; 0]);
     let forked: Vec<&Value> = text
         .runs
@@ -469,7 +469,7 @@ fn forked_processes_have_sections_of_their_own() {
         assert_eq!(text.runs[0][field], text.runs[1][field], "{field}");
     }
     let xml = program.xml(&ALL_LEAKS, &["fork"]);
-    assert_eq!((xml.runs.len(), xml.ends, xml.troubles.len()), (2, 2, 0));
+    assert_eq!((xml.runs.len(), xml.ends, xml.errors.len()), (2, 2, 0));
     let sorted = |reading: &Reading| {
         let mut findings: Vec<String> = all_common(reading).iter().map(Value::to_string).collect();
         findings.sort();
@@ -479,7 +479,7 @@ fn forked_processes_have_sections_of_their_own() {
 }
 
 #[test]
-fn a_program_that_executes_another_is_whole_only_if_valgrind_follows() {
+fn log_of_an_exec_is_complete_only_if_valgrind_follows() {
     needs!("gcc", "valgrind");
     let program = Program::build("memcheck/processes.c");
     let own = program.path("program");
@@ -491,14 +491,14 @@ fn a_program_that_executes_another_is_whole_only_if_valgrind_follows() {
         assert_eq!(reading.runs.len(), 1);
         assert_eq!(reading.runs[0]["complete"], false);
         assert_eq!(
-            (reading.ends, reading.troubles.len()),
+            (reading.ends, reading.errors.len()),
             (0, 1),
             "{:?}",
-            reading.troubles
+            reading.errors
         );
     }
     let follow = [&ALL_LEAKS[..], &["--trace-children=yes"]].concat();
-    // One descriptor for both programs, opened by a shell: each would begin a file anew.
+    // A shell opens one descriptor for both programs. If they opened the file, each would truncate it.
     let run = |output: &str, program_and_arguments: &str| {
         let options = follow.join(" ");
         let command = format!("valgrind {options} {output} {program_and_arguments} 9>output");
@@ -512,10 +512,10 @@ fn a_program_that_executes_another_is_whole_only_if_valgrind_follows() {
     };
     let text = run("--log-fd=9", "./program exec ./program");
     let xml = run("--xml=yes --xml-fd=9", "./program exec ./program");
-    // On a descriptor text does not name the parent, and so the two might be two processes with one number.
-    assert_eq!((text.troubles.len(), text.ends), (1, 1));
+    // Text on a descriptor does not name the parent, so the two programs could be two processes with the same pid.
+    assert_eq!((text.errors.len(), text.ends), (1, 1));
     assert_eq!(text.runs[0]["complete"], false);
-    assert_eq!((xml.troubles.len(), xml.ends), (0, 2));
+    assert_eq!((xml.errors.len(), xml.ends), (0, 2));
     assert_eq!(xml.runs[0]["exec"], true);
     for reading in [&text, &xml] {
         assert_eq!(reading.runs.len(), 2);
@@ -523,18 +523,18 @@ fn a_program_that_executes_another_is_whole_only_if_valgrind_follows() {
         assert_eq!(reading.runs[0]["total"]["count"], 1);
     }
     assert_eq!(all_common(&text), all_common(&xml));
-    // Documents of children stand inside that of the shell that started them.
+    // The documents of child processes are inside the document of their shell.
     let nested = run(
         "--xml=yes --xml-fd=9",
         "sh -c './program; ./program fork; true'",
     );
-    assert_eq!(nested.troubles, [""; 0]);
+    assert_eq!(nested.errors, [""; 0]);
     assert_eq!(nested.runs.len(), nested.ends);
     assert!(nested.runs.len() >= 3, "{:?}", nested.runs);
 }
 
 #[test]
-fn the_signal_that_ended_a_process_is_known() {
+fn fatal_signal_is_recorded() {
     needs!("gcc", "valgrind");
     let program = Program::build("memcheck/processes.c");
     for (what, signal) in [("kill", "SIGSEGV"), ("jump", "SIGSEGV")] {
@@ -550,7 +550,7 @@ fn the_signal_that_ended_a_process_is_known() {
 }
 
 #[test]
-fn helgrind_and_drd_are_read_alike() {
+fn helgrind_and_drd_are_the_same_from_text_and_xml() {
     needs!("gcc", "valgrind");
     let program = Program::build("helgrind/threads.c");
     for tool in ["helgrind", "drd"] {
@@ -558,12 +558,12 @@ fn helgrind_and_drd_are_read_alike() {
         let text = program.text(&[&option, "-s"], &[]);
         let xml = program.xml(&[&option], &[]);
         for reading in [&text, &xml] {
-            assert_eq!(reading.troubles, [""; 0]);
+            assert_eq!(reading.errors, [""; 0]);
             assert_eq!(reading.runs[0]["tool"], tool);
             assert_eq!(reading.runs[0]["complete"], true);
         }
         assert_eq!(text.warnings, [""; 0]);
-        // Which thread comes first is not the same in every run, so what is counted is what both have.
+        // The order of threads varies between runs, so compare only the set of kinds.
         let mut kinds_of_text = kinds(&text);
         let mut kinds_of_xml = kinds(&xml);
         for kinds in [&mut kinds_of_text, &mut kinds_of_xml] {
@@ -590,7 +590,7 @@ fn helgrind_and_drd_are_read_alike() {
 }
 
 #[test]
-fn announced_threads_stand_in_the_run_record() {
+fn announced_threads_are_in_the_run_record() {
     needs!("gcc", "valgrind");
     let program = Program::build("helgrind/threads.c");
     let option = ["--tool=helgrind"];
@@ -613,7 +613,7 @@ fn announced_threads_stand_in_the_run_record() {
 }
 
 #[test]
-fn no_prefix_of_a_log_or_document_is_whole() {
+fn no_prefix_of_a_log_or_document_is_complete() {
     needs!("gcc", "valgrind");
     let program = Program::build("memcheck/processes.c");
     for (option, name) in [
@@ -628,16 +628,16 @@ fn no_prefix_of_a_log_or_document_is_whole() {
         };
         let bytes = std::fs::read(program.path(name)).unwrap();
         let cut = program.path("cut");
-        // The unit tests cut a short one at every byte.
+        // The unit tests check all prefixes of a short log.
         let step = 29;
         for length in (0..bytes.len()).step_by(step) {
             std::fs::write(&cut, &bytes[..length]).unwrap();
             let reading = read(&cut);
             for run in &reading.runs {
-                let is_known = run["complete"] == true || !reading.troubles.is_empty();
+                let is_known = run["complete"] == true || !reading.errors.is_empty();
                 assert!(is_known || run["quiet"] == true, "{length}: {run}");
             }
-            if reading.ends == whole.ends && reading.troubles.is_empty() {
+            if reading.ends == whole.ends && reading.errors.is_empty() {
                 assert_eq!(all_common(&reading), all_common(&whole), "{name} {length}");
             }
         }

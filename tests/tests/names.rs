@@ -1,5 +1,5 @@
-//! What names mean, over all tools: whom a finding is blamed on, whether two names are of one function, and that every
-//! account of one run comes to the same answer.
+//! Names in all tools: the blamed function of a finding, names of the same function, and equal answers for all records of
+//! the same run.
 
 #![allow(
     clippy::unwrap_used,
@@ -22,7 +22,7 @@ fn records(tool: &str, args: &[&str]) -> Vec<Value> {
         .collect()
 }
 
-/// The functions that the errors and definite leaks of an input are blamed on.
+/// Returns the blamed functions of an input's errors and definite leaks.
 fn blamed(input: &str) -> BTreeSet<String> {
     records("cg-parse", &[input])
         .iter()
@@ -31,7 +31,7 @@ fn blamed(input: &str) -> BTreeSet<String> {
         .collect()
 }
 
-/// A log with one leak, of this function.
+/// Returns a log with one leak of this function.
 fn log_of(function: &str) -> String {
     format!(
         "==77== Memcheck, a memory error detector
@@ -59,7 +59,7 @@ fn log_of(function: &str) -> String {
     )
 }
 
-/// Whether cg-diff, and a baseline, take two names for one function.
+/// Returns true for cg-diff and for a baseline, respectively, if they match two names.
 fn joins(old: &str, new: &str) -> [bool; 2] {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -75,16 +75,16 @@ fn joins(old: &str, new: &str) -> [bool; 2] {
 }
 
 #[test]
-fn cg_diff_and_baselines_join_the_same_names() {
+fn cg_diff_and_baselines_match_the_same_names() {
     let pairs = std::fs::read_to_string(data("names/pairs.tsv")).unwrap();
     let written = pairs.lines().skip(1).map(|line| {
         let mut fields = line.split('\t').map(str::to_owned);
         let mut field = || fields.next().unwrap();
         (field(), field(), field() == "yes")
     });
-    // What each rule erases from the names of functions.
-    let examples = cg_names::rules::examples_of_functions().map(|[before, after]| {
-        // No profile has the normal form of an address for a name, but another address.
+    // The examples of all rules for names of functions.
+    let examples = cg_names::rules::function_examples().map(|[before, after]| {
+        // In profiles, there is another address instead of the normal form.
         let after = after.replace("0x…", "0x0000000000401a50");
         (before.to_owned(), after, true)
     });
@@ -94,7 +94,7 @@ fn cg_diff_and_baselines_join_the_same_names() {
 }
 
 #[test]
-fn a_clone_that_the_next_build_makes_is_no_new_finding() {
+fn clone_made_by_the_next_build_is_not_a_new_finding() {
     let folder = tempfile::tempdir().unwrap();
     let known = folder.path().join("known");
     let known = known.to_str().unwrap();
@@ -105,7 +105,7 @@ fn a_clone_that_the_next_build_makes_is_no_new_finding() {
         let args = [&["--baseline", known], args].concat();
         assert_eq!(tools::run("leak-check", &args, b"").status, status);
     }
-    // A baseline of a version that knew no clones.
+    // A baseline from a version without support for clones.
     let old = r#"{"type":"known","kind":"definite","frames":["make(int, int*) [clone .constprop.0]","main"],"count":1}"#;
     std::fs::write(known, old).unwrap();
     let run = tools::run(
@@ -156,7 +156,7 @@ fn findings_are_blamed_on_the_program() {
 }
 
 #[test]
-fn crates_are_those_of_the_function_and_not_of_what_it_returns() {
+fn crates_come_from_the_function_not_from_its_return_type() {
     let run = tools::run(
         "cg-fmt",
         &["--group-by", "crate", "-f", "csv", "names/crates.cg"],
@@ -175,7 +175,7 @@ fn crates_are_those_of_the_function_and_not_of_what_it_returns() {
 }
 
 #[test]
-fn a_frame_reads_alike_in_a_log_and_in_dhats_table() {
+fn frame_is_the_same_from_a_log_and_from_dhat() {
     let stack = |input: &str| -> Vec<Value> {
         let records = records("cg-parse", &[input]);
         let stack = records.iter().find_map(|record| record["stack"].as_array());
@@ -187,7 +187,7 @@ fn a_frame_reads_alike_in_a_log_and_in_dhats_table() {
 }
 
 #[test]
-fn a_crate_is_found_in_every_profile_of_it() {
+fn crate_is_found_in_every_profile_of_it() {
     for input in ["mem.xml", "mem.log", "dhat-b.out", "massif.out"] {
         let input = format!("names/rust/{input}");
         let kept = records("cg-filter", &["logcrate", &input]);
@@ -199,7 +199,7 @@ fn a_crate_is_found_in_every_profile_of_it() {
 }
 
 #[test]
-fn only_judges_a_log_and_its_xml_alike() {
+fn only_option_gives_the_same_verdict_for_log_and_xml() {
     for input in ["names/rust/err.log", "names/rust/err.xml"] {
         let run = tools::run("leak-check", &["--only", "^logcrate::", input], b"");
         assert_eq!(run.status, 1, "{input}");
@@ -207,7 +207,7 @@ fn only_judges_a_log_and_its_xml_alike() {
         assert_eq!(run.status, 2, "{input}");
         assert!(
             run.stderr.contains(
-                "--only \"^nowhere::\" matches no frame of any finding; findings set aside: 1;"
+                "--only \"^nowhere::\" matches no frame of any finding; findings excluded: 1;"
             ),
             "{}",
             run.stderr
@@ -216,8 +216,8 @@ fn only_judges_a_log_and_its_xml_alike() {
 }
 
 #[test]
-fn only_matches_a_file_as_it_is_shown() {
-    // The crate as it lay where the tests ran, so that its paths are below a root.
+fn only_option_matches_displayed_file_names() {
+    // Place the crate's paths below a root.
     let folder = tempfile::tempdir().unwrap();
     let root = folder.path().canonicalize().unwrap();
     let xml = std::fs::read_to_string(data("names/rust/leaky-test.xml")).unwrap();
@@ -238,12 +238,12 @@ fn only_matches_a_file_as_it_is_shown() {
         Some(1)
     );
     assert_eq!(status("--only", "^elsewhere/"), Some(2));
-    // The test binary is below the root too, and is no file of the crate.
+    // The test binary is also below the root, but it is not a source file.
     assert_eq!(status("--only", "/deps/"), Some(2));
     assert_eq!(status("--only-obj", "/deps/"), Some(1));
 }
 
-/// A program of the test data, built, run under Valgrind's tools.
+/// A folder with a compiled program of the test data.
 struct Program {
     folder: tempfile::TempDir,
 }
@@ -284,7 +284,7 @@ impl Program {
     }
 }
 
-/// The blamed function by the addresses of a stack, of records of these types.
+/// Returns the blamed functions of records of these types, by the addresses of the stack.
 fn blame_by_stack(records: &[Value], types: &[&str]) -> std::collections::BTreeMap<String, Value> {
     records
         .iter()
@@ -300,7 +300,7 @@ fn blame_by_stack(records: &[Value], types: &[&str]) -> std::collections::BTreeM
 }
 
 #[test]
-fn every_account_of_a_run_blames_the_same_function() {
+fn log_and_xml_of_a_run_blame_the_same_function() {
     needs!("gcc", "g++", "valgrind");
     const LEAKS: [&str; 3] = [
         "--leak-check=full",
@@ -335,14 +335,14 @@ fn every_account_of_a_run_blames_the_same_function() {
                 own => name.contains(own),
             }
         };
-        // Rust's start code and what the system keeps is nobody's; a program's leaks are the program's.
+        // Only Rust's start code and the memory of system libraries are not blamed on the program.
         let others: Vec<&Value> = log.values().filter(|name| !is_own(name)).collect();
         assert!(others.len() <= 2, "{source} {options:?}: {others:?}");
     }
 }
 
 #[test]
-fn heap_profilers_blame_as_memcheck_does() {
+fn heap_profilers_blame_functions_of_the_program() {
     needs!("gcc", "g++", "valgrind");
     let program = Program::build("names/twins.rs", &["-g", "-O"]);
     program.valgrind(&["--tool=dhat", "--num-callers=40", "--dhat-out-file=dhat"]);
@@ -365,7 +365,7 @@ fn heap_profilers_blame_as_memcheck_does() {
                 || name.starts_with("hashbrown::")
                 || name.contains("alloc::alloc::Global")
         };
-        // What the library keeps for itself has no frame of the program.
+        // The library's own memory has no frame of the program.
         assert!(
             blamed.iter().filter(is_inner).count() <= 3,
             "{file}: {blamed:?}"

@@ -1,5 +1,5 @@
-//! A raw profile and the stream that cg-parse writes of it are one to every tool: the same bytes, the same status, the
-//! same words. Inside a tool rows of a raw profile never become text; a stream is text when it comes in.
+//! Every tool gives the same output, status and messages for a raw profile and for its stream. Inside a tool, the rows of
+//! a raw profile do not become text, but a stream is text.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -12,7 +12,7 @@ use cg_parse::FORMATS;
 use tests::data;
 use tests::tools::{Run, command, run};
 
-/// Shapes of profiles that some code treats apart, besides the first of each format.
+/// Profiles with special cases, in addition to the first profile of each format.
 const MORE: &[&str] = &[
     "callgrind/3.14.0-weird_default.callgrind.out",
     "callgrind/3.19.0-leaky_xtleak.kcg",
@@ -48,7 +48,7 @@ fn profiles() -> impl Iterator<Item = &'static str> {
         .chain(MORE.iter().copied())
 }
 
-/// What is asked of cg-fmt, and what cg-parse has to be asked for so that a stream has it too.
+/// Options of cg-fmt, and the options of cg-parse that put the same data into the stream.
 const VIEWS: &[(&[&str], &[&str])] = &[
     (&[], &["--snapshots", "all"]),
     (&["-f", "csv"], &[]),
@@ -78,20 +78,20 @@ const VIEWS: &[(&[&str], &[&str])] = &[
     (&["-f", "dot"], &["--calls"]),
 ];
 
-/// What a tool comes to where cg-parse comes before it: the words of both, as the tool says them.
-fn through_a_stream(tool: &str, args: &[&str], parse: &Run) -> Run {
+/// Runs a tool on the stream from cg-parse. Combines the messages of both, under the name of the tool.
+fn run_on_stream(tool: &str, args: &[&str], parse: &Run) -> Run {
     let after = run(tool, args, &parse.stdout);
-    let said = parse.stderr.replace("cg-parse: ", &format!("{tool}: "));
+    let stderr = parse.stderr.replace("cg-parse: ", &format!("{tool}: "));
     Run {
-        stderr: said + &after.stderr,
+        stderr: stderr + &after.stderr,
         ..after
     }
 }
 
 #[test]
-fn cg_fmt_shows_a_profile_as_it_shows_its_stream() {
+fn cg_fmt_shows_a_profile_like_its_stream() {
     for profile in profiles() {
-        // Many views want the same of cg-parse.
+        // Many views use the same stream.
         let mut parsed = BTreeMap::new();
         for (args, parse) in VIEWS {
             let parse: &Run = parsed
@@ -103,17 +103,17 @@ fn cg_fmt_shows_a_profile_as_it_shows_its_stream() {
                 continue;
             }
             let is_usage = raw.stderr.contains("try '--help'");
-            assert!(!is_usage, "{args:?} asks nothing: {}", raw.stderr);
-            let streamed = through_a_stream("cg-fmt", args, parse);
+            assert!(!is_usage, "{args:?} is a usage error: {}", raw.stderr);
+            let streamed = run_on_stream("cg-fmt", args, parse);
             assert!(raw == streamed, "{profile} {args:?}\n{raw:?}\n{streamed:?}");
         }
     }
 }
 
-/// Of a file that can be read twice a page tells more than its stream: estimated stacks of calls, the times of samples. What
-/// comes out of a pipe is read once.
+/// A page of a file has more data than a page of its stream, because cg-fmt can read a file twice: estimated stacks of
+/// calls, and times of samples. A pipe is read once.
 #[test]
-fn a_page_of_a_pipe_is_that_of_its_stream() {
+fn page_of_a_pipe_equals_the_page_of_its_stream() {
     let mut pages = 0;
     for profile in profiles().filter(|profile| data(profile).is_file()) {
         let bytes = fs::read(data(profile)).unwrap();
@@ -123,7 +123,7 @@ fn a_page_of_a_pipe_is_that_of_its_stream() {
             &bytes,
         );
         let raw = run("cg-fmt", &["-f", "html", "-"], &bytes);
-        let streamed = through_a_stream("cg-fmt", &["-f", "html"], &parse);
+        let streamed = run_on_stream("cg-fmt", &["-f", "html"], &parse);
         let [raw_status, status] = [raw.status, streamed.status];
         assert!(
             raw.stdout == streamed.stdout && raw_status == status,
@@ -135,7 +135,7 @@ fn a_page_of_a_pipe_is_that_of_its_stream() {
 }
 
 #[test]
-fn cg_filter_passes_on_of_a_profile_what_it_does_of_its_stream() {
+fn cg_filter_filters_a_profile_like_its_stream() {
     for profile in profiles() {
         for (args, parse) in [
             (&[""][..], &[][..]),
@@ -156,7 +156,7 @@ fn cg_filter_passes_on_of_a_profile_what_it_does_of_its_stream() {
                 continue;
             }
             let raw = run("cg-filter", &[args, &[profile][..]].concat(), b"");
-            let streamed = through_a_stream("cg-filter", args, &parse);
+            let streamed = run_on_stream("cg-filter", args, &parse);
             assert!(raw == streamed, "{profile} {args:?}\n{raw:?}\n{streamed:?}");
         }
     }
@@ -174,7 +174,7 @@ fn run_in(folder: &Path, tool: &str, args: &[&str]) -> (i32, Vec<u8>, String) {
     (output.status.code().unwrap(), output.stdout, stderr)
 }
 
-/// Two runs each that differ, but for formats of which there is one file: it is compared with itself.
+/// Pairs of different runs. If there is only one file of a format, the file is compared with itself.
 const PAIRS: &[[&str; 2]] = &[
     ["pair/before.callgrind.out", "pair/after.callgrind.out"],
     [
@@ -216,7 +216,7 @@ const PAIRS: &[[&str; 2]] = &[
 ];
 
 #[test]
-fn cg_diff_compares_profiles_as_it_compares_their_streams() {
+fn cg_diff_compares_profiles_like_their_streams() {
     let folder = tempfile::tempdir().unwrap();
     let [raw, streams] = ["raw", "streams"].map(|name| folder.path().join(name));
     for profiles in PAIRS {
@@ -263,14 +263,14 @@ fn cg_diff_compares_profiles_as_it_compares_their_streams() {
 }
 
 #[test]
-fn leak_check_judges_a_log_as_it_judges_its_stream() {
+fn leak_check_judges_a_log_like_its_stream() {
     for log in profiles().filter(|profile| profile.starts_with("memcheck/")) {
         let parse = run("cg-parse", &[log], b"");
         for format in [
             "text", "markdown", "html", "json", "junit", "sarif", "github", "gitlab",
         ] {
             let raw = run("leak-check", &["-f", format, log], b"");
-            let streamed = through_a_stream("leak-check", &["-f", format], &parse);
+            let streamed = run_on_stream("leak-check", &["-f", format], &parse);
             assert!(
                 (raw.status, &raw.stdout) == (streamed.status, &streamed.stdout),
                 "{log} {format}\n{raw:?}\n{streamed:?}"

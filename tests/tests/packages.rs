@@ -1,4 +1,4 @@
-//! What is handed out: the packages of a registry, and what installs the tools from a clone.
+//! Packages for a registry, and the installation of the tools from a clone.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -10,7 +10,7 @@ use std::process::Command;
 use serde_json::Value;
 use tests::{tools, workspace};
 
-/// What cargo prints, offline.
+/// Runs cargo offline and returns its output.
 fn cargo(args: &[&str]) -> String {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
@@ -24,7 +24,7 @@ fn cargo(args: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The packages of the workspace that may be published.
+/// Returns the packages of the workspace that may be published.
 fn packages() -> Vec<Value> {
     let metadata = cargo(&["metadata", "--no-deps", "--format-version=1"]);
     let metadata: Value = serde_json::from_str(&metadata).unwrap();
@@ -34,7 +34,7 @@ fn packages() -> Vec<Value> {
 }
 
 #[test]
-fn every_package_has_the_texts_of_the_licences_that_it_names() {
+fn every_package_contains_its_licence_texts() {
     let packages = packages();
     assert!(packages.len() > 10, "{}", packages.len());
     for package in packages {
@@ -45,7 +45,7 @@ fn every_package_has_the_texts_of_the_licences_that_it_names() {
         for licence in licences {
             let word = licence.split('-').next().unwrap().to_uppercase();
             let file = format!("LICENSE-{word}");
-            let remedy = format!("{name} has no {file}: ln -s the repository's into its folder");
+            let remedy = format!("{name} has no {file}: link it to the file of the workspace");
             assert!(files.lines().any(|packed| packed == file), "{remedy}");
             let text = fs::read(folder.join(&file)).unwrap();
             assert_eq!(text, fs::read(workspace().join(&file)).unwrap(), "{remedy}");
@@ -53,7 +53,7 @@ fn every_package_has_the_texts_of_the_licences_that_it_names() {
     }
 }
 
-/// The first command of the README, as `scripts/fresh` finds it.
+/// Returns the first command of the README, found as in `scripts/fresh`.
 fn first_command() -> String {
     let readme = fs::read_to_string(workspace().join("README.md")).unwrap();
     let (_, block) = readme.split_once("```sh\n").unwrap();
@@ -62,7 +62,7 @@ fn first_command() -> String {
 }
 
 #[test]
-fn the_first_command_of_the_readme_installs_every_tool_and_needs_cargo_alone() {
+fn first_command_of_the_readme_installs_every_tool_with_only_cargo() {
     let folder = tempfile::tempdir().unwrap();
     let stub = folder.path().join("cargo");
     let asked = folder.path().join("asked");
@@ -80,7 +80,7 @@ fn the_first_command_of_the_readme_installs_every_tool_and_needs_cargo_alone() {
     let asked = fs::read_to_string(&asked).unwrap();
     let expected = tools::TOOLS.map(|tool| format!("install --locked --path {tool}"));
     assert_eq!(Vec::from_iter(asked.lines()), expected);
-    // These are all packages that have programs.
+    // There are no other packages with programs.
     let has_programs = |package: &Value| {
         let mut targets = package["targets"].as_array().unwrap().iter();
         targets.any(|target| target["kind"][0] == "bin")

@@ -1,4 +1,4 @@
-//! Pages in a real browser: it loads them from a file, clicks, types, goes back, and has nothing to complain of.
+//! Pages in a real browser: it loads them from a file, clicks, types and goes back without errors.
 
 use needs::needs;
 use serde_json::json;
@@ -6,7 +6,7 @@ use tests::browser::Browser;
 use tests::pages::{go, open, page, texts};
 
 #[test]
-fn a_selection_is_one_in_all_panes_and_in_the_address_and_keys_move_it() {
+fn selection_is_shared_by_panes_and_address_and_moved_by_keys() {
     needs!("browser");
     let folder = tempfile::tempdir().unwrap();
     let path = page(
@@ -19,7 +19,7 @@ fn a_selection_is_one_in_all_panes_and_in_the_address_and_keys_move_it() {
     open(&mut browser, &path);
     browser.click_on("rows()[1]");
     let first = browser.evaluate("selected()[0]");
-    assert_eq!(browser.evaluate("said().fn"), first);
+    assert_eq!(browser.evaluate("hashFields().fn"), first);
     browser.click_on("rows()[3]");
     assert_ne!(browser.evaluate("selected()[0]"), first);
     browser.evaluate("history.back()");
@@ -50,14 +50,14 @@ fn a_selection_is_one_in_all_panes_and_in_the_address_and_keys_move_it() {
         "true"
     );
     assert_eq!(
-        browser.evaluate("document.getElementById(grid().getAttribute('aria-activedescendant')).dataset.fn === said().fn"),
+        browser.evaluate("document.getElementById(grid().getAttribute('aria-activedescendant')).dataset.fn === hashFields().fn"),
         true
     );
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }
 
 #[test]
-fn pages_are_light_and_dark_and_print_and_fit_a_phone() {
+fn pages_support_dark_mode_print_and_phones() {
     needs!("browser");
     let folder = tempfile::tempdir().unwrap();
     let path = page(
@@ -69,7 +69,7 @@ fn pages_are_light_and_dark_and_print_and_fit_a_phone() {
     let mut browser = Browser::start(1000, 900);
     let mut seen = Vec::new();
     for scheme in ["light", "dark"] {
-        browser.tell(
+        browser.send_command(
             "Emulation.setEmulatedMedia",
             json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]}),
         );
@@ -78,19 +78,19 @@ fn pages_are_light_and_dark_and_print_and_fit_a_phone() {
             "[document.body, document.querySelector('.chart .title')].map((element) => \
              getComputedStyle(element)[element === document.body ? 'backgroundColor' : 'fill'])",
         ));
-        assert_eq!(browser.troubles, Vec::<String>::new());
+        assert_eq!(browser.errors, Vec::<String>::new());
     }
     assert_eq!(seen[0][0], "rgb(255, 255, 255)");
     assert_eq!(seen[1][0], "rgb(22, 24, 29)");
     assert_ne!(seen[0][1], seen[1][1]);
-    let printed = browser.tell("Page.printToPDF", json!({}));
+    let printed = browser.send_command("Page.printToPDF", json!({}));
     // `%PDF`
     assert!(printed["data"].as_str().unwrap().starts_with("JVBERi"));
     let numbers = browser.evaluate(
         "Array.from(document.querySelectorAll('.chart .bytes'), (text) => text.textContent).join(' ')",
     );
     assert_eq!(numbers, "0 256 KiB 512 KiB 768 KiB 1 MiB");
-    browser.tell(
+    browser.send_command(
         "Emulation.setDeviceMetricsOverride",
         json!({"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": true}),
     );
@@ -114,7 +114,7 @@ fn pages_are_light_and_dark_and_print_and_fit_a_phone() {
     );
 }
 
-/// Names that would be markup, scripts or the end of what they are in.
+/// Names that contain markup, scripts or ends of elements.
 const HOSTILE: [&str; 4] = [
     "<img src=x onerror=\"globalThis.hit=1\">",
     "</script><script>globalThis.hit=1</script>",
@@ -123,7 +123,7 @@ const HOSTILE: [&str; 4] = [
 ];
 
 #[test]
-fn hostile_names_are_text_and_nothing_comes_from_elsewhere() {
+fn hostile_names_are_text_and_pages_load_nothing() {
     needs!("browser");
     let mut stream = String::from(
         "{\"type\":\"run\",\"stream\":1,\"tool\":\"</title><script>globalThis.hit=1</script>\",\"events\":[\"samples\"],\"total\":{\"samples\":4}}\n",
@@ -131,7 +131,7 @@ fn hostile_names_are_text_and_nothing_comes_from_elsewhere() {
     for name in HOSTILE {
         let frame = json!({"fn": name, "file": name, "obj": name});
         let record = json!({"type": "stack", "fn": name, "stack": [frame, {"fn": "main"}], "cost": {"samples": 1}});
-        // The type comes first.
+        // The type must be the first field.
         let record = record.to_string();
         let record = record.replacen("\"type\":\"stack\"", "\"of\":\"\"", 1);
         stream.push_str(&record.replacen('{', "{\"type\":\"stack\",", 1));
@@ -157,9 +157,9 @@ fn hostile_names_are_text_and_nothing_comes_from_elsewhere() {
             "{name}: {names:?}"
         );
     }
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 
-    // Were a name markup all the same, the page's policy would stop its script and what it would load.
+    // Even if a name became markup, the page's policy would block its scripts and images.
     let stopped = browser.evaluate(
         "new Promise((resolve) => { const stopped = []; \
          document.addEventListener('securitypolicyviolation', (event) => { \
@@ -172,7 +172,7 @@ fn hostile_names_are_text_and_nothing_comes_from_elsewhere() {
 }
 
 #[test]
-fn a_verdict_is_a_page_too() {
+fn verdict_can_be_a_page() {
     needs!("browser");
     let folder = tempfile::tempdir().unwrap();
     let path = page(
@@ -190,13 +190,13 @@ fn a_verdict_is_a_page_too() {
     );
     browser.press("/", 191);
     browser.write("chain leaks");
-    // What it leaks directly, and what is only lost with that.
+    // One direct leak, and one indirect leak below it.
     browser.wait_for("document.querySelector('[role=status]').dataset.matches === '2'");
     browser.click_on("document.querySelector('details.fold:not([hidden]) summary')");
     let stack =
         browser.evaluate("document.querySelector('details.fold[open] .frames').textContent");
     assert!(stack.as_str().unwrap().contains("by chain ("), "{stack}");
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
     let path = page(
         &folder,
         "leak-check",

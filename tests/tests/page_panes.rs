@@ -1,4 +1,4 @@
-//! What the panes of a page show beside its table, in a real browser: flame graphs, trees, calls, source, heaps, findings.
+//! The panes of a page in a real browser: flame graphs, trees, calls, source, heaps, findings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,11 +9,11 @@ use tests::made_massif::massif;
 use tests::pages::{IS_READY, go, open, page, texts};
 use tests::tools;
 
-/// `main` 9 of its own; `parse` 55 + 300 + 120, `write` 140, `walk` 95, of which 70 below another `walk`.
+/// `main` has 9 samples itself, `parse` 55 + 300 + 120, `write` 140, and `walk` 95, including 70 below another `walk`.
 const FOLDED: &str = "main;parse;token 300\nmain;parse;token;hash 120\nmain;parse 55\nmain;write;hash 140\nmain;walk;walk;leaf 70\nmain;walk;leaf 25\nmain 9\nboot;init 31\n";
 
 #[test]
-fn flames_trees_and_calls_tell_what_stacks_do() {
+fn flames_trees_and_calls_agree_with_the_stacks() {
     needs!("browser");
     let folder = tempfile::tempdir().unwrap();
     let path = page(&folder, "cg-fmt", &["-f", "html", "-"], FOLDED.as_bytes());
@@ -59,12 +59,12 @@ fn flames_trees_and_calls_tell_what_stacks_do() {
         json!([1, "hash", 260])
     );
 
-    // A click on a frame selects; its callers and callees are those of the stacks, a recursion once.
+    // A click selects a frame. Its callers and callees come from the stacks, and a recursion counts once.
     go(&mut browser, "#view=flame");
     browser.click_on(
         "all('[role=treeitem]', pane('flame')).find((item) => item.dataset.fn === 'walk')",
     );
-    assert_eq!(browser.evaluate("said().fn"), "walk");
+    assert_eq!(browser.evaluate("hashFields().fn"), "walk");
     go(&mut browser, "#view=calls&fn=walk");
     assert_eq!(
         browser.evaluate("[arcs('Callers'), arcs('Callees')]"),
@@ -74,7 +74,7 @@ fn flames_trees_and_calls_tell_what_stacks_do() {
         ])
     );
 
-    // The tree folds and unfolds by keys, and opens the costliest path to what is selected.
+    // Keys fold and unfold the tree. The most expensive path to the selected function is open.
     go(&mut browser, "#view=tree");
     browser.evaluate("pane('tree').querySelector('[role=tree]').focus()");
     browser.press("Home", 36);
@@ -97,7 +97,7 @@ fn flames_trees_and_calls_tell_what_stacks_do() {
         browser.evaluate("all('[aria-selected=true]', pane('tree')).map((item) => [item.getAttribute('aria-level'), item.dataset.incl])"),
         json!([["3", "140"]])
     );
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }
 
 const OLD_SOURCE: &str =
@@ -105,7 +105,8 @@ const OLD_SOURCE: &str =
 const NEW_SOURCE: &str =
     "#define X 1\nint work(int n) {\n  return n * 3;\n}\nint main() {\n  return work(4);\n}\n";
 
-/// `work` of `PATH`: a line with 40, one with 2, and 7 in a header; called 4 times from `main`, which costs 5.
+/// Returns a profile with `work` in file `path`: a line with 2, a line with `cost`, and 7 in a header. `main`, which costs
+/// 5, calls it 4 times.
 fn callgrind(path: &str, first: u64, cost: u64) -> String {
     let (second, main) = (first + 1, first + 4);
     format!(
@@ -115,7 +116,7 @@ fn callgrind(path: &str, first: u64, cost: u64) -> String {
 }
 
 #[test]
-fn source_has_the_costs_of_its_lines_and_of_a_diff_both_sides() {
+fn source_has_line_costs_and_both_sides_of_a_diff() {
     needs!("browser");
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -149,7 +150,7 @@ fn source_has_the_costs_of_its_lines_and_of_a_diff_both_sides() {
     assert_eq!(browser.evaluate("pane('source').dataset.elsewhere"), "7");
     let text = browser.evaluate("all('[data-line]', pane('source'))[1].textContent");
     assert!(text.as_str().unwrap().contains("return n * 2;"), "{text}");
-    // The line of a call has what the call costs, and leads to what is called.
+    // The line of a call has the cost of the call and links to the callee.
     go(&mut browser, "#view=source&fn=main");
     let calling = "all('[data-line]', pane('source')).find((line) => line.dataset.line === '5')";
     assert_eq!(
@@ -157,7 +158,7 @@ fn source_has_the_costs_of_its_lines_and_of_a_diff_both_sides() {
         json!(["5", "54"])
     );
     browser.click_on(&format!("{calling}.querySelector('button')"));
-    assert_eq!(browser.evaluate("said().fn"), "work");
+    assert_eq!(browser.evaluate("hashFields().fn"), "work");
     go(&mut browser, "#view=calls&fn=work");
     assert_eq!(
         browser.evaluate("arcs('Callers')"),
@@ -190,7 +191,7 @@ fn source_has_the_costs_of_its_lines_and_of_a_diff_both_sides() {
         browser.evaluate("all('[role=treeitem]', pane('flame')).map((item) => [item.dataset.fn, item.dataset.old, item.dataset.new])"),
         json!([["", "54", "74"], ["main", "54", "74"], ["work", "49", "69"]])
     );
-    // Where the runs are not what they were, the page says so and tells what the diff does.
+    // If the files of the runs have changed since the diff, the page has a note and shows only the diff.
     std::fs::write(at("old.out"), callgrind("old/work.c", 1, 41)).unwrap();
     let path = page(&folder, "cg-fmt", &["-f", "html"], &diff);
     open(&mut browser, &path);
@@ -200,14 +201,17 @@ fn source_has_the_costs_of_its_lines_and_of_a_diff_both_sides() {
     );
     let notes = browser.evaluate("document.querySelector('.lead').textContent");
     assert!(
-        notes.as_str().unwrap().contains("no longer as they were"),
+        notes
+            .as_str()
+            .unwrap()
+            .contains("are missing or have changed"),
         "{notes}"
     );
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }
 
 #[test]
-fn the_heap_that_is_shown_is_that_of_the_snapshot() {
+fn selected_snapshot_determines_the_heap() {
     needs!("browser");
     let file = "massif/3.19.0-heapy_i.massif.out";
     let folder = tempfile::tempdir().unwrap();
@@ -215,7 +219,7 @@ fn the_heap_that_is_shown_is_that_of_the_snapshot() {
     let mut browser = Browser::start(1200, 900);
     open(&mut browser, &path);
     let shown = "[document.querySelector('main').dataset.snapshot, document.querySelector('main').dataset.total]";
-    // The peak, as the file says: 1,030,800 bytes on the heap.
+    // The file's peak has 1,030,800 bytes on the heap.
     assert_eq!(browser.evaluate(shown), json!(["36", "1030800"]));
     go(&mut browser, "#view=memory");
     let snapshots = tools::stdout("cg-parse", &["--snapshots", "all", file], b"");
@@ -224,7 +228,7 @@ fn the_heap_that_is_shown_is_that_of_the_snapshot() {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    let of_type = |name: &'static str| {
+    let records_of_type = |name: &'static str| {
         let records = snapshots.iter();
         records.filter(move |record| record["type"] == name)
     };
@@ -232,15 +236,15 @@ fn the_heap_that_is_shown_is_that_of_the_snapshot() {
         let part = |name: &str| record[name].as_u64().unwrap();
         part("heap_bytes") + part("extra_bytes") + part("stacks_bytes")
     };
-    let listed: Vec<Value> = of_type("snapshot")
+    let listed: Vec<Value> = records_of_type("snapshot")
         .map(|record| json!([record["snapshot"], record["time"], bytes(record)]))
         .collect();
     assert_eq!(
         browser.evaluate("all('[role=option]', pane('memory')).map((one) => ['snapshot', 'time', 'bytes'].map((key) => Number(one.dataset[key])))"),
         Value::from(listed)
     );
-    let first = of_type("heap").next().unwrap()["snapshot"].clone();
-    let held: u64 = of_type("heap")
+    let first = records_of_type("heap").next().unwrap()["snapshot"].clone();
+    let held: u64 = records_of_type("heap")
         .filter(|record| record["snapshot"] == first)
         .map(|record| record["cost"]["bytes"].as_u64().unwrap())
         .sum();
@@ -253,17 +257,17 @@ fn the_heap_that_is_shown_is_that_of_the_snapshot() {
     );
     go(&mut browser, &format!("#view=flame&snapshot={first}"));
     assert_eq!(browser.evaluate("items('flame')[0][3]"), held);
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }
 
 #[test]
-fn a_heap_is_compared_with_that_of_another_snapshot() {
+fn heap_is_compared_with_another_snapshot() {
     needs!("browser");
     let folder = tempfile::tempdir().unwrap();
-    let told = "1000 root\n 980 load:31\n  980 main:9\n 15 pool:8\n  15 main:9\n 5 3";
+    let shown = "1000 root\n 980 load:31\n  980 main:9\n 15 pool:8\n  15 main:9\n 5 3";
     let hidden = "2000 root\n 1900 load:31\n  1900 main:9\n 79 new:4\n  79 main:7\n 21 4";
     let file = folder.path().join("massif.out");
-    std::fs::write(&file, massif(&[Some(told), None, Some(hidden)])).unwrap();
+    std::fs::write(&file, massif(&[Some(shown), None, Some(hidden)])).unwrap();
     let path = page(
         &folder,
         "cg-fmt",
@@ -284,8 +288,8 @@ fn a_heap_is_compared_with_that_of_another_snapshot() {
         "{base}.value = '0'; {base}.dispatchEvent(new Event('change')); 0"
     ));
     browser.wait_for(IS_READY);
-    assert_eq!(browser.evaluate("said().base"), "0");
-    // What one heap has below the threshold has no change: not all of it came or went. All of `new` may have been there.
+    assert_eq!(browser.evaluate("hashFields().base"), "0");
+    // A row below the threshold in one of the heaps has no change, because its earlier or later size is unknown.
     assert_eq!(
         browser.evaluate(rows),
         json!([
@@ -299,7 +303,7 @@ fn a_heap_is_compared_with_that_of_another_snapshot() {
         browser.evaluate("all('[role=columnheader]').map((one) => one.dataset.column).slice(0, 3)"),
         json!(["delta", "old", "new"])
     );
-    // As the two runs that `cg-diff` compares.
+    // In the other direction.
     go(&mut browser, "#view=table&base=2&snapshot=1");
     assert_eq!(
         browser.evaluate(rows),
@@ -335,7 +339,7 @@ fn a_heap_is_compared_with_that_of_another_snapshot() {
     let marked = browser.evaluate(marks);
     assert_eq!([&marked[0][0], &marked[1][0]], ["0", "2"]);
     assert!(marked[0][1].as_f64() < marked[1][1].as_f64(), "{marked}");
-    // Back undoes a choice, and what is not there does no harm.
+    // Back undoes a choice, and unknown values in an address cause no errors.
     go(&mut browser, "#view=table");
     assert_eq!(
         browser.evaluate("rows()[0].dataset.delta === undefined"),
@@ -348,16 +352,16 @@ fn a_heap_is_compared_with_that_of_another_snapshot() {
         browser.evaluate("pane('flame').querySelector('select').value"),
         "icicle"
     );
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }
 
 #[test]
-fn findings_are_told_by_severity_with_their_stacks() {
+fn findings_are_listed_by_severity_with_their_stacks() {
     needs!("browser");
     let file = "memcheck/3.27.1-leaky.xml";
     let folder = tempfile::tempdir().unwrap();
     let path = page(&folder, "cg-fmt", &["-f", "html", file], b"");
-    // Who lets no script run reads the same.
+    // The text is also there without script.
     let text = std::fs::read_to_string(&path).unwrap();
     let lead = text.split("<div class=lead>").nth(1).unwrap();
     let lead = lead.split("</div>").next().unwrap();
@@ -391,26 +395,28 @@ fn findings_are_told_by_severity_with_their_stacks() {
     browser.click_on("rows().find((row) => row.dataset.kind === 'definite')");
     let stack = browser.evaluate("pane('table').querySelector('ol').textContent");
     assert!(stack.as_str().unwrap().contains("malloc"), "{stack}");
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }
 
 #[test]
-fn a_recording_shows_what_the_heap_held_beside_what_was_allocated() {
+fn recording_shows_live_heap_and_allocations() {
     needs!("browser");
     let folder = tempfile::tempdir().unwrap();
     let file = "heaptrack/1.4.0-shapes.zst";
-    // What each snapshot held, by the records of it.
+    // The bytes and functions of each snapshot, from its records.
     let records = tools::stdout("cg-parse", &["--snapshots", "all", file], b"");
     let records = String::from_utf8(records).unwrap();
     let mut held: BTreeMap<u64, (u64, BTreeSet<String>)> = BTreeMap::new();
     for record in records.lines() {
         let record: Value = serde_json::from_str(record).unwrap();
         if record["type"] == "heap" {
-            let of = held
+            let snapshot = held
                 .entry(record["snapshot"].as_u64().unwrap())
                 .or_default();
-            of.0 += record["cost"]["bytes"].as_u64().unwrap();
-            of.1.insert(record["fn"].as_str().unwrap_or_default().to_owned());
+            snapshot.0 += record["cost"]["bytes"].as_u64().unwrap();
+            snapshot
+                .1
+                .insert(record["fn"].as_str().unwrap_or_default().to_owned());
         }
     }
     assert_eq!(held.keys().collect::<Vec<_>>(), [&0, &1]);
@@ -443,7 +449,7 @@ fn a_recording_shows_what_the_heap_held_beside_what_was_allocated() {
         );
         assert_eq!(browser.evaluate(functions), json!(names));
     }
-    // Two of them give their difference, and another event has none.
+    // Two snapshots can be compared, but another event has no comparison.
     go(&mut browser, "#view=table&snapshot=1&base=0");
     assert_eq!(
         browser.evaluate("rows().reduce((sum, row) => sum + Number(row.dataset.old), 0)"),
@@ -456,15 +462,15 @@ fn a_recording_shows_what_the_heap_held_beside_what_was_allocated() {
         json!(["total_bytes", "175733", null])
     );
     assert_eq!(browser.evaluate(functions), allocated);
-    assert_eq!(browser.evaluate("'base' in said()"), false);
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.evaluate("'base' in hashFields()"), false);
+    assert_eq!(browser.errors, Vec::<String>::new());
 }
 
 #[test]
-fn a_flame_graph_is_in_the_order_of_time_where_that_is_told() {
+fn flame_graph_can_follow_time_if_times_are_known() {
     needs!("browser");
     let folder = tempfile::tempdir().unwrap();
-    // perf's lists begin with the innermost frame: `a`, `b` twice, `a` again, with the periods 5, 1, 1 and 3.
+    // perf lists the innermost frame first. The samples are `a`, `b` twice and `a`, with the periods 5, 1, 1 and 3.
     let sample = |time: &str, period: u32, inner: &str| {
         format!(
             "prog 7/7 {time}: {period} cycles: \n\t4010 {inner}+0x1 (/tmp/prog)\n\t4020 main+0x2 (/tmp/prog)\n\n"
@@ -495,7 +501,7 @@ fn a_flame_graph_is_in_the_order_of_time_where_that_is_told() {
         browser.evaluate(drawn),
         "1  0 10, 2 main 0 10, 3 a 0 5, 3 b 5 2, 3 a 7 3"
     );
-    // Out of a pipe that tells no times there is no such order.
+    // A pipe is read only once, without times, so there is no order of time.
     let path = page(&folder, "cg-fmt", &["-f", "html", "-"], text.as_bytes());
     open(&mut browser, &path);
     go(&mut browser, "#view=flame&flame=time");
@@ -503,5 +509,5 @@ fn a_flame_graph_is_in_the_order_of_time_where_that_is_told() {
         "Array.from(pane('flame').querySelector('select').options, (option) => option.value)";
     let kinds = texts(&browser.evaluate(kinds));
     assert!(kinds.len() > 3 && !kinds.iter().any(|kind| kind == "time"));
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }

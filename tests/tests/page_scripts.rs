@@ -1,5 +1,5 @@
-//! Pages that no browser opens: the tests and the types of their scripts, what is sent of these, how much a page is and what it
-//! says of a profile that was cut.
+//! Pages without a browser: the tests and types of their scripts, the minified scripts, the size of pages, and the note
+//! about a truncated profile.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -12,25 +12,42 @@ use flate2::write::GzEncoder;
 use needs::needs;
 use tests::tools;
 
-/// What pages are made of.
-fn sources() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/cg-document/src/html")
+/// Returns a file or folder below `crates/`.
+fn source(path: &str) -> PathBuf {
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates");
+    crates.join(path)
 }
 
-/// The kinds of pages, with the files of their scripts. Where a folder is named, all its files are meant.
+/// The minified script of each kind of page, with its source files. A folder stands for all its files.
 const KINDS: [(&str, &[&str]); 3] = [
-    ("page", &["page/tables.js", "page/search.js"]),
     (
-        "findings",
-        &["page/tables.js", "page/search-keys.js", "findings"],
+        "cg-document/src/html/sent/page.js",
+        &[
+            "cg-document/src/html/page/tables.js",
+            "cg-document/src/html/page/search.js",
+        ],
     ),
-    ("viewer", &["page/search-keys.js", "viewer"]),
+    (
+        "cg-document/src/html/sent/findings.js",
+        &[
+            "cg-document/src/html/page/tables.js",
+            "cg-document/src/html/page/search-keys.js",
+            "cg-document/src/html/findings",
+        ],
+    ),
+    (
+        "cg-viewer/src/sent/viewer.js",
+        &[
+            "cg-document/src/html/page/search-keys.js",
+            "cg-viewer/src/script",
+        ],
+    ),
 ];
 
-/// The files of a script. `main.js`, which starts it, is the last of its folder.
+/// Returns the files of a script. `main.js`, which starts the script, is the last file of its folder.
 fn scripts(parts: &[&str]) -> Vec<PathBuf> {
     let mut files = Vec::new();
-    for part in parts.iter().map(|part| sources().join(part)) {
+    for part in parts.iter().map(|part| source(part)) {
         let Ok(folder) = std::fs::read_dir(&part) else {
             files.push(part);
             continue;
@@ -45,25 +62,38 @@ fn scripts(parts: &[&str]) -> Vec<PathBuf> {
     files
 }
 
-/// A script in as few bytes as do the same.
-fn minified(script: &str) -> String {
-    let mut run = needs::command("esbuild")
-        .args(["--minify", "--target=es2022", "--charset=utf8"])
+/// Runs a program with this input and returns its output.
+fn output_of(program: &str, args: &[&str], input: &str) -> String {
+    let mut run = needs::command(program)
+        .args(args)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
         .unwrap();
-    let mut input = run.stdin.take().unwrap();
-    input.write_all(script.as_bytes()).unwrap();
-    drop(input);
+    let mut stdin = run.stdin.take().unwrap();
+    stdin.write_all(input.as_bytes()).unwrap();
+    drop(stdin);
     let run = run.wait_with_output().unwrap();
     assert!(run.status.success());
     String::from_utf8(run.stdout).unwrap()
 }
 
-/// The scripts that pages send are made here, by `UPDATE_EXPECT=1`: whoever builds the tools needs nothing of Node's.
+/// Minifies a script.
+fn minified(script: &str) -> String {
+    let args = ["--minify", "--target=es2022", "--charset=utf8"];
+    output_of("esbuild", &args, script)
+}
+
+/// Returns the SHA-256 hash of a script in base64, with a newline.
+fn hash(script: &str) -> String {
+    let program = "const text = require('fs').readFileSync(0); \
+        console.log(require('crypto').createHash('sha256').update(text).digest('base64'))";
+    output_of("node", &["-e", program], script)
+}
+
+/// `UPDATE_EXPECT=1` builds the minified scripts here, so a build of the tools does not need Node.
 #[test]
-fn the_scripts_that_pages_send_are_made_of_their_sources() {
+fn minified_scripts_are_up_to_date() {
     needs!("esbuild");
     for (kind, parts) in KINDS {
         let files = scripts(parts);
@@ -75,44 +105,42 @@ fn the_scripts_that_pages_send_are_made_of_their_sources() {
             files.collect::<String>()
         );
         let made = minified(&script);
-        assert!(
-            !made.contains("</script"),
-            "{kind}.js would end its element"
-        );
-        let path = sources().join("sent").join(kind).with_extension("js");
-        if std::env::var_os("UPDATE_EXPECT").is_some() {
-            std::fs::write(&path, made).unwrap();
-            continue;
+        assert!(!made.contains("</script"), "{kind} would end its element");
+        let hash = hash(&made);
+        for (path, made) in [(kind.to_owned(), made), (format!("{kind}.sha256"), hash)] {
+            if std::env::var_os("UPDATE_EXPECT").is_some() {
+                std::fs::write(source(&path), made).unwrap();
+                continue;
+            }
+            let sent = std::fs::read_to_string(source(&path)).unwrap_or_default();
+            assert!(
+                sent == made,
+                "{path}: out of date; UPDATE_EXPECT=1 rewrites it"
+            );
         }
-        let sent = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(
-            sent == made,
-            "{}: UPDATE_EXPECT=1 makes it anew",
-            path.display()
-        );
     }
 }
 
 #[test]
-fn the_script_keeps_its_tests() {
+fn scripts_pass_their_tests() {
     needs!("npm");
     for file in [
-        "viewer/tests/viewer.test.mjs",
-        "findings/tests/findings.test.mjs",
+        "cg-viewer/src/script/tests/viewer.test.mjs",
+        "cg-document/src/html/findings/tests/findings.test.mjs",
     ] {
         let run = needs::command("node")
             .arg("--test")
-            .arg(sources().join(file))
+            .arg(source(file))
             .output()
             .unwrap();
-        let told = String::from_utf8_lossy(&run.stdout);
-        assert!(run.status.success(), "{told}");
-        assert!(!told.contains("# tests 0"), "{told}");
+        let stdout = String::from_utf8_lossy(&run.stdout);
+        assert!(run.status.success(), "{stdout}");
+        assert!(!stdout.contains("# tests 0"), "{stdout}");
     }
 }
 
 #[test]
-fn the_types_of_the_script_are_right() {
+fn scripts_pass_the_type_check() {
     needs!("typescript");
     for (kind, script) in KINDS.iter().skip(1) {
         let run = needs::command("tsc")
@@ -121,14 +149,15 @@ fn the_types_of_the_script_are_right() {
             .args(scripts(script))
             .output()
             .unwrap();
-        let told = String::from_utf8_lossy(&run.stdout);
-        assert!(run.status.success(), "{kind}: {told}");
+        let stdout = String::from_utf8_lossy(&run.stdout);
+        assert!(run.status.success(), "{kind}: {stdout}");
     }
 }
 
-/// A page is sent by mail and kept by CI: it has at most 0.9 times what gzip makes of its profile, and 100 KB.
+/// Pages are sent by mail and stored by CI, so they should be small. The limit is 100 KB plus 0.9 times the size of the
+/// profile packed with gzip.
 #[test]
-fn a_page_is_not_larger_than_its_profile() {
+fn pages_are_smaller_than_the_size_limit() {
     let mut folders = vec![tests::data("")];
     let mut pages = 0;
     while let Some(folder) = folders.pop() {
@@ -154,9 +183,9 @@ fn a_page_is_not_larger_than_its_profile() {
 }
 
 #[test]
-fn what_is_kept_of_a_profile_that_was_cut_says_so() {
+fn report_on_a_truncated_profile_has_a_note() {
     let whole = std::fs::read(tests::data("pair/before.callgrind.out")).unwrap();
-    let lost = "an input is damaged or cut: figures are of what could be read of it";
+    let lost = "an input is damaged or truncated: the figures cover only the readable part";
     for args in [
         &["-f", "html"][..],
         &["-f", "html", "--tree", "callees"],

@@ -1,4 +1,4 @@
-//! The table of a page in a real browser: its order, its columns, its groups, and how long a choice takes.
+//! The table of a page in a real browser: its order, columns and groups, and the time for each action.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -11,11 +11,11 @@ use tests::browser::Browser;
 use tests::pages::{csv, go, open, page, texts};
 use tests::tools;
 
-/// More nodes make a page slow.
+/// The maximum number of nodes of a page. More nodes make a page slow.
 const MOST_NODES: u64 = 3000;
 
 #[test]
-fn a_page_has_every_row_in_cost_order_and_sorts_and_searches_them() {
+fn table_has_every_row_in_cost_order_and_can_be_sorted_and_searched() {
     needs!("browser");
     let file = "pair/before.callgrind.out";
     let folder = tempfile::tempdir().unwrap();
@@ -37,7 +37,7 @@ fn a_page_has_every_row_in_cost_order_and_sorts_and_searches_them() {
         "6115676"
     );
 
-    // By name, and turned round; Back undoes it.
+    // Sort by name, then in reverse. Back undoes the last sort.
     let head = "grid().querySelector('[data-column=fn]')";
     let mut sorted = names.clone();
     sorted.sort();
@@ -52,7 +52,7 @@ fn a_page_has_every_row_in_cost_order_and_sorts_and_searches_them() {
     browser.evaluate("history.back()");
     browser.wait_for(&format!("{head}.getAttribute('aria-sort') === 'ascending'"));
 
-    // A search, next, previous, and back to all.
+    // Search, go to the first and the next match, and end the search.
     browser.press("/", 191);
     browser.write("MALLOC");
     let matches = |(name, file): (&String, &String)| {
@@ -69,21 +69,21 @@ fn a_page_has_every_row_in_cost_order_and_sorts_and_searches_them() {
     browser.press("Enter", 13);
     assert_eq!(browser.evaluate("selected()[0]"), hits[0]);
     browser.press("Enter", 13);
-    assert_eq!(browser.evaluate("said().fn"), hits[1]);
+    assert_eq!(browser.evaluate("hashFields().fn"), hits[1]);
     browser.press("Escape", 27);
     assert_eq!(browser.evaluate(count), names.len());
 
-    // Addresses that say what there is not do no harm.
+    // Addresses with unknown values cause no errors.
     go(
         &mut browser,
         "#view=none&event=x&fn=nothing&sort=y&whose=z&flame=w&snapshot=9&q&%",
     );
     assert_eq!(shown(&mut browser, "self")[0], counts[0]);
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }
 
 #[test]
-fn a_page_of_10_000_functions_has_few_nodes_and_exact_counts() {
+fn page_of_10_000_functions_has_few_nodes_and_exact_counts() {
     needs!("browser");
     let mut stream = String::from(
         "{\"type\":\"run\",\"stream\":1,\"tool\":\"callgrind\",\"events\":[\"Ir\"],\"total\":{\"Ir\":0}}\n",
@@ -92,7 +92,7 @@ fn a_page_of_10_000_functions_has_few_nodes_and_exact_counts() {
     for number in 0..10_000_u64 {
         let file = format!("/home/dev/server/src/storage/table_{}.rs", number % 700);
         let name = format!("server::storage::Table<alloc::vec::Vec<Row>>::insert_{number}");
-        // Each costs more than a double counts exactly, and all together less than 2^64 counts.
+        // The first 15 costs exceed the exact range of a double, but the total is less than 2^64.
         let cost = if number < 15 { count(number) } else { number };
         stream.push_str(&format!(
             "{{\"type\":\"fn\",\"fn\":\"{name}\",\"file\":\"{file}\",\"calls\":{number},\"cost\":{{\"Ir\":{cost}}}}}\n",
@@ -133,7 +133,7 @@ fn a_page_of_10_000_functions_has_few_nodes_and_exact_counts() {
         let nodes = browser.evaluate("nodes()").as_u64().unwrap();
         assert!(nodes <= MOST_NODES, "{view}: {nodes}");
     }
-    // A row far down by its address: `insert_500` costs 500, and 9,499 others and the dear ones cost more.
+    // Go to a row far down. `insert_500` costs 500; 9,499 others and the 15 expensive ones cost more.
     let name = "server::storage::Table<alloc::vec::Vec<Row>>::insert_500";
     go(
         &mut browser,
@@ -147,11 +147,11 @@ fn a_page_of_10_000_functions_has_few_nodes_and_exact_counts() {
     assert_eq!(browser.evaluate("selected()[0]"), name);
     let index = "rows().find((row) => row.getAttribute('aria-selected') === 'true').getAttribute('aria-rowindex')";
     assert_eq!(browser.evaluate(index), (15 + 9499 + 2).to_string());
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }
 
 #[test]
-fn columns_are_chosen_and_neither_the_function_nor_the_order_gets_lost() {
+fn chosen_columns_always_include_the_function_and_the_sort_column() {
     needs!("browser");
     let folder = tempfile::tempdir().unwrap();
     let file = "callgrind/3.14.0-rec_sep.callgrind.out";
@@ -174,11 +174,14 @@ fn columns_are_chosen_and_neither_the_function_nor_the_order_gets_lost() {
     browser.evaluate(&format!("{}.focus()", choose("file")));
     browser.press(" ", 32);
     assert_eq!(browser.evaluate(shown), "self,incl,calls,fn,whose");
-    assert_eq!(browser.evaluate("said().cols"), "self,incl,calls,fn,whose");
+    assert_eq!(
+        browser.evaluate("hashFields().cols"),
+        "self,incl,calls,fn,whose"
+    );
     assert_eq!(
         browser.evaluate("document.activeElement.value"),
         "file",
-        "the key keeps its place"
+        "the focus stays"
     );
     browser.evaluate("history.back()");
     browser.wait_for(&format!("{shown} === 'self,incl,calls,fn,whose,file'"));
@@ -188,7 +191,7 @@ fn columns_are_chosen_and_neither_the_function_nor_the_order_gets_lost() {
         false
     );
 
-    // What says nothing of this input leaves the usual columns; the function and what is sorted by stay.
+    // Unknown columns are ignored. The function and the sorted column always stay.
     for (hash, expected) in [
         ("#view=table&cols=none,%25zz", usual.as_str().unwrap()),
         ("#view=table&cols=obj,none", "self,fn,obj"),
@@ -200,8 +203,8 @@ fn columns_are_chosen_and_neither_the_function_nor_the_order_gets_lost() {
         let sorted = browser.evaluate("all('[role=columnheader][aria-sort]').length");
         assert_eq!(sorted, 1, "{hash}");
     }
-    // In a narrow window there are what is chosen and, by itself, figure and name.
-    browser.tell(
+    // A narrow window shows the chosen columns; by default, only the cost and the name.
+    browser.send_command(
         "Emulation.setDeviceMetricsOverride",
         json!({"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": true}),
     );
@@ -214,16 +217,16 @@ fn columns_are_chosen_and_neither_the_function_nor_the_order_gets_lost() {
         browser.evaluate("document.documentElement.scrollWidth <= 390"),
         true
     );
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }
 
-/// A page of 10,000 functions in 700 files, with four events.
+/// Writes a page of 10,000 functions in 700 files, with four events.
 fn large_page(folder: &TempDir) -> std::path::PathBuf {
     const EVENTS: [&str; 4] = ["Ir", "Dr", "Dw", "L1"];
     let mut stream = json!({"stream": 1, "tool": "callgrind", "events": EVENTS}).to_string();
     stream = format!("{{\"type\":\"run\",{}\n", &stream[1..]);
     for number in 0..10_000_u64 {
-        // Steps by a number without common factors, so that each event has an order of its own.
+        // Steps without common factors give each event a different order.
         let cost = |step: u64| number * step % 10_007;
         let cost =
             json!({"Ir": 10_007 - number, "Dr": cost(7919), "Dw": cost(4801), "L1": cost(2909)});
@@ -238,7 +241,7 @@ fn large_page(folder: &TempDir) -> std::path::PathBuf {
 }
 
 #[test]
-fn every_choice_of_a_page_of_10_000_functions_is_quick() {
+fn every_action_on_10_000_functions_is_fast() {
     needs!("browser");
     const MOST: f64 = 100.0;
     let folder = tempfile::tempdir().unwrap();
@@ -260,7 +263,7 @@ fn every_choice_of_a_page_of_10_000_functions_is_quick() {
     let group = choose("Group by", "'crate', 'file'");
     let unfold = "document.querySelectorAll('[data-group]')[0].click();".to_owned();
     let all = "const one = document.querySelector('input[type=search]'); one.value = ''; one.dispatchEvent(new Event('input'));".to_owned();
-    // Sorted by a plain array, these are what a machine takes for that many.
+    // The time of a plain sort calibrates the limit for this machine.
     let plain = "const all = Array.from({length: 10000}, (_, at) => at * 7919 % 10007); all.sort((a, b) => a - b);";
     let plain = browser.main_thread(plain);
     for (what, action) in [
@@ -280,20 +283,20 @@ fn every_choice_of_a_page_of_10_000_functions_is_quick() {
         let nodes = browser.evaluate("nodes()").as_u64().unwrap();
         assert!(nodes <= MOST_NODES, "{what}: {nodes}");
     }
-    // They did what they are timed for.
+    // Check the effects of the timed actions.
     assert_eq!(
         browser.evaluate("document.querySelectorAll('[data-group][aria-expanded=true]').length"),
         1
     );
     assert_eq!(
-        browser.evaluate("[said().event, said().group]"),
+        browser.evaluate("[hashFields().event, hashFields().group]"),
         json!(["Dr", "crate"])
     );
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }
 
-/// The figures of each group as programs get them: of a run its self cost, of a diff old, new and delta. Groups that have
-/// inclusive cost alone are not in a page.
+/// Returns the figures of each group from cg-fmt's CSV: the self cost, or old, new and delta of a diff. Omits groups with
+/// only inclusive cost, which are not in a page.
 fn written_groups(by: &str, input: &str, stream: &[u8]) -> BTreeMap<String, Vec<String>> {
     let written = tools::stdout(
         "cg-fmt",
@@ -309,7 +312,7 @@ fn written_groups(by: &str, input: &str, stream: &[u8]) -> BTreeMap<String, Vec<
     };
     let name = at(by).or_else(|| at("fn")).unwrap();
     let rows = reader.records().map(|row| row.unwrap());
-    // People and pages have words for a group that programs get no name of.
+    // A group without a name has an empty name in CSV and `???` in a page.
     let named = |name: &str| {
         if name.is_empty() {
             "???".to_owned()
@@ -325,7 +328,7 @@ fn written_groups(by: &str, input: &str, stream: &[u8]) -> BTreeMap<String, Vec<
 }
 
 #[test]
-fn groups_are_those_of_the_command_line_with_the_same_sums() {
+fn groups_and_sums_agree_with_the_command_line() {
     needs!("browser");
     let folder = tempfile::tempdir().unwrap();
     let pair = ["pair/before.callgrind.out", "pair/after.callgrind.out"];
@@ -372,11 +375,11 @@ fn groups_are_those_of_the_command_line_with_the_same_sums() {
         }
     }
     assert!(compared > 60, "{compared}");
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }
 
 #[test]
-fn groups_unfold_by_keys_and_for_what_is_selected() {
+fn groups_unfold_by_keys_and_for_the_selection() {
     needs!("browser");
     let folder = tempfile::tempdir().unwrap();
     let file = "pair/before.callgrind.out";
@@ -385,7 +388,7 @@ fn groups_unfold_by_keys_and_for_what_is_selected() {
     open(&mut browser, &path);
     assert_eq!(browser.evaluate("grid().getAttribute('role')"), "grid");
     browser.evaluate("(() => { const by = document.querySelector('[aria-label=\"Group by\"]'); by.value = 'crate'; by.dispatchEvent(new Event('change')); })()");
-    assert_eq!(browser.evaluate("said().group"), "crate");
+    assert_eq!(browser.evaluate("hashFields().group"), "crate");
     let grid = "document.querySelector('[role=treegrid]')";
     let state = format!(
         "all('[role=row][aria-level]', {grid}).map((row) => [row.getAttribute('aria-level'), row.getAttribute('aria-expanded'), \
@@ -398,7 +401,7 @@ fn groups_unfold_by_keys_and_for_what_is_selected() {
         browser.evaluate(&format!("{grid}.getAttribute('aria-rowcount')")),
         (count + 1).to_string()
     );
-    // Sorted by name, the first has few functions.
+    // Sorted by name, the first group has few functions.
     go(&mut browser, "#view=table&group=crate&sort=fn");
     browser.evaluate(&format!("{grid}.focus()"));
     browser.press("Home", 36);
@@ -419,7 +422,7 @@ fn groups_unfold_by_keys_and_for_what_is_selected() {
     );
     browser.press("ArrowRight", 39);
     let selected = browser.evaluate("all('[aria-level=\"2\"]')[0].dataset.fn");
-    assert_eq!(browser.evaluate("said().fn"), selected);
+    assert_eq!(browser.evaluate("hashFields().fn"), selected);
     browser.press("ArrowLeft", 37);
     let active = format!("document.getElementById({grid}.getAttribute('aria-activedescendant'))");
     assert_eq!(
@@ -432,7 +435,7 @@ fn groups_unfold_by_keys_and_for_what_is_selected() {
     browser.click_on("document.querySelector('[data-group]')");
     assert_eq!(texts(&browser.evaluate(&state)).len(), count);
 
-    // A function that is selected elsewhere unfolds its group; a search keeps the groups of what it finds.
+    // Selecting a function elsewhere unfolds its group. A search keeps only groups with matches.
     go(
         &mut browser,
         "#view=table&group=crate&fn=wordcount%3A%3Anormalise",
@@ -452,11 +455,11 @@ fn groups_unfold_by_keys_and_for_what_is_selected() {
     );
     go(&mut browser, "#view=table&group=none");
     assert_eq!(browser.evaluate("grid().getAttribute('role')"), "grid");
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }
 
 #[test]
-fn findings_are_counted_in_groups_and_never_summed() {
+fn findings_in_groups_are_counted_not_summed() {
     needs!("browser");
     let folder = tempfile::tempdir().unwrap();
     let path = page(
@@ -484,5 +487,5 @@ fn findings_are_counted_in_groups_and_never_summed() {
         ),
         rows
     );
-    assert_eq!(browser.troubles, Vec::<String>::new());
+    assert_eq!(browser.errors, Vec::<String>::new());
 }

@@ -1,5 +1,5 @@
-//! Parts, files and processes are added up, and nothing of one is left over for the next: what is made of several inputs,
-//! however they come together, is what is made of each, added up.
+//! Sums of parts, files and processes: the result of several inputs is the sum of their separate results, no matter how the
+//! inputs are combined. State of one input does not leak into the next.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use tests::data;
 use tests::tools::{run, stdout};
 
-/// Inputs of a format with others of its kind: every pair of a row is tried.
+/// Inputs of related formats. The tests try every pair of a row.
 const TOGETHER: [&[&str]; 14] = [
     &[
         "callgrind/3.14.0-parts_combined.callgrind.out",
@@ -74,13 +74,13 @@ const TOGETHER: [&[&str]; 14] = [
     ],
 ];
 
-/// Each of [`TOGETHER`], and of each format a profile with itself.
+/// Returns the rows of [`TOGETHER`], and one profile of each format, which is combined with itself.
 fn together() -> impl Iterator<Item = &'static [&'static str]> {
-    let of_formats = FORMATS.iter().map(|format| &format.seeds[..1]);
-    TOGETHER.into_iter().chain(of_formats)
+    let seeds = FORMATS.iter().map(|format| &format.seeds[..1]);
+    TOGETHER.into_iter().chain(seeds)
 }
 
-/// Formats whose files can be put behind each other as they are.
+/// Formats whose files can be concatenated.
 const CONCATENATED: [&[&str]; 6] = [
     &[
         "callgrind/3.14.0-parts_combined.callgrind.out",
@@ -115,17 +115,17 @@ const CONCATENATED: [&[&str]; 6] = [
     &["stacks/before.folded", "stacks/after.folded"],
 ];
 
-/// Options with which a profile has all records that it can have.
+/// Options for all record types of a profile.
 const WHOLE: [&str; 2] = ["--lines", "--calls"];
 
-/// The stream of some inputs, of which something may be said.
+/// Returns the stream of some inputs, and ignores warnings.
 fn parsed(inputs: &[&str]) -> Vec<u8> {
     let parsed = run("cg-parse", &[&WHOLE[..], inputs].concat(), b"");
     assert_eq!(parsed.status, 0, "{inputs:?}: {}", parsed.stderr);
     parsed.stdout
 }
 
-/// A stream added up: its `run` record without `source`, and its other records in the order that they have.
+/// Adds up a stream. Returns its `run` record without `source`, and its other records in their order.
 fn added_up(stream: &[u8]) -> (Value, Vec<String>) {
     let text = run("cg-fmt", &["-f", "json"], stream);
     assert_eq!(text.status, 0, "{}", text.stderr);
@@ -136,7 +136,7 @@ fn added_up(stream: &[u8]) -> (Value, Vec<String>) {
     (facts, others.lines().map(str::to_owned).collect())
 }
 
-/// Says the first record in which two streams differ.
+/// Panics with the first record that differs between two streams.
 #[track_caller]
 fn assert_same_records(a: &[String], b: &[String], what: &str) {
     let differing = a.iter().zip(b).find(|(a, b)| a != b);
@@ -145,14 +145,14 @@ fn assert_same_records(a: &[String], b: &[String], what: &str) {
 }
 
 #[test]
-fn inputs_read_together_are_their_streams_added_up() {
+fn inputs_read_together_equal_the_sum_of_their_streams() {
     for inputs in together() {
         let streams: Vec<Vec<u8>> = inputs.iter().map(|input| parsed(&[input])).collect();
-        for (a, of_a) in inputs.iter().zip(&streams) {
-            for (b, of_b) in inputs.iter().zip(&streams) {
+        for (a, stream_a) in inputs.iter().zip(&streams) {
+            for (b, stream_b) in inputs.iter().zip(&streams) {
                 let what = format!("{a} {b}");
                 let (facts, records) = added_up(&parsed(&[a, b]));
-                let (facts_apart, records_apart) = added_up(&[&of_a[..], of_b].concat());
+                let (facts_apart, records_apart) = added_up(&[&stream_a[..], stream_b].concat());
                 assert_same_records(&records, &records_apart, &what);
                 assert_eq!(facts, facts_apart, "{what}");
             }
@@ -161,7 +161,7 @@ fn inputs_read_together_are_their_streams_added_up() {
 }
 
 #[test]
-fn a_file_put_behind_itself_is_its_stream_added_up_or_is_refused() {
+fn file_concatenated_with_itself_is_doubled_or_rejected() {
     for format in FORMATS {
         let seed = format.seeds[0];
         let once = parsed(&[seed]);
@@ -177,16 +177,16 @@ fn a_file_put_behind_itself_is_its_stream_added_up_or_is_refused() {
 }
 
 #[test]
-fn files_put_behind_each_other_are_their_streams_added_up() {
+fn concatenated_files_equal_the_sum_of_their_streams() {
     for inputs in CONCATENATED {
         let streams: Vec<Vec<u8>> = inputs.iter().map(|input| parsed(&[input])).collect();
-        for (a, of_a) in inputs.iter().zip(&streams) {
-            for (b, of_b) in inputs.iter().zip(&streams) {
+        for (a, stream_a) in inputs.iter().zip(&streams) {
+            for (b, stream_b) in inputs.iter().zip(&streams) {
                 let what = format!("{a} {b}");
                 let raw = [a, b].map(|input| fs::read(data(input)).unwrap()).concat();
                 let (facts, records) =
                     added_up(&stdout("cg-parse", &[&WHOLE[..], &["-"]].concat(), &raw));
-                let (facts_apart, records_apart) = added_up(&[&of_a[..], of_b].concat());
+                let (facts_apart, records_apart) = added_up(&[&stream_a[..], stream_b].concat());
                 assert_same_records(&records, &records_apart, &what);
                 for field in ["tool", "events", "total", "parts", "summary"] {
                     assert_eq!(facts[field], facts_apart[field], "{what}: {field}");
@@ -196,7 +196,7 @@ fn files_put_behind_each_other_are_their_streams_added_up() {
     }
 }
 
-/// What a stream's records cost, by record; a record is all that it says but for its costs.
+/// Sums the costs of a stream's records by event and by all other fields of the record.
 fn costs(stream: &[u8]) -> BTreeMap<String, i128> {
     let mut costs = BTreeMap::new();
     for line in stream.split(|byte| *byte == b'\n') {
@@ -227,9 +227,9 @@ fn costs(stream: &[u8]) -> BTreeMap<String, i128> {
     costs
 }
 
-/// heaptrack writes the header of a Massif file behind its snapshots.
+/// heaptrack writes the header of a Massif file after the snapshots.
 #[test]
-fn files_with_their_header_behind_are_their_streams_added_up() {
+fn files_with_a_trailing_header_add_up_like_their_streams() {
     let text = fs::read_to_string(data("massif/3.27.1-leaky3.massif.out")).unwrap();
     let snapshots = text.find("#-----------").unwrap();
     let behind = [&text[snapshots..], &text[..snapshots]].concat();
@@ -241,7 +241,7 @@ fn files_with_their_header_behind_are_their_streams_added_up() {
 }
 
 #[test]
-fn samples_of_perf_are_added_up_wherever_the_text_is_cut() {
+fn samples_of_perf_add_up_for_any_split_of_the_text() {
     for profile in [
         "perf/6.1-busy.perf.txt",
         "perf/6.1-busy_records.perf.txt",
@@ -272,7 +272,7 @@ fn samples_of_perf_are_added_up_wherever_the_text_is_cut() {
 }
 
 #[test]
-fn parts_kept_apart_are_added_up_to_the_whole() {
+fn separate_parts_add_up_to_the_whole() {
     for profile in [
         "callgrind/3.14.0-parts_combined.callgrind.out",
         "callgrind/3.19.0-mtcg_threads_combined.callgrind.out",

@@ -1,4 +1,4 @@
-//! A recording of perf is, function by function, what perf script prints of it.
+//! Recordings of perf: compares the costs of each function with the output of perf script.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -14,11 +14,11 @@ use tests::{data, tools};
 /// Counts of an event by function.
 type ByFunction = BTreeMap<String, i64>;
 
-/// What a stream says of an event.
+/// The figures of a stream for one event.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Figures {
     total: i64,
-    /// By process, thread and its name.
+    /// Counts by pid and thread name.
     threads: BTreeMap<String, i64>,
     own: ByFunction,
     inclusive: ByFunction,
@@ -41,7 +41,7 @@ fn records(stream: &[u8]) -> Vec<Value> {
     records
 }
 
-/// A function without its parameters, which perf leaves out; what has no name counts as that.
+/// Returns the name of a frame's function without parameters, as perf prints it; `?` for a function without a name.
 fn plain(frame: &Value) -> String {
     let name = frame["fn"].as_str().unwrap();
     let has_place = frame["addr"].is_string() || name.starts_with("[unknown]");
@@ -81,7 +81,7 @@ fn figures(records: &[Value]) -> BTreeMap<String, Figures> {
     events
 }
 
-/// What cg-parse makes of a recording, and of what perf script prints of it.
+/// Reads a recording with cg-parse, directly and through perf script.
 fn both(folder: &Path, recording: &Path, root: Option<&Path>) -> [BTreeMap<String, Figures>; 2] {
     let mut direct = tools::command("cg-parse");
     let mut script = needs::command("perf");
@@ -97,7 +97,7 @@ fn both(folder: &Path, recording: &Path, root: Option<&Path>) -> [BTreeMap<Strin
     [direct, printed].map(|stream| figures(&records(&stream)))
 }
 
-/// The share of a total by which two counts of functions differ, one more than the other.
+/// Returns the share of the total by which the functions of `b` exceed those of `a`.
 fn difference(a: &ByFunction, b: &ByFunction, total: i64) -> f64 {
     let names: BTreeSet<&String> = a
         .keys()
@@ -112,7 +112,7 @@ fn difference(a: &ByFunction, b: &ByFunction, total: i64) -> f64 {
 }
 
 #[test]
-fn recordings_of_the_test_data_are_what_perf_script_prints() {
+fn recordings_in_the_test_data_agree_with_perf_script() {
     needs!("perf");
     let folder = TempDir::new().unwrap();
     let root = folder.path().join("root");
@@ -129,7 +129,7 @@ fn recordings_of_the_test_data_are_what_perf_script_prints() {
 }
 
 #[test]
-fn samples_of_a_program_are_what_perf_script_prints() {
+fn samples_of_a_program_agree_with_perf_script() {
     needs!("gcc", "perf");
     let folder = TempDir::new().unwrap();
     let program = folder.path().join("spin");
@@ -191,7 +191,7 @@ fn samples_of_a_program_are_what_perf_script_prints() {
             .stderr(Stdio::null())
             .status();
         if !status.is_ok_and(|status| status.success()) {
-            // Machines that do not let perf sample have the recordings above.
+            // perf may not sample on this machine. The recordings of the test data are enough then.
             return;
         }
         let [direct, printed] = both(folder.path(), &recording, None);
@@ -200,7 +200,7 @@ fn samples_of_a_program_are_what_perf_script_prints() {
             let direct = &direct[event];
             let whole = (direct.total, &direct.threads);
             assert_eq!(whole, (printed.total, &printed.threads), "{arguments:?}");
-            // What perf has, and this has not: of stacks that each follows by itself, a sample in a hundred.
+            // Both unwind DWARF stacks separately, so perf may find functions in 1 % of the samples that cg-parse lacks.
             let most = if arguments.contains(&"dwarf,1024") {
                 0.01
             } else {
@@ -221,11 +221,11 @@ fn samples_of_a_program_are_what_perf_script_prints() {
 }
 
 #[test]
-fn stubs_are_called_as_perf_script_calls_them() {
+fn stubs_have_the_same_names_as_in_perf_script() {
     needs!("gcc", "g++", "perf");
     let folder = TempDir::new().unwrap();
     let at = |name: &str| folder.path().join(name);
-    // Without start code: where perf knows an `_init`, whose size no one says, it takes the stubs for that.
+    // Without start code, because perf assigns the stubs to `_init` if there is one, whose size is unknown.
     let program = "extern long turn(long);
         #ifdef __cplusplus
         extern \"C\"

@@ -1,7 +1,7 @@
-//! A program sampled by the real perf, and read by perf's own report and by ours.
+//! A program sampled by the real perf: compares perf's own report with cg-parse.
 //!
-//! Containers and virtual machines often forbid to sample. So perf also reads a recording of the same program that was made
-//! elsewhere; the program is not there, and of its functions nothing is known.
+//! Containers and virtual machines often forbid sampling. So perf also reads a recording of the same program from another
+//! machine. The program is missing there, so its functions are unknown.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -15,10 +15,10 @@ use tempfile::TempDir;
 use tests::data;
 use tests::tools;
 
-/// Counts by what they are of.
+/// Counts by name.
 type Counts = BTreeMap<String, i128>;
 
-/// What a command prints; what it says besides is not looked at.
+/// Returns the standard output of a command, and ignores standard error.
 fn output(command: &mut Command) -> String {
     let output = command.stderr(Stdio::null()).output().unwrap();
     assert!(output.status.success(), "{command:?}");
@@ -34,7 +34,7 @@ fn perf(recording: &Path, arguments: &[&str]) -> String {
     )
 }
 
-/// Samples the program; false where this machine does not let perf do it.
+/// Samples the program. Returns false if perf may not sample on this machine.
 fn record(program: &Path, recording: &Path, arguments: &[&str]) -> bool {
     let status = needs::command("perf")
         .args(["record", "-q", "-o"])
@@ -47,7 +47,7 @@ fn record(program: &Path, recording: &Path, arguments: &[&str]) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// The stacks that cg-parse reads of a text, with the total of the run.
+/// Reads a text with cg-parse. Returns the total of the run and the stacks.
 fn stacks(folder: &Path, text: &str) -> (Counts, Vec<Value>) {
     let file = folder.join("text");
     std::fs::write(&file, text).unwrap();
@@ -65,7 +65,7 @@ fn stacks(folder: &Path, text: &str) -> (Counts, Vec<Value>) {
     (total.collect(), stacks.cloned().collect())
 }
 
-/// Counts the samples of stacks by a name that each has.
+/// Counts the samples of stacks by name.
 fn samples_by(stacks: &[Value], name: impl Fn(&Value) -> String) -> Counts {
     let mut counts = Counts::new();
     for stack in stacks {
@@ -75,7 +75,7 @@ fn samples_by(stacks: &[Value], name: impl Fn(&Value) -> String) -> Counts {
     counts
 }
 
-/// The samples of each row of `perf report`, by its last column.
+/// Returns the samples of each row of `perf report`, by its last column.
 fn reported(recording: &Path, sort: &str) -> Counts {
     let text = perf(
         recording,
@@ -100,7 +100,7 @@ fn reported(recording: &Path, sort: &str) -> Counts {
     for row in rows {
         let columns: Vec<&str> = row.split('|').map(str::trim).collect();
         let name = columns[2..].join("|");
-        // Symbols come with a letter for where they are: `[.]` in the program, `[k]` in the kernel.
+        // A letter precedes each symbol: `[.]` in the program, `[k]` in the kernel.
         let name = name
             .split_once("] ")
             .map_or(name.as_str(), |(_, symbol)| symbol);
@@ -110,7 +110,7 @@ fn reported(recording: &Path, sort: &str) -> Counts {
 }
 
 #[test]
-fn samples_of_a_recording_are_those_of_perf_report() {
+fn samples_of_a_recording_agree_with_perf_report() {
     needs!("perf");
     let folder = TempDir::new().unwrap();
     let recording = folder.path().join("perf.data");
@@ -119,7 +119,7 @@ fn samples_of_a_recording_are_those_of_perf_report() {
 }
 
 #[test]
-fn samples_periods_threads_and_functions_are_those_of_perf_report() {
+fn samples_periods_threads_and_functions_agree_with_perf_report() {
     needs!("g++", "perf");
     let folder = TempDir::new().unwrap();
     let folder = folder.path();
@@ -153,16 +153,16 @@ fn samples_periods_threads_and_functions_are_those_of_perf_report() {
     ] {
         let recording = folder.join("perf.data");
         if !record(&program, &recording, arguments) {
-            // The recording above is all that there is to read here.
+            // The recording in the other test is enough.
             return;
         }
         check(folder, &recording, arguments);
     }
 }
 
-/// Compares what cg-parse reads of a recording, in all selections of fields, with what perf reports of it.
+/// Compares the results of cg-parse for a recording, with various fields of perf script, with perf's own reports.
 fn check(folder: &Path, recording: &Path, arguments: &[&str]) {
-    // A line a sample, of its two counts alone.
+    // One line per sample, with only the event and the period.
     let mut expected = Counts::new();
     for line in perf(recording, &["script", "-F", "event,period"]).lines() {
         let mut words = line.split_whitespace();

@@ -1,5 +1,4 @@
-//! What the help of leak-check and the recipes in `examples/` tell people to type does what they say, in Rust crates whose
-//! tests pass.
+//! Tests of the examples in leak-check's help and of the recipes in `examples/`, in Rust crates with passing tests.
 
 #![allow(
     clippy::unwrap_used,
@@ -11,7 +10,7 @@ use std::path::Path;
 use needs::needs;
 use tests::{tools, workspace};
 
-/// Leaks in one of its tests.
+/// A crate with a leak in one of its tests.
 const LEAKS: &str = "\
 pub fn keep(size: usize) {
     std::mem::forget(std::hint::black_box(vec![1u8; size]));
@@ -29,7 +28,7 @@ fn adds() {
 }
 ";
 
-/// Forks a worker, which leaks and is killed.
+/// A crate that forks a worker, which leaks and is killed.
 const KILLS_ITS_WORKER: &str = "\
 use std::io::{Read, Write};
 
@@ -57,7 +56,7 @@ fn works() {
 }
 ";
 
-/// Leaves nothing behind.
+/// A crate without leaks.
 const CLEAN: &str = "\
 #[test]
 fn adds() {
@@ -69,7 +68,7 @@ fn adds() {
 fn waits() {}
 ";
 
-/// Leaves nothing behind, and starts a program.
+/// A crate without leaks that starts a program.
 const STARTS_A_PROGRAM: &str = "\
 #[test]
 fn starts() {
@@ -77,7 +76,7 @@ fn starts() {
 }
 ";
 
-/// A new crate of that library.
+/// Creates a crate with this library.
 fn fresh_crate(name: &str, library: &str) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     write(
@@ -97,12 +96,12 @@ fn write(folder: &Path, file: &str, text: &str) {
     std::fs::write(file, text).unwrap();
 }
 
-/// Runs a command of a shell's in a folder, with the tools in its path. Returns its exit status and all it prints.
+/// Runs a shell command in a folder, with the tools in its path. Returns its exit status and its output.
 fn shell(folder: &Path, command: &str) -> (i32, String) {
     let mut bash = needs::command("bash");
     bash.args(["-o", "pipefail", "-c", command]);
     bash.current_dir(folder);
-    // What the Cargo that runs this test says to it is not meant for the one within.
+    // Remove the variables that cargo sets for this test.
     for (name, _) in std::env::vars_os() {
         let name_text = name.to_string_lossy();
         if name_text.starts_with("CARGO_") && name_text != "CARGO_HOME" {
@@ -122,7 +121,7 @@ fn shell(folder: &Path, command: &str) -> (i32, String) {
 }
 
 #[test]
-fn the_examples_of_the_help_work_on_a_rust_crate() {
+fn examples_in_the_help_work_on_a_rust_crate() {
     needs!("valgrind");
     let leaky = fresh_crate("leaky", LEAKS);
     let folder = leaky.path();
@@ -146,21 +145,21 @@ fn the_examples_of_the_help_work_on_a_rust_crate() {
         .lines()
         .map_while(|line| line.strip_prefix("  "))
         .collect();
-    // The baseline is there once it was written.
+    // Write the baseline first, because other examples need it.
     let order = |example: &&str| !example.contains("--update-baseline");
     let (after, first): (Vec<&str>, Vec<&str>) = examples.into_iter().partition(order);
     let mut seen = 0;
     for example in first.into_iter().chain(after) {
         let (status, printed) = shell(folder, example);
         let (expected, part) = match example {
-            _ if example.contains("--update-baseline") => (0, "known findings: 1, of which new: 1"),
+            _ if example.contains("--update-baseline") => (0, "known findings: 1; added: 1"),
             _ if example.contains("--baseline") => {
                 (0, "clean: no new findings in 1 process, 1 known")
             }
             _ if example.contains("--write-suppressions") => (1, ""),
             _ => (1, "leaky::keep (src/lib.rs)\n  leaks 64 bytes"),
         };
-        // A text log has the base names of files.
+        // A text log has only base names of files.
         let part = match example.contains("cg-parse") {
             true => "leaky::keep (lib.rs)\n  leaks 64 bytes",
             false => part,
@@ -183,7 +182,7 @@ fn example(file: &str) -> String {
     std::fs::read_to_string(workspace().join("examples").join(file)).unwrap()
 }
 
-/// The recipes for tests under Memcheck, word for word: a name, and the commands without and with `--allow-exec`.
+/// Returns the unmodified recipes for tests under Memcheck: a name, and the commands without and with `--allow-exec`.
 fn recipes(folder: &Path) -> [(&'static str, String, String); 3] {
     let nextest = example("nextest/README.md");
     let blocks: Vec<&str> = nextest
@@ -216,9 +215,9 @@ fn recipes(folder: &Path) -> [(&'static str, String, String); 3] {
 }
 
 #[test]
-fn recipes_for_leaks_judge_any_crate_as_they_stand() {
+fn unmodified_leak_recipes_judge_any_crate() {
     needs!("gcc", "valgrind", "nextest");
-    for (name, library, (expected, expected_with_exec), says) in [
+    for (name, library, (expected, expected_with_exec), message) in [
         (
             "cellar",
             LEAKS,
@@ -238,10 +237,10 @@ fn recipes_for_leaks_judge_any_crate_as_they_stand() {
         let folder = fresh.path();
         let config = "nextest/.config/nextest.toml";
         write(folder, ".config/nextest.toml", &example(config));
-        for (recipe, as_it_stands, with_exec) in recipes(folder) {
-            let (status, printed) = shell(folder, &as_it_stands);
+        for (recipe, commands, with_exec) in recipes(folder) {
+            let (status, printed) = shell(folder, &commands);
             assert_eq!(status, expected, "{name}, {recipe}:\n{printed}");
-            assert!(printed.contains(says), "{name}, {recipe}:\n{printed}");
+            assert!(printed.contains(message), "{name}, {recipe}:\n{printed}");
             if let Some(expected) = expected_with_exec {
                 let (status, printed) = shell(folder, &with_exec);
                 assert_eq!(status, expected, "{name}, {recipe}:\n{printed}");
@@ -251,18 +250,18 @@ fn recipes_for_leaks_judge_any_crate_as_they_stand() {
 }
 
 #[test]
-fn recipes_for_leaks_miss_a_log_that_is_not_there() {
+fn leak_recipes_detect_a_missing_log() {
     needs!("gcc", "valgrind", "nextest");
     let fresh = fresh_crate("orchard", CLEAN);
     let folder = fresh.path();
     let config = "nextest/.config/nextest.toml";
     write(folder, ".config/nextest.toml", &example(config));
     write(folder, "tests/more.rs", "#[test]\nfn more() {}\n");
-    for (recipe, as_it_stands, _) in recipes(folder) {
+    for (recipe, commands, _) in recipes(folder) {
         if recipe == "ci" {
             continue;
         }
-        let (run, judge) = as_it_stands.rsplit_once(" && ").unwrap();
+        let (run, judge) = commands.rsplit_once(" && ").unwrap();
         let lose = "rm \"$(ls -d target/valgrind/*.xml | head -n 1)\"";
         let (status, printed) = shell(folder, &format!("{run} && {lose} && {judge}"));
         assert_eq!(status, 2, "{recipe}:\n{printed}");
@@ -271,7 +270,7 @@ fn recipes_for_leaks_miss_a_log_that_is_not_there() {
 }
 
 #[test]
-fn no_recipe_looks_for_the_name_of_another_crate() {
+fn no_recipe_contains_the_name_of_a_crate() {
     for file in [
         "nextest/README.md",
         "justfile",

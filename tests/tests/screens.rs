@@ -1,4 +1,4 @@
-//! First screens: what cg-fmt shows of a file of each format, at the widths of terminals.
+//! The first screen of cg-fmt for a file of each format, at several widths of terminals.
 
 use tests::data;
 use tests::tools::run;
@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr as _;
 
 const WIDTHS: [usize; 4] = [60, 80, 100, 120];
 
-/// The headings of tables, which name a function, and a figure in front of it.
+/// Returns the headings of tables with functions.
 fn headings(text: &str) -> Vec<Vec<String>> {
     let is_heading = |words: &Vec<String>| {
         words.iter().any(|word| word == "function")
@@ -26,7 +26,7 @@ fn at(heading: &[String], names: &[&str]) -> Option<usize> {
 }
 
 #[test]
-fn the_first_screen_tells_how_much_of_what_share_which_function_and_where() {
+fn first_screen_has_cost_share_function_and_place() {
     let mut tables = 0;
     for format in cg_parse::FORMATS {
         for seed in format.seeds_below(&data("")).unwrap() {
@@ -50,12 +50,12 @@ fn the_first_screen_tells_how_much_of_what_share_which_function_and_where() {
                     tables += 1;
                     let place = format!("{seed} {width}: {narrow:?} of {whole:?}");
                     let function = at(narrow, &["function"]).unwrap();
-                    // How much, and behind it of what share.
+                    // The count comes first, then its share.
                     assert_eq!(narrow[0], whole[0], "{place}");
                     if whole.get(1).is_some_and(|word| word == "%") {
                         assert_eq!(narrow[1], "%", "{place}");
                     }
-                    // No figure without its share where it has one.
+                    // A count is never shown without its share, if it has one.
                     let pairs =
                         |heading: &[String]| heading.iter().filter(|word| *word == "%").count();
                     let figures = narrow.iter().filter(|word| {
@@ -67,7 +67,7 @@ fn the_first_screen_tells_how_much_of_what_share_which_function_and_where() {
                     assert_eq!(pairs(narrow), figures.count(), "{place}");
                     let last_share = narrow.iter().rposition(|word| word == "%");
                     assert!(last_share.is_none_or(|share| share < function), "{place}");
-                    // Where: behind the function.
+                    // The place follows the function.
                     let places = ["file", "object"];
                     if at(whole, &places).is_some() && width >= 80 {
                         assert!(
@@ -83,7 +83,7 @@ fn the_first_screen_tells_how_much_of_what_share_which_function_and_where() {
 }
 
 #[test]
-fn an_event_that_repeats_another_is_left_out_and_named() {
+fn redundant_event_is_omitted_and_named() {
     let perf = |period: u64| {
         format!(
             "w 7  1.000001:  {period} cycles: \n\t 401131 a+0x1 (/opt/w)\n\nw 7  1.000002:  1000 cycles: \n\t 401132 b+0x1 (/opt/w)\n\nw 7  1.000003:  1000 cycles: \n\t 401132 b+0x1 (/opt/w)\n\n"
@@ -117,7 +117,7 @@ fn an_event_that_repeats_another_is_left_out_and_named() {
 }
 
 #[test]
-fn what_is_definitely_lost_comes_first() {
+fn definitely_lost_comes_first() {
     let table = run(
         "cg-fmt",
         &[
@@ -145,7 +145,7 @@ fn what_is_definitely_lost_comes_first() {
         })
         .collect();
     assert!(kinds.is_sorted(), "{}", table.text());
-    // By cost alone another would be first.
+    // A sort by cost would give another order.
     assert!(
         kinds.iter().any(|(_, bytes)| *bytes < kinds[0].1),
         "{}",

@@ -1,4 +1,4 @@
-//! What the heap held at one snapshot of Massif against what it held at another: as a tree, as a diff, on a page.
+//! Comparisons of two snapshots of Massif: as a tree, as a diff, on a page.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -11,10 +11,10 @@ use tests::data;
 use tests::made_massif::massif;
 use tests::tools::{Run, run};
 
-const TOLD: &str = "1000 root\n 980 load:31\n  980 main:9\n 15 pool:8\n  15 main:9\n 5 3";
+const SHOWN: &str = "1000 root\n 980 load:31\n  980 main:9\n 15 pool:8\n  15 main:9\n 5 3";
 const HIDDEN: &str = "2000 root\n 1979 load:31\n  1500 main:9\n  479 main:12\n 21 4";
 
-/// A file of these snapshots, in a folder that lasts as long as it is held.
+/// Writes a file with these snapshots. The file exists until the folder is dropped.
 fn file(trees: &[Option<&str>]) -> (TempDir, String) {
     let folder = TempDir::new().unwrap();
     let path = folder.path().join("massif.out");
@@ -31,7 +31,7 @@ fn tree(file: &str, snapshots: &str, args: &[&str]) -> Run {
     )
 }
 
-/// The rows of `-f csv`, by the names of their columns.
+/// Returns the rows of `-f csv`, by column name.
 fn rows(file: &str, snapshots: &str) -> Vec<BTreeMap<String, String>> {
     let written = tree(file, snapshots, &["-f", "csv"]);
     assert_eq!(written.status, 0, "{}", written.stderr);
@@ -40,7 +40,7 @@ fn rows(file: &str, snapshots: &str) -> Vec<BTreeMap<String, String>> {
     rows.collect()
 }
 
-/// `depth old new delta status function`, and what stands for a function; `-` for what is left out.
+/// Returns the rows as `depth old new delta status function`. `-` replaces an omitted value.
 fn shown(file: &str, snapshots: &str) -> Vec<String> {
     let field = |row: &BTreeMap<String, String>, name: &str| match row[name].as_str() {
         "" => "-".to_owned(),
@@ -56,8 +56,8 @@ fn shown(file: &str, snapshots: &str) -> Vec<String> {
 }
 
 #[test]
-fn the_tree_has_both_figures_and_no_change_of_what_one_does_not_tell() {
-    let (_folder, file) = file(&[Some(TOLD), Some(HIDDEN)]);
+fn tree_has_both_figures_but_no_change_below_the_threshold() {
+    let (_folder, file) = file(&[Some(SHOWN), Some(HIDDEN)]);
     assert_eq!(
         shown(&file, "0..1"),
         [
@@ -65,7 +65,7 @@ fn the_tree_has_both_figures_and_no_change_of_what_one_does_not_tell() {
             "1 980 1979 999 changed load31",
             "2 980 1500 520 changed main9",
             "2 - 479 479 added main12",
-            "1 20 21 1 changed what one has below Massif's threshold",
+            "1 20 21 1 changed cost below Massif's threshold in one snapshot",
             "2 5 21 - below-threshold places below Massif's threshold: 3 → 4",
             "2 15 - - below-threshold pool8",
             "3 15 - - below-threshold main9",
@@ -74,15 +74,15 @@ fn the_tree_has_both_figures_and_no_change_of_what_one_does_not_tell() {
     let people = tree(&file, "0..1", &[]);
     for words in [
         "snapshot 0 → 1: 1,000 → 2,000 bytes on the heap (+1,000)",
-        "below Massif's threshold in one of the two",
+        "below Massif's threshold in one snapshot; rerun Massif with --threshold=0",
     ] {
         assert!(people.text().contains(words), "{}", people.text());
     }
     assert!(!people.text().contains("-100"), "{}", people.text());
-    // A tree without such places, or with some that have no bytes, tells that one is gone.
+    // If the new tree has no places below the threshold, or only ones without bytes, a missing place is removed.
     let whole = "1979 root\n 1979 load:31\n  1979 main:9";
     for whole in [whole, &format!("{whole}\n 0 4")] {
-        let (_folder, file) = self::file(&[Some(TOLD), Some(whole)]);
+        let (_folder, file) = self::file(&[Some(SHOWN), Some(whole)]);
         let shown = shown(&file, "0..1");
         assert!(
             shown.contains(&"1 15 - -15 removed pool8".to_owned()),
@@ -92,10 +92,10 @@ fn the_tree_has_both_figures_and_no_change_of_what_one_does_not_tell() {
 }
 
 #[test]
-fn differences_below_a_node_add_up_to_its_own() {
+fn changes_below_a_node_add_up_to_the_change_of_the_node() {
     let real = data("massif/3.19.0-heapy_i.massif.out");
     let (_folder, made) = file(&[
-        Some(TOLD),
+        Some(SHOWN),
         Some(HIDDEN),
         Some("60 root\n 50 load:31\n  30 main:9"),
     ]);
@@ -114,16 +114,16 @@ fn differences_below_a_node_add_up_to_its_own() {
                 let below: Vec<usize> = inside
                     .filter(|inner| depth(*inner) == depth(row) + 1)
                     .collect();
-                let told: Option<i64> = below
+                let sum: Option<i64> = below
                     .iter()
                     .map(|inner| number(*inner, "bytes.delta").ok())
                     .sum();
-                let (Some(told), Ok(delta), false) =
-                    (told, number(row, "bytes.delta"), below.is_empty())
+                let (Some(sum), Ok(delta), false) =
+                    (sum, number(row, "bytes.delta"), below.is_empty())
                 else {
                     continue;
                 };
-                assert_eq!(told, delta, "{file} {pair}: {:?}", rows[row]);
+                assert_eq!(sum, delta, "{file} {pair}: {:?}", rows[row]);
                 sums += 1;
             }
             assert!(sums > 1, "{file} {pair}");
@@ -132,9 +132,9 @@ fn differences_below_a_node_add_up_to_its_own() {
 }
 
 #[test]
-fn the_other_way_round_every_difference_is_turned_and_of_itself_there_is_none() {
+fn swapping_snapshots_negates_changes_and_equal_snapshots_have_none() {
     let real = data("massif/3.19.0-heapy_i.massif.out");
-    let (_folder, made) = file(&[Some(TOLD), Some(HIDDEN)]);
+    let (_folder, made) = file(&[Some(SHOWN), Some(HIDDEN)]);
     for (file, [a, b]) in [(real.to_str().unwrap(), ["21", "36"]), (&made, ["0", "1"])] {
         let rows_of = |pair: &str, [old, new, sign]: [&str; 3]| {
             let row = |row: BTreeMap<String, String>| {
@@ -158,10 +158,10 @@ fn the_other_way_round_every_difference_is_turned_and_of_itself_there_is_none() 
             rows.sort();
             rows
         };
-        let there = rows_of(&format!("{a}..{b}"), ["bytes.old", "bytes.new", "+"]);
+        let forward = rows_of(&format!("{a}..{b}"), ["bytes.old", "bytes.new", "+"]);
         let back = rows_of(&format!("{b}..{a}"), ["bytes.new", "bytes.old", "-"]);
-        assert_eq!(there, back, "{file}");
-        assert!(there.len() > 5, "{file}");
+        assert_eq!(forward, back, "{file}");
+        assert!(forward.len() > 5, "{file}");
         let same = rows(file, &format!("{a}..{a}"));
         assert!(
             same.len() < 3 && same.iter().all(|row| row["bytes.delta"] == "0"),
@@ -171,7 +171,7 @@ fn the_other_way_round_every_difference_is_turned_and_of_itself_there_is_none() 
 }
 
 #[test]
-fn the_trees_are_those_of_the_snapshots_alone() {
+fn compared_trees_equal_the_single_trees() {
     let real = data("massif/3.19.0-heapy_i.massif.out");
     let real = real.to_str().unwrap();
     let alone = |number: &str| {
@@ -189,22 +189,22 @@ fn the_trees_are_those_of_the_snapshots_alone() {
 }
 
 #[test]
-fn of_a_snapshot_without_a_tree_the_newest_before_it_stands_for_it_and_that_is_said() {
-    let (_folder, file) = file(&[None, Some(TOLD), None, Some(HIDDEN)]);
-    let said = "snapshot 2 has no tree; the newest before it that has one is 1";
+fn snapshot_without_a_tree_is_replaced_by_the_newest_before_it_with_a_note() {
+    let (_folder, file) = file(&[None, Some(SHOWN), None, Some(HIDDEN)]);
+    let note = "snapshot 2 has no tree; the newest earlier tree is used, of snapshot 1";
     let people = tree(&file, "2..3", &[]);
-    assert!(people.text().contains(said), "{}", people.text());
+    assert!(people.text().contains(note), "{}", people.text());
     let programs = tree(&file, "2..3", &["-f", "csv"]);
-    assert_eq!(programs.stderr, format!("cg-fmt: {said}\n"));
+    assert_eq!(programs.stderr, format!("cg-fmt: {note}\n"));
     assert_eq!(programs.stdout, tree(&file, "1..3", &["-f", "csv"]).stdout);
     for (snapshots, expected) in [
         (
             "0..3",
-            "cg-fmt: snapshot 0 has no tree, and none before it has; those with one are 1, 3\n",
+            "cg-fmt: snapshot 0 has no tree, and no earlier one has a tree; snapshots with a tree: 1, 3\n",
         ),
         (
             "1..9",
-            "cg-fmt: there is no snapshot 9; those with a tree are 1, 3\n",
+            "cg-fmt: there is no snapshot 9; snapshots with a tree: 1, 3\n",
         ),
     ] {
         let refused = tree(&file, snapshots, &[]);
@@ -222,11 +222,11 @@ fn of_a_snapshot_without_a_tree_the_newest_before_it_stands_for_it_and_that_is_s
 }
 
 #[test]
-fn formats_of_rows_have_the_tree_and_those_of_stacks_say_what_has_them() {
-    let (_folder, file) = file(&[Some(TOLD), Some(HIDDEN)]);
+fn row_formats_have_the_tree_and_stack_formats_give_a_hint() {
+    let (_folder, file) = file(&[Some(SHOWN), Some(HIDDEN)]);
     for (format, words) in [
         ("markdown", "+1,000"),
-        ("html", "what one has below Massif"),
+        ("html", "places below Massif"),
         ("tsv", "below-threshold"),
     ] {
         let written = tree(&file, "0..1", &["-f", format]);
@@ -248,9 +248,9 @@ fn formats_of_rows_have_the_tree_and_those_of_stacks_say_what_has_them() {
 }
 
 #[test]
-fn a_diff_of_two_snapshots_is_that_of_two_runs_with_these_peaks() {
-    let (_folder, file) = file(&[Some(TOLD), Some(HIDDEN)]);
-    let (_old_folder, old) = self::file(&[Some(TOLD)]);
+fn diff_of_two_snapshots_equals_the_diff_of_two_runs_with_these_peaks() {
+    let (_folder, file) = file(&[Some(SHOWN), Some(HIDDEN)]);
+    let (_old_folder, old) = self::file(&[Some(SHOWN)]);
     let (_new_folder, new) = self::file(&[Some(HIDDEN)]);
     let rows = |args: &[&str]| -> Vec<Value> {
         let written = run("cg-diff", args, b"");
@@ -260,34 +260,37 @@ fn a_diff_of_two_snapshots_is_that_of_two_runs_with_these_peaks() {
             .lines()
             .map(|line| serde_json::from_str(line).unwrap());
         let records: Vec<Value> = records.collect();
-        let of_type = |name: &str| {
+        let records_of_type = |name: &str| {
             records
                 .iter()
                 .filter(|record| record["type"] == name)
                 .cloned()
                 .collect::<Vec<Value>>()
         };
-        assert_eq!(of_type("run")[0]["total"], json!({"bytes": [1000, 2000]}));
-        of_type("diff")
+        assert_eq!(
+            records_of_type("run")[0]["total"],
+            json!({"bytes": [1000, 2000]})
+        );
+        records_of_type("diff")
     };
-    let of_one = rows(&["--snapshot", "0..1", &file]);
-    assert_eq!(of_one, rows(&[&old, &new]));
-    assert_eq!(of_one, rows(&["--snapshot", "0..peak", &file]));
-    // A stream may have all trees.
+    let snapshots = rows(&["--snapshot", "0..1", &file]);
+    assert_eq!(snapshots, rows(&[&old, &new]));
+    assert_eq!(snapshots, rows(&["--snapshot", "0..peak", &file]));
+    // The input can be a stream with all trees.
     let stream = run("cg-parse", &["--snapshots", "all", &file], b"").stdout;
     let kept = format!("{file}.jsonl");
     fs::write(&kept, stream).unwrap();
-    assert_eq!(of_one, rows(&["--snapshot", "0..1", &kept]));
-    // Of several files a snapshot each.
-    assert_eq!(of_one, rows(&["--snapshot", "0..1", &file, &file]));
+    assert_eq!(snapshots, rows(&["--snapshot", "0..1", &kept]));
+    // Several files give one snapshot each.
+    assert_eq!(snapshots, rows(&["--snapshot", "0..1", &file, &file]));
     let diff = run("cg-diff", &["--snapshot", "0..1", &file], b"");
     let picture = run("cg-fmt", &["-f", "flamegraph"], &diff.stdout);
     assert!(
-        picture.text().contains("pool (15 told by one run alone)"),
+        picture.text().contains("pool (15 known in one run only)"),
         "{}",
         picture.text()
     );
-    // The run over time is one line, which is not drawn over itself.
+    // A diff within one run does not contain the snapshots, which would be the same for both sides.
     assert!(
         !diff.text().contains("\"type\":\"snapshot\""),
         "{}",

@@ -1,5 +1,5 @@
-//! speedscope's published page, in a real browser, opens what cg-fmt writes and shows the stream's figures; its published
-//! schema holds for its own format.
+//! speedscope's published page in a real browser opens files of cg-fmt and shows the same figures as the stream. Files in
+//! speedscope's format conform to the published schema.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -12,7 +12,7 @@ use needs::needs;
 use tests::browser::Browser;
 use tests::tools;
 
-/// The folder of the npm package's page.
+/// Returns the folder of the page in the npm package.
 fn release() -> PathBuf {
     needs::node_package("speedscope").join("dist/release")
 }
@@ -20,7 +20,7 @@ fn release() -> PathBuf {
 /// Self and inclusive figures by function.
 type Functions = BTreeMap<String, [u64; 2]>;
 
-/// What cg-fmt lists of an event.
+/// Returns the functions from cg-fmt, for one event.
 fn listed(file: &str, event: &str) -> Functions {
     let columns = format!("{event},incl.{event},fn");
     let csv = tools::stdout("cg-fmt", &["-f", "csv", "--columns", &columns, file], b"");
@@ -30,7 +30,7 @@ fn listed(file: &str, event: &str) -> Functions {
         .collect()
 }
 
-/// What the page shows of a file of this name.
+/// Opens a file in the page. Returns the functions in the page's table.
 fn shown(browser: &mut Browser, name: &str, written: &[u8]) -> Functions {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join(name);
@@ -42,7 +42,7 @@ fn shown(browser: &mut Browser, name: &str, written: &[u8]) -> Functions {
     std::fs::write(&script, load).unwrap();
     let index = release().join("index.html");
     let address = format!("{}#localProfilePath={}", index.display(), script.display());
-    // A page does not load anew where only what is behind `#` differs.
+    // Open another page first: a page is not loaded again if only the part after `#` differs.
     browser.open(Path::new("/dev/null"));
     browser.open(Path::new(&address));
     browser.wait_for("document.body.textContent.includes('Sandwich')");
@@ -73,7 +73,7 @@ fn shown(browser: &mut Browser, name: &str, written: &[u8]) -> Functions {
 }
 
 #[test]
-fn its_page_shows_the_same_functions_and_figures() {
+fn speedscope_page_shows_the_same_functions_and_figures() {
     needs!("browser", "speedscope");
     let file = "stacks/before.folded";
     let expected = listed(file, "samples");
@@ -85,7 +85,7 @@ fn its_page_shows_the_same_functions_and_figures() {
     ] {
         let mut written = tools::stdout("cg-fmt", &["-f", format, file], b"");
         if format == "pprof" {
-            // As it is unpacked before: the page's own unpacking is not what is tested.
+            // Unpack the file first, because the page's own unpacking is not tested here.
             let mut unpacked = Vec::new();
             std::io::copy(&mut GzDecoder::new(&written[..]), &mut unpacked).unwrap();
             written = unpacked;
@@ -96,10 +96,10 @@ fn its_page_shows_the_same_functions_and_figures() {
 }
 
 #[test]
-fn its_page_opens_functions_and_calls() {
+fn speedscope_page_opens_functions_and_calls() {
     needs!("browser", "speedscope");
     let file = "fmt/sort.callgrind.out";
-    // Of a raw profile, levels call themselves, as in the file; the page makes stacks of that which cost more.
+    // Use a stream: in a raw profile, recursion levels call each other, and the page makes too expensive stacks from them.
     let calls = tools::stdout("cg-parse", &["--calls", file], b"");
     let written = tools::run("cg-fmt", &["-f", "callgrind"], &calls).stdout;
     let mut browser = Browser::start(1400, 1000);
@@ -112,7 +112,7 @@ fn its_page_opens_functions_and_calls() {
             "{function}: {found:?}"
         );
     }
-    // The whole of it: what is below `main`'s callers.
+    // The totals are also equal.
     let stream = tools::stdout("cg-parse", &[file], b"");
     let total: u64 = expected.values().map(|[own, _]| own).sum();
     let shown: u64 = found.values().map(|[own, _]| own).sum();
@@ -125,7 +125,7 @@ fn its_page_opens_functions_and_calls() {
 }
 
 #[test]
-fn its_schema_holds() {
+fn files_conform_to_the_speedscope_schema() {
     needs!("python", "jsonschema", "speedscope");
     let schema = release().join("file-format-schema.json");
     let folder = tempfile::tempdir().unwrap();
@@ -146,7 +146,7 @@ fn its_schema_holds() {
             .args([&path, &schema])
             .output()
             .unwrap();
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{file}: {said}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{file}: {stderr}");
     }
 }

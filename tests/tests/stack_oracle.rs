@@ -1,4 +1,4 @@
-//! Profiles of stacks, held against what the tools of their producers print of them.
+//! Profiles of stacks: compares cg-parse with the output of the producers' own tools.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -12,10 +12,10 @@ use needs::needs;
 use serde_json::{Value, json};
 use tests::{data, tools};
 
-/// The sums of a profile by stack. A stack is its frames, innermost first, in what both sides know of them.
+/// The sums of a profile by stack. A stack consists of frames, innermost first, with only the fields that both sides have.
 type Stacks = BTreeMap<Vec<String>, Vec<i64>>;
 
-/// `FILE.raw.txt` is what `go tool pprof -symbolize=none -raw FILE` prints.
+/// `FILE.raw.txt` is the output of `go tool pprof -symbolize=none -raw FILE`.
 #[test]
 fn pprof_prints_the_same_samples() {
     let mut count = 0;
@@ -32,7 +32,7 @@ fn pprof_prints_the_same_samples() {
     assert_eq!(count, 6);
 }
 
-/// The events and stacks of a printout.
+/// Parses the events and stacks of a printout.
 fn printed_by_pprof(text: &str) -> (Vec<String>, Stacks) {
     let section = |from: &str, to: &str| {
         let begin = text.find(from).unwrap() + from.len();
@@ -78,7 +78,7 @@ fn printed_by_pprof(text: &str) -> (Vec<String>, Stacks) {
     let events = columns.map(|column| column.split_once('/').unwrap().0.to_owned());
     let mut stacks = Stacks::new();
     for line in &samples[1..] {
-        // Lines between samples are their labels.
+        // The lines between samples are labels.
         let Some((values, ids)) = line
             .split_once(": ")
             .filter(|(front, _)| !front.contains(':'))
@@ -117,7 +117,7 @@ fn add(stacks: &mut Stacks, stack: Vec<String>, values: Vec<i64>) {
     }
 }
 
-/// The run record and the stacks that cg-parse finds.
+/// Returns the run record and the stacks from cg-parse.
 fn read_by_cg_parse(profile: &Path) -> (Value, Stacks) {
     let run = tools::run("cg-parse", &[profile.to_str().unwrap()], b"");
     assert_eq!(run.status, 0, "{}", run.stderr);
@@ -127,7 +127,7 @@ fn read_by_cg_parse(profile: &Path) -> (Value, Stacks) {
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
     let run = records[0].clone();
-    // pprof leaves alone the symbols that stand beside Go's text.
+    // pprof ignores the symbols in Go's text format.
     let is_text = profile
         .extension()
         .is_some_and(|extension| extension == "txt");
@@ -148,9 +148,9 @@ fn read_by_cg_parse(profile: &Path) -> (Value, Stacks) {
     (run, stacks)
 }
 
-/// A profile of jemalloc, which `go tool pprof` does not read: the counts behind each stack, scaled by hand.
+/// `go tool pprof` does not read profiles of jemalloc, so the test scales the counts after each stack itself.
 #[test]
-fn jemalloc_counts_are_scaled_as_its_jeprof_scales_them() {
+fn jemalloc_counts_are_scaled_like_in_jeprof() {
     let file = data("pprof/jemalloc.heap");
     let text = fs::read_to_string(&file).unwrap();
     let rate: f64 = 4096.0;
@@ -185,7 +185,7 @@ fn jemalloc_counts_are_scaled_as_its_jeprof_scales_them() {
     assert_eq!((read, read_depths), (expected, depths));
 }
 
-/// A document, unpacked where it is packed.
+/// Reads a document, which may be packed.
 fn document(path: &Path) -> Value {
     let bytes = fs::read(path).unwrap();
     let mut text = Vec::new();
@@ -200,7 +200,7 @@ fn document(path: &Path) -> Value {
     serde_json::from_slice(&text).unwrap()
 }
 
-/// The files of a folder of the test data, all of which have to be as many as this.
+/// Returns the files of a folder of the test data. Panics if their number differs from `count`.
 fn files(folder: &str, count: usize) -> Vec<PathBuf> {
     let entries = fs::read_dir(data(folder)).unwrap();
     let paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -208,15 +208,15 @@ fn files(folder: &str, count: usize) -> Vec<PathBuf> {
     paths
 }
 
-/// The stacks that cg-parse finds, with their threads in front, by the names of their frames; and its run record.
+/// Returns the run record and the stacks from cg-parse. A stack is the thread, followed by the names of the frames.
 fn named_stacks(path: &Path) -> (Value, Stacks) {
     stacks_by(path, |frame| {
         vec![frame["fn"].as_str().unwrap_or("").to_owned()]
     })
 }
 
-/// A frame as `object+address` where both are known, whatever it is called: machines that have the objects of a profile
-/// name the functions there, one for each that was inlined.
+/// Formats a frame as `object+address` if both are known. Its name depends on the machine: if the machine has the object,
+/// cg-parse finds the function and the functions inlined there.
 fn by_address(frame: &Value) -> Vec<String> {
     match (frame["obj"].as_str(), frame["addr"].as_str()) {
         (Some(_), Some(_)) if frame["inlined"] == true => vec![],
@@ -227,8 +227,8 @@ fn by_address(frame: &Value) -> Vec<String> {
     }
 }
 
-/// The same by what a function says of each frame.
-fn stacks_by(path: &Path, say: impl Fn(&Value) -> Vec<String>) -> (Value, Stacks) {
+/// Returns the run record and the stacks, with the frames formatted by a function.
+fn stacks_by(path: &Path, format: impl Fn(&Value) -> Vec<String>) -> (Value, Stacks) {
     let run = tools::run("cg-parse", &["--no-demangle", path.to_str().unwrap()], b"");
     assert_eq!((run.status, run.stderr.as_str()), (0, ""));
     let records: Vec<Value> = run
@@ -246,7 +246,7 @@ fn stacks_by(path: &Path, say: impl Fn(&Value) -> Vec<String>) -> (Value, Stacks
     for record in records.iter().filter(|record| record["type"] == "stack") {
         let mut stack = vec![record["thread"].as_str().unwrap_or("").to_owned()];
         for frame in record["stack"].as_array().unwrap() {
-            stack.extend(say(frame));
+            stack.extend(format(frame));
         }
         let cost = events
             .iter()
@@ -257,7 +257,7 @@ fn stacks_by(path: &Path, say: impl Fn(&Value) -> Vec<String>) -> (Value, Stacks
     (records[0].clone(), stacks)
 }
 
-/// Tables of the Firefox Profiler, walked row by row in generic JSON.
+/// Walks the tables of the Firefox Profiler as generic JSON.
 #[test]
 fn firefox_profiles_have_the_samples_of_their_tables() {
     for path in files("firefox", 7) {
@@ -312,11 +312,11 @@ fn firefox_profiles_have_the_samples_of_their_tables() {
     }
 }
 
-/// samply's names of addresses stand in a file beside the profile.
+/// samply writes the names of addresses to a file next to the profile.
 #[test]
-fn names_beside_a_profile_are_used() {
+fn names_from_a_file_next_to_the_profile_are_used() {
     let profile = document(&data("firefox/samply-import-fp.json.gz"));
-    // That of the program, which no machine has; other objects may be found themselves.
+    // Use the program's object, which no machine has. Other objects may exist on this machine.
     let libs = profile["libs"].as_array().unwrap();
     let lib = libs.iter().find(|lib| lib["name"] == "inl").unwrap();
     let sidecar = json!({"string_table": ["UNKNOWN", "named"], "data": [{
@@ -346,15 +346,16 @@ fn names_beside_a_profile_are_used() {
     assert!(count(&with, &|name| name == "named") > 0);
 }
 
-/// Nodes of V8, walked in generic JSON: a stack is a node and its parents.
+/// Walks the nodes of V8 as generic JSON. A stack is a node and its parents.
 #[test]
 fn profiles_of_v8_have_the_hits_of_their_nodes() {
     let name = |node: &Value| match node["callFrame"]["functionName"].as_str().unwrap() {
         "" => "(anonymous)".to_owned(),
         name => name.to_owned(),
     };
-    let of_today = |path: &PathBuf| path.to_str().is_some_and(|path| path.contains("/node."));
-    for path in files("v8", 4).into_iter().filter(of_today) {
+    let is_current_format =
+        |path: &PathBuf| path.to_str().is_some_and(|path| path.contains("/node."));
+    for path in files("v8", 4).into_iter().filter(is_current_format) {
         let profile = document(&path);
         let mut expected = Stacks::new();
         if let Some(nodes) = profile["nodes"].as_array() {
@@ -372,7 +373,7 @@ fn profiles_of_v8_have_the_hits_of_their_nodes() {
                 let hits = node["hitCount"].as_i64().unwrap();
                 add(&mut expected, below, vec![hits, 0]);
             }
-            // A sample lasts to the next one, the last of them to the end.
+            // A sample lasts until the next one, and the last sample until the end.
             let samples = profile["samples"].as_array().unwrap().iter();
             let deltas = profile["timeDeltas"].as_array().unwrap().iter();
             let deltas: Vec<i64> = deltas.map(|delta| delta.as_i64().unwrap()).collect();
@@ -403,7 +404,7 @@ fn profiles_of_v8_have_the_hits_of_their_nodes() {
     }
 }
 
-/// What the files say themselves: the weights, and the time from the first event to the last.
+/// The expected sums are the weights in the files, or the time from the first event to the last.
 #[test]
 fn speedscope_files_have_the_sums_of_their_profiles() {
     for (path, total) in [
@@ -440,7 +441,7 @@ __attribute__((noinline)) void plain(void) { sink++; }
 int main(int argc, char **argv) { plain(); return outer(argc) + middle(argc); }
 ";
 
-/// [`SOURCE`], compiled with debug information and a build id that is known, and where its functions are.
+/// [`SOURCE`], compiled with debug information and a known build id, and the program's base address.
 struct Program {
     folder: tempfile::TempDir,
     base: u64,
@@ -470,7 +471,7 @@ impl Program {
         self.folder.path().join("sampled")
     }
 
-    /// Every fourth byte of its functions, as the object counts them.
+    /// Returns the address of every fourth byte of the functions, as addresses in the object.
     fn addresses(&self) -> Vec<u64> {
         let output = needs::command("nm")
             .arg("-S")
@@ -490,8 +491,8 @@ impl Program {
         addresses
     }
 
-    /// What binutils say of an address: functions and lines, innermost first.
-    fn told(&self, address: u64) -> Vec<String> {
+    /// Returns the functions and lines at an address from binutils, innermost first.
+    fn binutils_frames(&self, address: u64) -> Vec<String> {
         let output = needs::command("addr2line")
             .args(["-f", "-i", "-e"])
             .arg(self.path())
@@ -507,7 +508,7 @@ impl Program {
         lines.chunks(2).map(frame).collect()
     }
 
-    /// The frames that cg-parse finds in a profile with one stack of one address.
+    /// Returns the frames from cg-parse for a profile with one stack of one address.
     fn found(&self, profile: &[u8]) -> Vec<String> {
         let run = tools::run("cg-parse", &[], profile);
         assert_eq!((run.status, run.stderr.as_str()), (0, ""));
@@ -523,7 +524,7 @@ impl Program {
             .collect()
     }
 
-    /// A profile of samply's with one sample.
+    /// Returns a profile in samply's format with one sample.
     fn samply(&self, address: u64, id: &Value) -> Vec<u8> {
         let mut lib = json!({"name": "sampled", "path": self.path()});
         lib.as_object_mut()
@@ -545,7 +546,7 @@ impl Program {
         profile.to_string().into_bytes()
     }
 
-    /// A profile of pprof's with one sample, of a process that had the object's code at 0x7f0000000000.
+    /// Returns a profile in pprof's format with one sample, from a process with the object's code at 0x7f0000000000.
     fn pprof(&self, address: u64) -> Vec<u8> {
         fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
             [&[number << 3 | 2, bytes.len() as u8], bytes].concat()
@@ -579,7 +580,7 @@ impl Program {
 }
 
 #[test]
-fn addresses_are_named_as_binutils_names_them() {
+fn names_of_addresses_agree_with_binutils() {
     needs!("gcc");
     let breakpad = json!({"breakpadId": "67452301AB89EFCD0123456789ABCDEF0"});
     for program in [
@@ -588,24 +589,23 @@ fn addresses_are_named_as_binutils_names_them() {
     ] {
         let mut inlined = 0;
         for address in program.addresses() {
-            let told = program.told(address);
-            inlined += told.len() - 1;
+            let expected = program.binutils_frames(address);
+            inlined += expected.len() - 1;
             let elf = json!({"codeId": BUILD_ID});
             for profile in [
                 program.samply(address, &elf),
                 program.samply(address, &breakpad),
                 program.pprof(address),
             ] {
-                assert_eq!(program.found(&profile), told, "{address:#x}");
+                assert_eq!(program.found(&profile), expected, "{address:#x}");
             }
         }
         assert!(inlined > 0);
     }
 }
 
-/// An object that lies elsewhere than where it ran is found below a folder that is named.
 #[test]
-fn objects_are_looked_for_below_the_folders_that_are_named() {
+fn objects_are_found_below_debug_roots() {
     needs!("gcc");
     let program = Program::build(&[], 0);
     let address = program.addresses()[0];
@@ -625,7 +625,7 @@ fn objects_are_looked_for_below_the_folders_that_are_named() {
 }
 
 #[test]
-fn another_build_of_an_object_names_nothing() {
+fn another_build_of_an_object_gives_no_names() {
     needs!("gcc");
     let program = Program::build(&[], 0);
     let address = program.addresses()[0];
@@ -637,10 +637,10 @@ fn another_build_of_an_object_names_nothing() {
     }
 }
 
-/// Callgrind's own records have no stacks, so a format of stacks takes those that cg-parse makes; other records are left as
-/// they are.
+/// A callgrind profile has no stacks, so cg-fmt estimates stacks for formats that need them. For a stream without stacks,
+/// cg-fmt prints an error.
 #[test]
-fn a_profile_of_callgrind_is_drawn_by_the_stacks_that_cg_parse_makes() {
+fn callgrind_profile_is_drawn_with_estimated_stacks() {
     for name in [
         "callgrind/3.19.0-sepc_callers10_recs10.callgrind.out",
         "callgrind/3.19.0-rec_default.callgrind.out",
@@ -659,9 +659,9 @@ fn a_profile_of_callgrind_is_drawn_by_the_stacks_that_cg_parse_makes() {
     assert!(
         estimated
             .stderr
-            .contains("stacks are estimated from a graph of calls")
+            .contains("stacks are estimated from a call graph")
     );
-    // A stream has what it has, and is told how to be one of stacks.
+    // A stream without stacks is an error, with a hint.
     let stream = tools::run("cg-parse", &[], &profile);
     let refused = tools::run("cg-fmt", &["-f", "folded"], &stream.stdout);
     assert_eq!(refused.status, 2);

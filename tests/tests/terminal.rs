@@ -1,4 +1,4 @@
-//! What people see on a terminal: a real pseudo-terminal of 80, 120 and 200 columns, which `script` of util-linux opens.
+//! Output on a terminal: `script` of util-linux opens real pseudo-terminals of various widths.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::process::Stdio;
@@ -7,7 +7,7 @@ use needs::needs;
 use tests::tools;
 use unicode_width::UnicodeWidthStr as _;
 
-/// What a shell command shows on a terminal of so many columns, without the escape sequences of styles.
+/// Returns the output of a shell command on a terminal of this width, without escape sequences for styles.
 fn shown(command: &str, columns: usize) -> String {
     let script = format!(
         "stty cols {columns} rows 50; export TERM=xterm PATH={}:$PATH; {command}",
@@ -32,7 +32,7 @@ fn shown(command: &str, columns: usize) -> String {
     anstream::adapter::strip_str(&text.replace('\r', "")).to_string()
 }
 
-/// What there is to see: every report of cg-fmt, and the verdict.
+/// Commands for all reports of cg-fmt.
 const SIGHTS: &[&str] = &[
     "cg-fmt pair/before.callgrind.out",
     "cg-fmt --events all --columns Ir,Ir%,incl.Ir,incl.Ir%,calls,fn,file,obj pair/before.callgrind.out",
@@ -68,7 +68,7 @@ fn no_line_is_wider_than_the_terminal() {
 }
 
 #[test]
-fn the_function_keeps_40_columns_and_others_give_way_in_the_order_of_their_worth() {
+fn function_keeps_40_columns_and_other_columns_are_dropped_by_importance() {
     needs!("script");
     let command = "cg-fmt --columns Ir,Ir%,incl.Ir,calls,fn,file,obj pair/before.callgrind.out";
     let headings = |columns| {
@@ -81,10 +81,10 @@ fn the_function_keeps_40_columns_and_others_give_way_in_the_order_of_their_worth
     assert_eq!(headings(80), "Ir % function file");
     let narrow = shown(command, 80);
     assert!(
-        narrow.contains("\ncolumns that this screen is too narrow for: incl.Ir, calls, obj\n"),
+        narrow.contains("\ncolumns hidden on this narrow screen: incl.Ir, calls, obj\n"),
         "{narrow}"
     );
-    // What is in brackets goes before the function's own name does.
+    // Texts in brackets are shortened before the function's own name.
     for name in [
         "<Rev<I> as Iterator>::fold",
         "<String as FromIterator<…>>::from_iter",
@@ -94,13 +94,13 @@ fn the_function_keeps_40_columns_and_others_give_way_in_the_order_of_their_worth
 }
 
 #[test]
-fn percentages_have_bars_where_a_line_has_room() {
+fn percentages_have_bars_if_there_is_room() {
     needs!("script");
     let command = "cg-fmt --columns Ir,Ir%,incl.Ir,incl.Ir%,fn --top 3 pair/before.callgrind.out";
     let short = "cg-fmt --columns Ir,Ir%,fn --top 3 pair/before.callgrind.out";
     let blocks = ['█', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
     let bars = |text: &str| text.matches(blocks).count();
-    // The longest name makes lines of 121 and 91 columns, and a bar takes 9.
+    // With the longest name, lines have 121 and 91 columns. A bar needs 9.
     for (command, columns, count) in [
         (command, 80, 0),
         (command, 120, 0),
@@ -115,7 +115,7 @@ fn percentages_have_bars_where_a_line_has_room() {
         let in_row = words.filter(|word| bars(word) > 0).count();
         assert_eq!(in_row, count, "{command} in {columns}: {text}");
     }
-    // 21.20 and 90.68 of 100 are 13.6 and 58.0 eighths of 8 characters.
+    // 21.20 % and 90.68 % of 8 characters are 13.6 and 58.0 eighths of a character.
     let wide = shown(command, 200);
     assert!(
         wide.contains(
@@ -130,12 +130,12 @@ fn percentages_have_bars_where_a_line_has_room() {
     ] {
         assert_eq!(bars(&shown(&command, 200)), 0, "{command}");
     }
-    // Bars are text: without colours they stay.
+    // Bars are text, so they stay without colours.
     assert!(bars(&shown(&format!("NO_COLOR=1 {command}"), 200)) > 4);
 }
 
 #[test]
-fn a_tree_keeps_the_names_of_functions_and_shortens_places() {
+fn tree_keeps_function_names_and_shortens_places() {
     needs!("script");
     let full = shown(
         "cg-fmt --tree callees --width 0 dhat/3.19.0-heapy.dhat.json",
@@ -160,7 +160,7 @@ fn a_tree_keeps_the_names_of_functions_and_shortens_places() {
 }
 
 #[test]
-fn a_pipe_and_a_file_get_everything_in_full() {
+fn pipes_and_files_get_the_full_output() {
     needs!("script");
     let seen = shown("cg-fmt pair/before.callgrind.out | cat", 80);
     assert!(!seen.contains('…'), "{seen}");
@@ -173,7 +173,7 @@ fn a_pipe_and_a_file_get_everything_in_full() {
 }
 
 #[test]
-fn frames_of_leaks_keep_the_function_the_file_and_the_line_on_every_terminal() {
+fn leak_frames_keep_function_file_and_line_at_every_width() {
     needs!("script");
     let name = "std::vector<store::Shelf<store::Parcel, std::allocator<store::Parcel> >, std::allocator<store::Shelf<store::Parcel> > >::emplace_back_slowly(store::Parcel&&)";
     let log = [

@@ -1,9 +1,9 @@
-//! The sessions of `tests/pipelines`, of the README and of its tour print what they say they do.
+//! The sessions in `tests/pipelines`, the README and the tour print the documented output.
 
 use tests::{data, transcript, workspace};
 
 #[test]
-fn pipelines_print_what_they_say() {
+fn pipelines_print_the_documented_output() {
     let folder = workspace().join("tests/pipelines");
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
@@ -22,11 +22,11 @@ fn pipelines_print_what_they_say() {
 }
 
 #[test]
-fn the_readme_prints_what_it_says() {
+fn readme_prints_the_documented_output() {
     transcript::check(&workspace().join("README.md"), &data(""));
 }
 
 #[test]
-fn the_tour_prints_what_it_says() {
+fn tour_prints_the_documented_output() {
     transcript::check(&workspace().join("docs/tour.md"), &data(""));
 }

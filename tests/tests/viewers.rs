@@ -1,4 +1,4 @@
-//! What cg-fmt writes for other viewers, opened by these: their figures are the stream's.
+//! Files of cg-fmt opened in other viewers: their figures must be the same as in the stream.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -20,8 +20,8 @@ fn viewer(command: &mut Command, input: &[u8]) -> Output {
         .unwrap_or_else(|error| panic!("{command:?}: {error}"));
     child.stdin.take().unwrap().write_all(input).unwrap();
     let output = child.wait_with_output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{command:?}: {said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {stderr}");
     output
 }
 
@@ -29,7 +29,7 @@ fn text(output: Output) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// What cg-fmt writes of a profile, and what it says.
+/// Runs cg-fmt. Returns its output and standard error.
 fn written(args: &[&str], input: &[u8]) -> (Vec<u8>, String) {
     let run = tools::run("cg-fmt", args, input);
     assert_eq!(run.status, 0, "{args:?}: {}", run.stderr);
@@ -43,12 +43,12 @@ fn records(stream: &[u8]) -> Vec<Value> {
         .collect()
 }
 
-/// The names of a function in a record; what is not given is written as `???`.
+/// Returns the names of a function in a record. `???` replaces a missing name.
 fn function(record: &Value) -> [String; 3] {
     ["fn", "file", "obj"].map(|field| record[field].as_str().unwrap_or("???").to_owned())
 }
 
-/// Counts that are not 0.
+/// Returns the counts that are not 0.
 fn counts(value: &Value) -> BTreeMap<String, u64> {
     let counts = value.as_object().into_iter().flatten();
     let counts = counts.map(|(event, count)| (event.clone(), count.as_u64().unwrap()));
@@ -58,7 +58,7 @@ fn counts(value: &Value) -> BTreeMap<String, u64> {
 /// Self cost, call count and inclusive cost of a function.
 type Figures = (BTreeMap<String, u64>, u64, BTreeMap<String, u64>);
 
-/// The functions of a stream that cost something or were called.
+/// Returns the functions of a stream that have a cost or calls.
 fn functions(stream: &[u8]) -> BTreeMap<[String; 3], Figures> {
     let mut functions = BTreeMap::new();
     for record in records(stream) {
@@ -76,7 +76,7 @@ fn functions(stream: &[u8]) -> BTreeMap<[String; 3], Figures> {
 /// The calls from one line: caller, callee and line.
 type CallSite = ([String; 3], [String; 3], u64);
 
-/// Calls and their inclusive cost; a line of another file than the caller's is not kept.
+/// Returns the calls and their inclusive cost. Omits lines in files other than the caller's.
 fn calls(stream: &[u8]) -> BTreeMap<CallSite, (u64, BTreeMap<String, u64>)> {
     let mut calls = BTreeMap::new();
     for record in records(stream) {
@@ -111,17 +111,20 @@ const CALLGRIND: [&str; 10] = [
 ];
 
 #[test]
-fn a_callgrind_file_is_read_back_as_it_was_written() {
+fn callgrind_file_is_read_back_unchanged() {
     for file in CALLGRIND {
         let stream = tools::stdout("cg-parse", &["--calls", file], b"");
-        let (profile, said) = written(&["-f", "callgrind"], &stream);
-        assert!(!said.contains("another inclusive cost"), "{file}: {said}");
+        let (profile, stderr) = written(&["-f", "callgrind"], &stream);
+        assert!(
+            !stderr.contains("inclusive cost differs"),
+            "{file}: {stderr}"
+        );
         let again = tools::stdout("cg-parse", &["--calls", "-"], &profile);
         assert_eq!(functions(&again), functions(&stream), "{file}");
         assert_eq!(calls(&again), calls(&stream), "{file}");
         let total = |stream: &[u8]| counts(&records(stream)[0]["total"]);
         assert_eq!(total(&again), total(&stream), "{file}");
-        // Every number stands for one name, which stands where the number is met first.
+        // Every number means one name, which is defined at the number's first use.
         let text = String::from_utf8(profile).unwrap();
         for kinds in [["fn=", "cfn="], ["fl=", "cfi="], ["ob=", "cob="]] {
             let mut named = Vec::new();
@@ -139,9 +142,9 @@ fn a_callgrind_file_is_read_back_as_it_was_written() {
 }
 
 #[test]
-fn what_one_part_cannot_say_is_said() {
-    // The inclusive cost of a function that is called in one part and not in another is the sum of both.
-    let (_, said) = written(
+fn callgrind_export_warns_about_changed_inclusive_cost() {
+    // The inclusive cost of a function that is called in only one of two parts is the sum of both.
+    let (_, stderr) = written(
         &[
             "-f",
             "callgrind",
@@ -150,13 +153,13 @@ fn what_one_part_cannot_say_is_said() {
         b"",
     );
     assert!(
-        said.contains("1 function has another inclusive cost"),
-        "{said}"
+        stderr.contains("inclusive cost differs from the incoming calls for 1 function"),
+        "{stderr}"
     );
 }
 
 #[test]
-fn lines_are_read_back_in_their_files() {
+fn lines_are_read_back_with_their_files() {
     for file in CALLGRIND {
         let stream = tools::stdout("cg-parse", &["--calls", "--lines", file], b"");
         let (profile, _) = written(&["-f", "callgrind"], &stream);
@@ -178,7 +181,7 @@ fn lines_are_read_back_in_their_files() {
     }
 }
 
-/// The figures of callgrind_annotate by file and function.
+/// Returns the figures of callgrind_annotate by file and function.
 fn annotated(profile: &[u8], args: &[&str]) -> BTreeMap<String, u64> {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("callgrind.out");
@@ -194,12 +197,12 @@ fn annotated(profile: &[u8], args: &[&str]) -> BTreeMap<String, u64> {
         .lines()
         .skip_while(|line| !line.ends_with("file:function"));
     let rows = rows.skip(2).take_while(|line| !line.is_empty());
-    // What costs nothing has a dot or 0 for its count.
+    // A row without cost has a dot or 0 as its count.
     let rows = rows.filter(|row| !row.trim_start().starts_with(['.', '0']));
     rows.map(|row| {
         let (count, rest) = row.trim_start().split_once(' ').unwrap();
         let (_, name) = rest.split_once(")  ").unwrap_or_else(|| panic!("{row}"));
-        // It adds up what functions of one name and file have in several objects, and names one of these.
+        // callgrind_annotate adds up functions with the same name and file in several objects, and names one object.
         let name = name.split(" [").next().unwrap();
         (name.to_owned(), count.replace(',', "").parse().unwrap())
     })
@@ -207,7 +210,7 @@ fn annotated(profile: &[u8], args: &[&str]) -> BTreeMap<String, u64> {
 }
 
 #[test]
-fn callgrind_annotate_shows_the_streams_figures_under_recursion_too() {
+fn callgrind_annotate_agrees_with_the_stream_despite_recursion() {
     needs!("annotate");
     for file in [
         "callgrind/3.19.0-rec_default.callgrind.out",
@@ -242,7 +245,7 @@ fn callgrind_annotate_shows_the_streams_figures_under_recursion_too() {
 }
 
 #[test]
-fn gprof2dot_and_graphviz_draw_it() {
+fn gprof2dot_and_graphviz_draw_callgrind_files() {
     needs!("dot", "gprof2dot");
     let (profile, _) = written(&["-f", "callgrind", "fmt/sort.callgrind.out"], b"");
     let graph = viewer(
@@ -250,7 +253,7 @@ fn gprof2dot_and_graphviz_draw_it() {
         &profile,
     );
     let graph = text(graph);
-    // Shares of 114,587: bubble_sort 93,640 with 55,579 of its own, called once.
+    // Shares of 114,587: bubble_sort has inclusive cost 93,640, self cost 55,579 and one call.
     for part in [
         "bubble_sort",
         "81.72%",
@@ -265,10 +268,10 @@ fn gprof2dot_and_graphviz_draw_it() {
 }
 
 #[test]
-fn a_graph_of_calls_says_what_gprof2dot_says() {
+fn call_graph_agrees_with_gprof2dot() {
     needs!("dot", "gprof2dot");
     let file = "fmt/sort.callgrind.out";
-    // Of the file itself, the levels of a recursion are functions of their own.
+    // Use a stream: in the raw file, recursion levels are separate functions.
     let stream = tools::stdout("cg-parse", &["--calls", file], b"");
     let (profile, _) = written(&["-f", "callgrind"], &stream);
     let theirs = text(viewer(
@@ -277,7 +280,7 @@ fn a_graph_of_calls_says_what_gprof2dot_says() {
     ));
     let (ours, _) = written(&["-f", "dot", file], b"");
     let ours = String::from_utf8(ours).unwrap();
-    // gprof2dot makes one function of all that have one name, so the program's own are compared, and what they call.
+    // gprof2dot merges functions with the same name, so compare only the program's functions and their callees.
     let labels = |graph: &str| -> Vec<String> {
         let labels = graph
             .lines()
@@ -305,10 +308,10 @@ fn a_graph_of_calls_says_what_gprof2dot_says() {
         .find(|line| line.contains("__libc_start_main"))
         .unwrap();
     assert!(!library.contains("black"), "{library}");
-    let (_, said) = written(&["-f", "dot", CALLGRIND[0]], b"");
+    let (_, stderr) = written(&["-f", "dot", CALLGRIND[0]], b"");
     assert!(
-        said.contains("functions below 0.50% of the total and"),
-        "{said}"
+        stderr.contains("functions below 0.50% of the total, and"),
+        "{stderr}"
     );
     let picture = text(viewer(needs::command("dot").arg("-Tsvg"), ours.as_bytes()));
     assert!(
@@ -334,8 +337,8 @@ fn graphviz_draws_names_of_any_kind_and_a_graph_without_calls() {
         stream += &format!("{record}\n");
     }
     stream += "{\"type\":\"end\",\"records\":5}\n";
-    let (graph, said) = written(&["-f", "dot"], stream.as_bytes());
-    assert!(said.contains("no records of calls"), "{said}");
+    let (graph, stderr) = written(&["-f", "dot"], stream.as_bytes());
+    assert!(stderr.contains("no records of calls"), "{stderr}");
     let picture = text(viewer(needs::command("dot").arg("-Tsvg"), &graph));
     assert_eq!(picture.matches("class=\"node\"").count(), names.len());
     for name in [
@@ -352,7 +355,7 @@ fn graphviz_draws_names_of_any_kind_and_a_graph_without_calls() {
     }
 }
 
-/// Folded stacks of a heap, which flame graphs are drawn from.
+/// Returns the folded stacks of a heap, for flame graphs.
 fn folded() -> Vec<u8> {
     written(
         &[
@@ -368,10 +371,10 @@ fn folded() -> Vec<u8> {
 }
 
 #[test]
-fn infernos_command_line_draws_folded_stacks() {
+fn inferno_draws_folded_stacks() {
     needs!("inferno");
     let picture = text(viewer(&mut needs::command("inferno-flamegraph"), &folded()));
-    // dh_view: at t-gmax 1,030,800 bytes, 900,000 of them by `spike`, 130,800 by `ramp`.
+    // According to dh_view, t-gmax has 1,030,800 bytes: 900,000 by `spike` and 130,800 by `ramp`.
     for title in [
         "all (1,030,800 samples, 100%)",
         "spike (900,000 samples, 87.31%)",
@@ -382,7 +385,7 @@ fn infernos_command_line_draws_folded_stacks() {
 }
 
 #[test]
-fn infernos_command_line_draws_two_counts_as_a_difference() {
+fn inferno_draws_two_counts_as_a_difference() {
     needs!("inferno");
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
@@ -409,7 +412,7 @@ fn infernos_command_line_draws_two_counts_as_a_difference() {
     }
 }
 
-/// Profiles with stacks that name files, lines, objects and threads.
+/// Profiles with stacks with files, lines, objects and threads.
 const SAMPLED: [&str; 5] = [
     "firefox/samply-bash.json.gz",
     "firefox/small-v55.json",
@@ -418,20 +421,20 @@ const SAMPLED: [&str; 5] = [
     "pprof/go-heap.pb.gz",
 ];
 
-/// The stream of a profile, whose labels are left out and said to be.
+/// Returns the stream of a profile, and ignores the warning about omitted labels.
 fn parsed(file: &str) -> Vec<u8> {
     let run = tools::run("cg-parse", &[file], b"");
     assert_eq!(run.status, 0, "{}", run.stderr);
     run.stdout
 }
 
-/// A frame: function, file, line, object, and what it is marked as.
+/// A frame: function, file, line, object and marks.
 type Place = (String, String, u64, String, Vec<&'static str>);
 
 /// Thread and process, and the frames of a stack.
 type Stack = (Option<String>, Option<String>, Vec<Place>);
 
-/// The stacks of a stream, with these marks of their frames. Addresses are no part of what makes stacks the same.
+/// Returns the stacks of a stream, with these marks of their frames. Ignores addresses.
 fn stacks(stream: &[u8], marks: &[&'static str]) -> BTreeMap<Stack, BTreeMap<String, i64>> {
     let mut stacks = BTreeMap::new();
     for record in records(stream) {
@@ -470,12 +473,12 @@ fn stacks(stream: &[u8], marks: &[&'static str]) -> BTreeMap<Stack, BTreeMap<Str
 }
 
 #[test]
-fn pprof_files_are_read_back_as_they_were_written() {
+fn pprof_files_are_read_back_unchanged() {
     for file in SAMPLED {
         let stream = parsed(file);
         let (profile, _) = written(&["-f", "pprof"], &stream);
         let again = tools::stdout("cg-parse", &["-"], &profile);
-        // Inlined functions have locations of their own, so that speedscope shows them.
+        // Inlined functions become separate locations, so that speedscope shows them.
         let marks = ["kernel"];
         assert_eq!(stacks(&again, &marks), stacks(&stream, &marks), "{file}");
         let run = |stream: &[u8]| records(stream)[0].clone();
@@ -486,18 +489,18 @@ fn pprof_files_are_read_back_as_they_were_written() {
         assert_eq!(
             written(&["-f", "pprof"], &stream).0,
             profile,
-            "{file}: the same input, other bytes"
+            "{file}: the output differs for the same input"
         );
     }
 }
 
 #[test]
-fn files_of_speedscope_are_read_back_as_they_were_written() {
+fn speedscope_files_are_read_back_unchanged() {
     for file in SAMPLED {
         let stream = parsed(file);
         let (profile, _) = written(&["-f", "speedscope"], &stream);
         let again = tools::stdout("cg-parse", &["-"], &profile);
-        // Speedscope has no objects and no marks, and refuses what is below 0.
+        // Speedscope has no objects and no marks, and rejects negative counts.
         let held = |stream: &[u8]| {
             let mut held: BTreeMap<Stack, BTreeMap<String, i64>> = BTreeMap::new();
             for ((thread, process, mut frames), counts) in stacks(stream, &[]) {
@@ -515,7 +518,7 @@ fn files_of_speedscope_are_read_back_as_they_were_written() {
 }
 
 #[test]
-fn profiles_of_the_firefox_profiler_are_read_back_as_they_were_written() {
+fn firefox_profiles_are_read_back_unchanged() {
     for file in SAMPLED {
         let stream = parsed(file);
         let event = records(&stream)[0]["events"][0]
@@ -542,7 +545,7 @@ fn profiles_of_the_firefox_profiler_are_read_back_as_they_were_written() {
     }
 }
 
-/// The stacks of a processed profile of version 55, outermost frame first, by the format's own description alone.
+/// Reads the stacks of a processed profile of version 55, outermost frame first, based only on the format's documentation.
 fn walked(profile: &Value) -> BTreeMap<String, i64> {
     let mut stacks = BTreeMap::new();
     assert_eq!(profile["meta"]["preprocessedProfileVersion"], 55);
@@ -585,11 +588,11 @@ fn walked(profile: &Value) -> BTreeMap<String, i64> {
 }
 
 #[test]
-fn the_tables_of_a_firefox_profile_lead_to_the_folded_stacks() {
+fn firefox_tables_agree_with_the_folded_stacks() {
     for file in SAMPLED {
         let (profile, _) = written(&["-f", "firefox"], &parsed(file));
         let mut walked = walked(&serde_json::from_slice(&profile).unwrap());
-        // Folded stacks hold no negative counts.
+        // Folded stacks have no negative counts.
         walked.retain(|_, count| *count > 0);
         let (folded, _) = written(&["-f", "folded", file], b"");
         let folded = String::from_utf8(folded).unwrap();
@@ -606,7 +609,7 @@ fn the_tables_of_a_firefox_profile_lead_to_the_folded_stacks() {
     }
 }
 
-/// What `go tool pprof` says of a profile.
+/// Returns the output of `go tool pprof` for a profile.
 fn pprof(profile: &[u8], args: &[&str]) -> String {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("profile.pb.gz");
@@ -622,7 +625,7 @@ fn pprof(profile: &[u8], args: &[&str]) -> String {
 }
 
 #[test]
-fn go_tool_pprof_shows_the_streams_figures() {
+fn go_tool_pprof_agrees_with_the_stream() {
     needs!("go");
     let (profile, _) = written(&["-f", "pprof", "dhat/3.19.0-heapy.dhat.json"], b"");
     let top = pprof(&profile, &["-top", "-unit=B", "-sample_index=gmax_bytes"]);
@@ -634,9 +637,9 @@ fn go_tool_pprof_shows_the_streams_figures() {
         assert!(top.contains(row), "{row} in {top}");
     }
     assert!(top.contains("of 1030800B total"), "{top}");
-    // What pprof shows by itself is what DHAT counts first.
+    // By default, pprof shows DHAT's first event.
     assert!(pprof(&profile, &["-top"]).contains("Type: total_bytes"));
-    // What Go's own profile comes to there, ours comes to as well; samples that differ in labels alone are added up.
+    // The totals equal those of Go's own profile. Samples that differ only in labels are merged.
     let raw = pprof(
         &written(&["-f", "pprof", "pprof/go-cpu.pb.gz"], b"").0,
         &["-raw"],
@@ -661,7 +664,7 @@ fn go_tool_pprof_shows_the_streams_figures() {
 }
 
 #[test]
-fn a_diff_is_two_columns_of_pprof_and_two_threads_of_firefox() {
+fn diff_is_written_as_two_pprof_columns_and_two_firefox_threads() {
     needs!("go");
     let folded = b"main;a 10 30\nmain;b 20 20\nmain;gone 5 0\n";
     let (profile, _) = written(&["-f", "pprof"], folded);

@@ -1,38 +1,39 @@
-//! What is left of a component once its members call nearly all of each other: the same elimination on a table.
+//! Solves the rest of a component on a dense table, once its members call nearly all of each other.
 //!
-//! The table is eliminated with plain floats, which is quick, and what that gives is made exact: what the equations lack is
-//! computed with all digits, and solved for again. As nothing is subtracted in the elimination, each step gains nearly as many
-//! digits as a float has. Where it does not, as in a recursion a thousand million calls deep, all is done with all digits.
+//! The table is first eliminated with plain floats, which is fast. Refinement steps then make the result exact: each step
+//! computes the residuals of the equations with all digits, and solves for them. The elimination never subtracts, so each
+//! step gains nearly as many digits as a float has. If it does not, such as for a recursion of a billion calls, the whole
+//! elimination is done with all digits.
 
 use super::double::Double;
 
-/// More members of one table are not solved: memory and time go with the square and the cube.
+/// The maximum number of members of a table. Memory grows with the square, time with the cube.
 pub(super) const LARGEST: usize = 4096;
 
-/// As many are solved with all digits from the start.
+/// Up to this number of members, all digits are used from the start.
 const SMALL: usize = 48;
 
-/// With all digits no more are solved.
+/// The maximum number of members for an elimination with all digits.
 const LARGEST_EXACT: usize = 1024;
 
-/// A step that changes nothing by more than this is the last.
+/// The refinement ends when the relative change of a step is at most this.
 const SETTLED: f64 = 1e-27;
 
-/// So many steps are tried.
+/// The maximum number of refinement steps.
 const STEPS: usize = 12;
 
-/// Members with their calls of each other in a table.
+/// Members of a component, with a table of the calls between them.
 pub(super) struct Dense {
     /// Calls by caller and callee.
     pub(super) calls: Vec<Vec<Double>>,
-    /// Calls of each from outside of what is left.
+    /// Calls of each member from outside the table.
     pub(super) entered: Vec<Double>,
-    /// Cost that is known of each, an entry an event.
+    /// The known cost of each member, by event.
     pub(super) cost: Vec<Vec<Double>>,
 }
 
 impl Dense {
-    /// What a call of each costs; none where that is not known well enough.
+    /// Returns the cost of a call of each member; `None` if it cannot be computed exactly enough.
     pub(super) fn solve(self) -> Option<Vec<Vec<Double>>> {
         let members = self.entered.len();
         if members > SMALL
@@ -43,7 +44,7 @@ impl Dense {
         (members <= LARGEST_EXACT).then(|| self.exact())
     }
 
-    /// With floats, step by step.
+    /// Solves with floats and refinement steps; `None` if a step limit is reached.
     fn refined(&self) -> Option<Vec<Vec<Double>>> {
         let members = self.entered.len();
         let mut ran = self.entered.clone();
@@ -52,7 +53,7 @@ impl Dense {
                 ran[callee] = ran[callee].plus(*calls);
             }
         }
-        let eliminated = Eliminated::of(self);
+        let eliminated = Eliminated::new(self);
         let events = self.cost.first().map_or(0, Vec::len);
         let mut solved = vec![Vec::with_capacity(events); members];
         for event in 0..events {
@@ -61,16 +62,16 @@ impl Dense {
                 let step = eliminated.solve((0..members).map(|member| {
                     let own = self.cost[member][event];
                     let calls = self.calls[member].iter().zip(&found).enumerate();
-                    let of_callees = calls
+                    let with_callees = calls
                         .filter(|(callee, _)| *callee != member)
                         .fold(own, |sum, (_, (calls, cost))| sum.plus(cost.times(*calls)));
-                    of_callees
+                    with_callees
                         .plus(found[member].times(ran[member]).negated())
                         .nearest()
                 }));
                 let mut is_settled = true;
                 for (found, step) in found.iter_mut().zip(step) {
-                    *found = found.plus(Double::float(step));
+                    *found = found.plus(Double::from_float(step));
                     is_settled &= step.abs() <= found.nearest().abs() * SETTLED;
                 }
                 is_settled
@@ -85,7 +86,7 @@ impl Dense {
         Some(solved)
     }
 
-    /// With all digits.
+    /// Solves with all digits.
     fn exact(mut self) -> Vec<Vec<Double>> {
         let members = self.entered.len();
         let mut ran = vec![Double::ZERO; members];
@@ -111,7 +112,8 @@ impl Dense {
         solved
     }
 
-    /// Leads the calls of a member on to those before it, and its cost to their callers. Returns how often it ran.
+    /// Eliminates a member: passes its calls on to the previous members, and its cost to its callers. Returns the number of
+    /// times that it ran.
     fn eliminate(&mut self, member: usize) -> Double {
         let (before, rest) = self.calls.split_at_mut(member);
         let own = &rest[0][..member];
@@ -132,7 +134,7 @@ impl Dense {
             if calls.is_zero() {
                 continue;
             }
-            // Calls of itself are no part of how often a member ran, and are not looked at.
+            // Calls of a member to itself do not count, and are never read.
             for (sum, rate) in row.iter_mut().zip(&rates) {
                 *sum = sum.plus(calls.times(*rate));
             }
@@ -147,13 +149,14 @@ impl Dense {
 
 /// A table that was eliminated with floats.
 struct Eliminated {
-    /// Below the diagonal what a member calls once those behind it are gone; above it how often those before called it.
+    /// Below the diagonal: the calls of a member when the later members are eliminated. Above the diagonal: the calls of
+    /// a member by the previous members.
     calls: Vec<Vec<f64>>,
     ran: Vec<f64>,
 }
 
 impl Eliminated {
-    fn of(dense: &Dense) -> Eliminated {
+    fn new(dense: &Dense) -> Eliminated {
         let floats = |row: &Vec<Double>| row.iter().map(|calls| calls.nearest()).collect();
         let mut calls: Vec<Vec<f64>> = dense.calls.iter().map(floats).collect();
         let mut entered: Vec<f64> = floats(&dense.entered);
@@ -165,8 +168,8 @@ impl Eliminated {
             if ran[member] == 0.0 {
                 continue;
             }
-            let of_member = rest[0][..member].iter();
-            let rates: Vec<f64> = of_member.map(|calls| calls / ran[member]).collect();
+            let own = rest[0][..member].iter();
+            let rates: Vec<f64> = own.map(|calls| calls / ran[member]).collect();
             let from_outside = entered[member];
             for (sum, rate) in entered.iter_mut().zip(&rates) {
                 *sum += from_outside * rate;
@@ -183,7 +186,7 @@ impl Eliminated {
         Eliminated { calls, ran }
     }
 
-    /// What a call of each costs where this is known of each.
+    /// Returns the cost of a call of each member, given the known cost of each member.
     fn solve(&self, known: impl Iterator<Item = f64>) -> Vec<f64> {
         let mut known: Vec<f64> = known.collect();
         for member in (0..known.len()).rev() {
@@ -198,10 +201,10 @@ impl Eliminated {
         for member in 0..known.len() {
             let (solved, rest) = known.split_at_mut(member);
             let calls = self.calls[member].iter().zip(&*solved);
-            let of_callees: f64 = calls.map(|(calls, cost)| calls * cost).sum();
+            let callee_cost: f64 = calls.map(|(calls, cost)| calls * cost).sum();
             rest[0] = match self.ran[member] {
                 0.0 => 0.0,
-                ran => (rest[0] + of_callees) / ran,
+                ran => (rest[0] + callee_cost) / ran,
             };
         }
         known

@@ -1,8 +1,8 @@
-//! Numbers of 106 bits, as the unevaluated sum of two floats: what a call costs with all below it is a fraction that 53
-//! bits cannot hold to the unit where totals are great.
+//! Numbers of 106 bits, as the unevaluated sum of two floats. The inclusive cost of a call is a fraction, and for great
+//! totals 53 bits are not exact to the unit.
 //!
-//! The algorithms are Dekker's (1971) and Knuth's; errors are within a few units of the last of 104 bits. By hand: crates
-//! that have them bring a macro library and a library of mathematics for four operations.
+//! The algorithms are Dekker's (1971) and Knuth's. Errors are within a few units of the last of 104 bits. The crates with
+//! these algorithms depend on a macro library and a mathematics library, which is too much for four operations.
 
 use cg_stream::record::Count;
 
@@ -19,14 +19,14 @@ impl Double {
         low: 0.0,
     };
 
-    /// A number of up to 106 bits, exactly.
-    pub(super) fn of(count: Count) -> Double {
+    /// Converts a count; exact for up to 106 bits.
+    pub(super) fn from_count(count: Count) -> Double {
         let high = count as f64;
         let low = (count - high as Count) as f64;
         Double::normal(high, low)
     }
 
-    /// The sum of two numbers of which the first is not less.
+    /// Normalises the sum of two numbers, of which the first is not smaller than the second.
     fn normal(high: f64, low: f64) -> Double {
         let sum = high + low;
         Double {
@@ -37,14 +37,14 @@ impl Double {
 
     pub(super) fn plus(self, other: Double) -> Double {
         let sum = self.high + other.high;
-        let of_other = sum - self.high;
-        let error = (self.high - (sum - of_other)) + (other.high - of_other);
+        let added = sum - self.high;
+        let error = (self.high - (sum - added)) + (other.high - added);
         Double::normal(sum, error + self.low + other.low)
     }
 
     pub(super) fn times(self, other: Double) -> Double {
         let product = self.high * other.high;
-        // A fused multiplication would be a call of the library on the processors that this is built for.
+        // Not a fused multiplication, because on the target processors it would be a library call.
         let (a, b) = (split(self.high), split(other.high));
         let error = ((a.0 * b.0 - product) + a.0 * b.1 + a.1 * b.0) + a.1 * b.1;
         Double::normal(
@@ -61,7 +61,7 @@ impl Double {
         Double::normal(first, second).plus(Double::normal(third, 0.0))
     }
 
-    /// This less `factor` × `other`.
+    /// Returns `self - factor × other`.
     pub(super) fn minus_product(self, factor: f64, other: Double) -> Double {
         self.plus(other.times(Double {
             high: -factor,
@@ -69,8 +69,8 @@ impl Double {
         }))
     }
 
-    /// A float.
-    pub(super) fn float(value: f64) -> Double {
+    /// Converts a float.
+    pub(super) fn from_float(value: f64) -> Double {
         Double {
             high: value,
             low: 0.0,
@@ -84,7 +84,7 @@ impl Double {
         }
     }
 
-    /// The nearest float.
+    /// Returns the nearest float.
     pub(super) fn nearest(self) -> f64 {
         self.high
     }
@@ -93,8 +93,8 @@ impl Double {
         self.high == 0.0
     }
 
-    /// The greatest integer that is not greater, and what it takes to come to this number, from 0 to less than 1. What
-    /// lies closer below an integer than a fraction can say is that integer. `None` beyond 126 bits.
+    /// Returns the floor and the fraction, which is at least 0 and below 1. A number just below an integer counts as the
+    /// integer if a float cannot represent the fraction. `None` beyond 126 bits.
     pub(super) fn floor(self) -> Option<(Count, f64)> {
         const GREATEST: f64 = (1u128 << 126) as f64;
         if !(-GREATEST..GREATEST).contains(&self.high) {
@@ -111,7 +111,7 @@ impl Double {
     }
 }
 
-/// A float as the sum of two that have half of its bits (Veltkamp 1968).
+/// Splits a float into the sum of two floats with half of its bits (Veltkamp 1968).
 fn split(value: f64) -> (f64, f64) {
     const HALF: f64 = ((1u64 << 27) + 1) as f64;
     let shifted = HALF * value;
@@ -126,32 +126,35 @@ mod tests {
     #[test]
     fn integers_of_100_bits_are_exact() {
         let large = (1 << 100) + 12_345;
-        assert_eq!(Double::of(large).floor(), Some((large, 0.0)));
-        assert_eq!(Double::of(-large).floor(), Some((-large, 0.0)));
-        let product = Double::of((1 << 50) + 1).times(Double::of((1 << 50) - 1));
+        assert_eq!(Double::from_count(large).floor(), Some((large, 0.0)));
+        assert_eq!(Double::from_count(-large).floor(), Some((-large, 0.0)));
+        let product = Double::from_count((1 << 50) + 1).times(Double::from_count((1 << 50) - 1));
         assert_eq!(product.floor(), Some(((1 << 100) - 1, 0.0)));
-        let sum = Double::of(large).plus(Double::of(-12_345));
+        let sum = Double::from_count(large).plus(Double::from_count(-12_345));
         assert_eq!(sum.floor(), Some((1 << 100, 0.0)));
     }
 
     #[test]
     fn a_quotient_times_its_divisor_is_the_dividend() {
         let (dividend, divisor) = (10_000_000_000_000_000_019, 7_654_321);
-        let quotient = Double::of(dividend).over(Double::of(divisor));
+        let quotient = Double::from_count(dividend).over(Double::from_count(divisor));
         assert_eq!(quotient.floor().unwrap().0, dividend / divisor);
-        let back = quotient.times(Double::of(divisor));
-        let rest = back.plus(Double::of(-dividend));
+        let back = quotient.times(Double::from_count(divisor));
+        let rest = back.plus(Double::from_count(-dividend));
         assert!(rest.high.abs() < 1e-9, "{rest:?}");
     }
 
     #[test]
-    fn the_floor_is_below() {
-        let third = Double::of(1).over(Double::of(3));
+    fn floor_rounds_down() {
+        let third = Double::from_count(1).over(Double::from_count(3));
         assert_eq!(third.floor().unwrap().0, 0);
-        let (floor, fraction) = Double::of(-1).over(Double::of(3)).floor().unwrap();
+        let (floor, fraction) = Double::from_count(-1)
+            .over(Double::from_count(3))
+            .floor()
+            .unwrap();
         assert_eq!(floor, -1);
         assert!((fraction - 2.0 / 3.0).abs() < 1e-15);
-        assert_eq!(Double::of(7).floor(), Some((7, 0.0)));
+        assert_eq!(Double::from_count(7).floor(), Some((7, 0.0)));
         let below = |low: f64| Double { high: 5.0, low }.floor();
         assert_eq!(below(-0.25), Some((4, 0.75)));
         assert_eq!(below(-1e-20), Some((5, 0.0)));

@@ -1,40 +1,40 @@
-//! The graph of calls of one run, between the rows of a comparison.
+//! The call graph of one run, between the rows of a comparison.
 
-use cg_stream::components::components;
-use cg_stream::maps::Map;
-use cg_stream::profile::{FunctionKey, Key};
+use cg_collections::components::components;
+use cg_collections::maps::Map;
+use cg_collections::sorting::Order as _;
+use cg_profile::{FunctionKey, Key};
 use cg_stream::record::{Count, RecordType};
-use cg_stream::sorting::Order as _;
 
 use crate::compare::{self, Comparison};
 use crate::join::FunctionRows;
 use crate::runs::Runs;
 
-/// What a node is: the row of a function, or one that has none since it costs nothing itself.
+/// The function of a node: a row, or a key if the function has no row because it has no self cost.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum NodeFunction {
     Row(usize),
     Key(FunctionKey),
 }
 
-/// The nodes of the graphs of both runs: functions, and where chains of inlined ones are known these, innermost first.
+/// The nodes of the graphs of both runs: functions and, if known, chains of inlined functions.
 pub(super) struct Nodes<'a> {
-    /// What each is, in the order of their names.
+    /// The chain of each node, innermost function first, sorted by names.
     pub(super) chains: Vec<Vec<NodeFunction>>,
-    /// The node of each row, out of line.
+    /// The node of each row, for its out-of-line code.
     by_row: Vec<usize>,
-    /// The others.
+    /// The other nodes.
     by_chain: Map<Vec<NodeFunction>, usize>,
     rows: &'a FunctionRows,
-    /// Whether chains of inlined functions are known.
+    /// True if chains of inlined functions are known.
     has_chains: bool,
 }
 
 impl Nodes<'_> {
-    pub(super) fn of<'a>(comparison: &Comparison, rows: &'a FunctionRows) -> Nodes<'a> {
+    pub(super) fn collect<'a>(comparison: &Comparison, rows: &'a FunctionRows) -> Nodes<'a> {
         let (runs, joined) = (comparison.runs, comparison.joined);
         let functions = comparison.changes.iter();
-        let functions = functions.filter(|change| joined.rows[change.row].of == RecordType::Fn);
+        let functions = functions.filter(|change| joined.rows[change.row].kind == RecordType::Fn);
         let mut nodes = Nodes {
             chains: Vec::new(),
             by_row: vec![usize::MAX; joined.rows.len()],
@@ -49,8 +49,8 @@ impl Nodes<'_> {
         }
         let has_chains = nodes.has_chains;
         for profile in runs.profiles.iter().filter(|_| has_chains) {
-            for of in [RecordType::Inline, RecordType::Call] {
-                for key in profile.table(of).keys() {
+            for kind in [RecordType::Inline, RecordType::Call] {
+                for key in profile.table(kind).keys() {
                     let chain = nodes.chain(runs, key);
                     nodes.add_chain(&chain);
                 }
@@ -74,7 +74,7 @@ impl Nodes<'_> {
         nodes
     }
 
-    /// Adds a chain, and all that it is inlined into.
+    /// Adds a chain, and the chains that it is inlined into.
     fn add_chain(&mut self, chain: &[NodeFunction]) {
         for inlined in 0..chain.len() {
             let chain = &chain[inlined..];
@@ -86,21 +86,21 @@ impl Nodes<'_> {
         }
     }
 
-    /// The node of a chain.
-    fn of_chain(&self, chain: &[NodeFunction]) -> Option<usize> {
+    /// Returns the node of a chain.
+    fn chain_node(&self, chain: &[NodeFunction]) -> Option<usize> {
         match chain {
             [NodeFunction::Row(row)] => Some(self.by_row[*row]),
             _ => self.by_chain.get(chain).copied(),
         }
     }
 
-    fn function(&self, function: FunctionKey, of: &Key) -> NodeFunction {
-        let row = self.rows.row(function, of);
+    fn function(&self, function: FunctionKey, key: &Key) -> NodeFunction {
+        let row = self.rows.row(function, key);
         row.map_or(NodeFunction::Key(function), NodeFunction::Row)
     }
 
-    /// The functions whose code a record is of: of an `inline` record its stack, of a `call` record those that the call was
-    /// inlined from and the caller.
+    /// Returns the chain of the code that a record belongs to. For an `inline` record, this is its stack. For a `call`
+    /// record, these are the inlined functions that contain the call, and the caller.
     fn chain(&self, runs: &Runs, key: &Key) -> Vec<NodeFunction> {
         let inlined = key.stack.or(key.inlined);
         let frames = runs.names.stacks.frames_of(inlined).iter();
@@ -112,17 +112,17 @@ impl Nodes<'_> {
             .collect()
     }
 
-    /// The node of the code that a record is of.
+    /// Returns the node of the code that a record belongs to.
     fn node(&self, runs: &Runs, key: &Key) -> Option<usize> {
         match self.has_chains {
-            true => self.of_chain(&self.chain(runs, key)),
-            false => self.of_chain(&[self.function(key.function, key)]),
+            true => self.chain_node(&self.chain(runs, key)),
+            false => self.chain_node(&[self.function(key.function, key)]),
         }
     }
 
-    /// The node that a `call` record leads to.
+    /// Returns the called node of a `call` record.
     pub(super) fn callee(&self, key: &Key) -> Option<usize> {
-        self.of_chain(&[self.function(key.callee?, key)])
+        self.chain_node(&[self.function(key.callee?, key)])
     }
 }
 
@@ -137,28 +137,29 @@ pub(super) struct NodeArc {
 /// The graph of one run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct CallGraph {
-    /// How often each node ran: its calls, at least those that come in, and once where it has costs or calls all the same.
+    /// The number of times that each node ran. It is at least the number of incoming calls, and at least 1 for a node with
+    /// costs or outgoing calls.
     pub(super) calls: Vec<Count>,
-    /// How often each node was entered from outside: what is left of its calls.
+    /// The number of entries of each node from outside: its calls without the incoming arcs.
     pub(super) entered: Vec<Count>,
-    /// Self cost of each node, an entry an event.
+    /// The self cost of each node, by event.
     pub(super) cost: Vec<Vec<Count>>,
-    /// Whether anything of the node itself ran.
+    /// True for nodes whose own code ran.
     has_code: Vec<bool>,
-    /// Sorted by caller and callee, one for each pair.
+    /// The arcs, sorted by caller and callee, one for each pair.
     pub(super) arcs: Vec<NodeArc>,
-    /// Where the arcs of each caller begin; one more at the end.
+    /// The position of the first arc of each caller, and the number of arcs.
     starts: Vec<usize>,
-    /// How many calls are between functions of which one has no record.
+    /// The number of calls whose caller or callee has no record.
     pub(super) without_ends: Count,
 }
 
 impl CallGraph {
-    /// The graph of one side of a comparison, with the costs of these events.
-    pub(super) fn of(runs: &Runs, nodes: &Nodes, side: usize, events: &[usize]) -> CallGraph {
+    /// Makes the graph of one side of a comparison, with the costs of some events.
+    pub(super) fn collect(runs: &Runs, nodes: &Nodes, side: usize, events: &[usize]) -> CallGraph {
         let mut graph = CallGraph::new(nodes.chains.len(), events.len());
         let mut arcs: Vec<NodeArc> = Vec::new();
-        let of_cost = match nodes.has_chains {
+        let cost_type = match nodes.has_chains {
             true => RecordType::Inline,
             false => RecordType::Fn,
         };
@@ -167,7 +168,7 @@ impl CallGraph {
                 .map(|event| runs.position(profile, *event))
                 .collect();
             let profile = &runs.profiles[profile];
-            let costs = profile.table(of_cost);
+            let costs = profile.table(cost_type);
             for (record, key) in costs.keys().iter().enumerate() {
                 let Some(node) = nodes.node(runs, key) else {
                     continue;
@@ -183,7 +184,7 @@ impl CallGraph {
             }
             let functions = profile.table(RecordType::Fn);
             for (record, key) in functions.keys().iter().enumerate() {
-                if let Some(node) = nodes.of_chain(&[nodes.function(key.function, key)]) {
+                if let Some(node) = nodes.chain_node(&[nodes.function(key.function, key)]) {
                     graph.calls[node] += functions.calls(record);
                 }
             }
@@ -210,7 +211,7 @@ impl CallGraph {
         graph
     }
 
-    /// Enters what is inlined from what it is inlined into, once for each call of the function that holds it all.
+    /// Adds an arc from each chain to its inlined callee, with as many calls as the outermost function has.
     fn enter_inlined(&mut self, nodes: &Nodes) {
         let mut inlined: Vec<(usize, usize, usize)> = Vec::new();
         for (node, chain) in nodes
@@ -220,14 +221,14 @@ impl CallGraph {
             .filter(|(node, _)| self.has_code[*node])
         {
             for outer in 1..chain.len() {
-                let at = |position: usize| nodes.of_chain(&chain[position..]);
+                let at = |position: usize| nodes.chain_node(&chain[position..]);
                 if let (Some(host), Some(into), Some(inner)) =
                     (at(chain.len() - 1), at(outer), at(outer - 1))
                 {
                     inlined.push((host, into, inner));
                 }
             }
-            debug_assert!(nodes.of_chain(chain) == Some(node));
+            debug_assert!(nodes.chain_node(chain) == Some(node));
         }
         if inlined.is_empty() {
             return;
@@ -236,7 +237,7 @@ impl CallGraph {
         inlined.dedup();
         let mut arcs = std::mem::take(&mut self.arcs);
         for (host, into, inner) in inlined {
-            // What holds code that ran did run itself.
+            // A function that contains code that ran did run.
             self.calls[host] = self.calls[host].max(1);
             self.calls[inner] = 0;
             let calls = self.calls[host];
@@ -259,7 +260,7 @@ impl CallGraph {
         }
     }
 
-    /// Takes the arcs, adds up those of one pair, and says how often each node ran and was entered.
+    /// Sets the arcs. Adds up the arcs of each pair, and computes how often each node ran and was entered.
     pub(super) fn set_arcs(&mut self, mut arcs: Vec<NodeArc>) {
         arcs.sort_unstable_by_key(|arc| (arc.caller, arc.callee));
         arcs.dedup_by(|next, first| {
@@ -290,8 +291,8 @@ impl CallGraph {
         }
     }
 
-    /// A component that nothing enters, as of a run that was cut at its beginning, is entered once, at the member that ran
-    /// most often; of several at the first.
+    /// Enters each component that nothing enters, such as in a run whose beginning is missing. Enters it once, at the first
+    /// member among those that ran most often.
     pub(super) fn enter_components(&mut self) {
         let component_of = self.components();
         let count = component_of.iter().max().map_or(0, |last| last + 1);
@@ -316,35 +317,35 @@ impl CallGraph {
         }
     }
 
-    /// The component of each node, callees first.
+    /// Returns the component of each node, callees first.
     pub(super) fn components(&self) -> Vec<usize> {
         let arcs = self.arcs.iter().map(|arc| (arc.caller, arc.callee));
         components(self.calls.len(), arcs)
     }
 
-    /// The arcs that leave a node.
+    /// Returns the arcs that leave a node.
     pub(super) fn from(&self, node: usize) -> &[NodeArc] {
         &self.arcs[self.starts[node]..self.starts[node + 1]]
     }
 
-    /// How often one node called another.
+    /// Returns the number of calls from one node to another.
     pub(super) fn calls_between(&self, caller: usize, callee: usize) -> Count {
         let arcs = self.from(caller);
         let found = arcs.binary_search_by_key(&callee, |arc| arc.callee);
         found.map_or(0, |position| arcs[position].calls)
     }
 
-    /// This graph, where a node that did not run has the calls and the cost that it has in another run. A node that ran
-    /// in this one calls none that did not.
+    /// Returns this graph with the calls and costs of another run for nodes that did not run in this run. A node that ran
+    /// calls only nodes that ran.
     pub(super) fn completed_by(&self, other: &CallGraph) -> CallGraph {
         let mut completed = CallGraph::new(self.calls.len(), 0);
         completed.cost.clear();
         for node in 0..self.calls.len() {
-            let of = if self.calls[node] > 0 { self } else { other };
-            completed.calls[node] = of.calls[node];
-            completed.cost.push(of.cost[node].clone());
+            let source = if self.calls[node] > 0 { self } else { other };
+            completed.calls[node] = source.calls[node];
+            completed.cost.push(source.cost[node].clone());
             completed.starts.push(completed.arcs.len());
-            completed.arcs.extend_from_slice(of.from(node));
+            completed.arcs.extend_from_slice(source.from(node));
         }
         completed.starts.push(completed.arcs.len());
         completed

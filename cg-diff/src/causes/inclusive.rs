@@ -1,4 +1,4 @@
-//! What a call of each function costs, with all below it.
+//! The inclusive cost per call of each function.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -7,26 +7,27 @@ use super::dense::{self, Dense};
 use super::double::Double;
 use super::graph::CallGraph;
 
-/// Members that each call more than 1/`DENSE_PART` of what is left are solved in a table: of 3,000 functions that call each
-/// other at random that takes a twelfth of the time.
+/// Members that each call more than 1/`DENSE_PART` of the remaining members are solved in a table. For 3,000 functions that
+/// call each other at random, this takes a twelfth of the time.
 const DENSE_PART: usize = 4;
 
-/// So many pairs of a caller and a callee are made at most while a component is eliminated: some seconds.
+/// The maximum number of pairs of a caller and a callee that the elimination of a component may add, which takes some
+/// seconds.
 const MOST_PAIRS: usize = 20_000_000;
 
-/// So many functions call each other in so many ways that what a call costs is not found out.
+/// The number of functions that call each other in too many ways to compute the cost of a call.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Entangled(pub(super) usize);
 
-/// What a call of each node costs with all that it calls, an entry an event: the solution of
+/// Computes the inclusive cost per call of each node, by event: the solution of
 /// `calls(f) · u(f) = cost(f) + Σ calls(f → g) · u(g)`. 0 for a node that did not run.
 ///
-/// Callees come before callers, and the functions of a component are eliminated one after the other. Nothing is ever
-/// subtracted (after Grassmann, Taksar and Heyman 1985: what is left on the diagonal is what leads there from the others and
-/// from outside), so that a function that calls itself a billion times loses no digits.
+/// Callees are solved before callers. The functions of a component are eliminated one by one. The elimination never
+/// subtracts (after Grassmann, Taksar and Heyman 1985: the diagonal is the sum of calls from the other functions and from
+/// outside). So a function that calls itself a billion times loses no digits.
 ///
 /// # Errors
-/// Where too many functions call each other in too many ways.
+/// Returns an error if too many functions call each other in too many ways.
 pub(super) fn cost_per_call(
     graph: &CallGraph,
     component_of: &[usize],
@@ -39,8 +40,8 @@ pub(super) fn cost_per_call(
     let mut solved = vec![Vec::new(); component_of.len()];
     for members in members {
         match members[..] {
-            [node] => solved[node] = alone(graph, node, &solved),
-            _ => Component::of(graph, &members, &solved)
+            [node] => solved[node] = solve_single(graph, node, &solved),
+            _ => Component::new(graph, &members, &solved)
                 .solve(&mut solved)
                 .ok_or(Entangled(members.len()))?,
         }
@@ -48,12 +49,12 @@ pub(super) fn cost_per_call(
     Ok(solved)
 }
 
-/// Self cost of a node and the cost of its calls of nodes that are solved, of all its calls together.
+/// Returns the self cost of a node plus the cost of its calls to solved nodes, summed over all calls of the node.
 fn known_cost(graph: &CallGraph, node: usize, solved: &[Vec<Double>]) -> Vec<Double> {
     let own = graph.cost[node].iter();
-    let mut known: Vec<Double> = own.map(|cost| Double::of(*cost)).collect();
+    let mut known: Vec<Double> = own.map(|cost| Double::from_count(*cost)).collect();
     for arc in graph.from(node) {
-        let calls = Double::of(arc.calls);
+        let calls = Double::from_count(arc.calls);
         for (sum, cost) in known.iter_mut().zip(&solved[arc.callee]) {
             *sum = sum.plus(cost.times(calls));
         }
@@ -61,13 +62,13 @@ fn known_cost(graph: &CallGraph, node: usize, solved: &[Vec<Double>]) -> Vec<Dou
     known
 }
 
-/// The same for one call of a node that is in no cycle but that with itself.
-fn alone(graph: &CallGraph, node: usize, solved: &[Vec<Double>]) -> Vec<Double> {
+/// Returns the cost per call of a node that is in no cycle, except with itself.
+fn solve_single(graph: &CallGraph, node: usize, solved: &[Vec<Double>]) -> Vec<Double> {
     let from_others = graph.calls[node] - graph.calls_between(node, node);
     let known = known_cost(graph, node, solved);
     match from_others {
         0 => vec![Double::ZERO; known.len()],
-        _ => divided(&known, Double::of(from_others)),
+        _ => divided(&known, Double::from_count(from_others)),
     }
 }
 
@@ -75,19 +76,19 @@ fn divided(costs: &[Double], divisor: Double) -> Vec<Double> {
     costs.iter().map(|cost| cost.over(divisor)).collect()
 }
 
-/// The functions of a component while they are eliminated. Members are named by their position among them.
+/// The functions of a component during the elimination. Members are identified by their positions.
 struct Component<'a> {
     members: &'a [usize],
-    /// Cost that is known of each.
+    /// The known cost of each member.
     cost: Vec<Vec<Double>>,
-    /// Calls of each from outside the component, and on from those that were eliminated.
+    /// Calls of each member from outside the component, including calls passed on by eliminated members.
     entered: Vec<Double>,
     callees: Vec<BTreeMap<usize, Double>>,
     callers: Vec<BTreeMap<usize, Double>>,
 }
 
 impl Component<'_> {
-    fn of<'a>(graph: &CallGraph, members: &'a [usize], solved: &[Vec<Double>]) -> Component<'a> {
+    fn new<'a>(graph: &CallGraph, members: &'a [usize], solved: &[Vec<Double>]) -> Component<'a> {
         let mut component = Component {
             members,
             cost: members
@@ -107,8 +108,8 @@ impl Component<'_> {
                 };
                 inside[callee] += arc.calls;
                 if caller != callee {
-                    component.callees[caller].insert(callee, Double::of(arc.calls));
-                    component.callers[callee].insert(caller, Double::of(arc.calls));
+                    component.callees[caller].insert(callee, Double::from_count(arc.calls));
+                    component.callers[callee].insert(caller, Double::from_count(arc.calls));
                 }
             }
         }
@@ -116,12 +117,12 @@ impl Component<'_> {
             .iter()
             .zip(inside)
             .map(|(node, inside)| graph.calls[*node] - inside);
-        component.entered = entered.map(Double::of).collect();
+        component.entered = entered.map(Double::from_count).collect();
         component
     }
 
-    /// Eliminates the members, those with the fewest neighbours first, which keeps the graph sparse; then solves them in the
-    /// reverse order. None where that takes too long.
+    /// Eliminates the members, then solves them in the reverse order. Members with the fewest neighbours are eliminated
+    /// first, to keep the graph sparse. `None` if this takes too long.
     fn solve(mut self, solved: &mut [Vec<Double>]) -> Option<()> {
         let mut queue: BinaryHeap<Reverse<(usize, usize)>> = (0..self.members.len())
             .map(|member| Reverse((self.degree(member), member)))
@@ -171,7 +172,7 @@ impl Component<'_> {
         Some(())
     }
 
-    /// What is left, as a table.
+    /// Converts the remaining members to a table.
     fn dense(&mut self, left: &[usize]) -> Dense {
         let row = |calls: &BTreeMap<usize, Double>| {
             let calls = left.iter().map(|callee| calls.get(callee).copied());
@@ -190,13 +191,13 @@ impl Component<'_> {
         }
     }
 
-    /// How many pairs are made by eliminating a member.
+    /// Returns the number of pairs that the elimination of a member adds.
     fn degree(&self, member: usize) -> usize {
         self.callees[member].len() * self.callers[member].len()
     }
 
-    /// Leads the calls of a member on to its callees, and its cost to its callers. Returns how often it ran, calls of itself
-    /// aside.
+    /// Eliminates a member: passes its calls on to its callees, and its cost to its callers. Returns the number of times
+    /// that it ran, without calls of itself.
     fn eliminate(&mut self, member: usize) -> Double {
         let callers = std::mem::take(&mut self.callers[member]);
         let callees = std::mem::take(&mut self.callees[member]);
@@ -229,7 +230,7 @@ impl Component<'_> {
                 *sum = sum.plus(on);
             }
         }
-        // What is left of the member's row is solved once its callees are.
+        // The rest of the member's row is solved after its callees.
         self.callees[member] = callees;
         ran
     }

@@ -1,43 +1,43 @@
-//! The line at which a function's cost, or its calls of another, changed most.
+//! The line at which a function's cost, or its calls of another function, changed most.
 //!
-//! Lines move when a file is edited, so those of the two runs are not compared by number: they are laid beside each other
-//! in their order, so that the changes come to as little as they can. A line is named where it has at least half of what
-//! changed, and where it is the same one from either end: of equal lines in a row nobody knows which is new.
+//! Lines move when a file is edited, so the lines of the two runs are not compared by number. They are aligned in their
+//! order, with the least total change. A line is named if it has at least half of the change, and if alignments from both
+//! ends agree. For several equal lines in a row, they do not: any of the lines may be new.
 
 use std::collections::BTreeMap;
 
+use cg_collections::maps::Map;
 use cg_names::identity::normal_file;
-use cg_stream::maps::Map;
-use cg_stream::profile::{FunctionKey, Symbol};
+use cg_profile::{FunctionKey, Symbol};
 use cg_stream::record::{CauseKind, Count, RecordType};
 
 use super::graph::{NodeFunction, Nodes};
-use super::{CauseLine, CauseOfNode};
+use super::{CauseLine, NodeCause};
 use crate::join::Joined;
 use crate::runs::Runs;
 
-/// So many causes have their line looked for, the greatest.
+/// The maximum number of causes, greatest first, whose line is searched for.
 const MOST_CAUSES: usize = 1000;
 
-/// Functions with more pairs of lines are passed over.
+/// Functions with more pairs of lines are skipped.
 const MOST_PAIRS: usize = 1 << 18;
 
-/// What is looked for: the lines of a node, or those from which it calls another.
+/// The wanted lines: all lines of a node, or the lines from which it calls another node.
 type WantedLines = (usize, Option<usize>);
 
-/// Counts of one run by file (none where that is the function's own) and line.
+/// The counts of one run by file and line. The file is empty if it is the function's own file.
 type CountsOfLines<'a> = BTreeMap<(&'a str, u64), (Option<Symbol>, Count)>;
 
-/// Finds the lines of the greatest causes. They come greatest first.
+/// Finds the lines of the greatest causes. The causes are sorted, greatest first.
 pub(super) fn find(
     runs: &Runs,
     joined: &Joined,
     nodes: &Nodes,
     sides: [usize; 2],
     event: usize,
-    causes: &mut [CauseOfNode],
+    causes: &mut [NodeCause],
 ) {
-    // Which chain of inlined functions a line is of is not told.
+    // Lines do not record their chain of inlined functions.
     if nodes.chains.iter().any(|chain| chain.len() > 1) {
         return;
     }
@@ -52,14 +52,14 @@ pub(super) fn find(
     }
     for (run, side) in sides.into_iter().enumerate() {
         for profile in runs.files_of(side) {
-            let of_profile = ProfileLines {
+            let lines = ProfileLines {
                 runs,
                 nodes,
                 profile,
                 by_function: functions(runs, joined, nodes, causes, profile),
             };
-            of_profile.add_calls(run, &mut counts);
-            of_profile.add_lines(run, event, &mut counts);
+            lines.add_calls(run, &mut counts);
+            lines.add_lines(run, event, &mut counts);
         }
     }
     for cause in causes {
@@ -68,12 +68,12 @@ pub(super) fn find(
     }
 }
 
-/// The functions of a profile whose lines are looked at, with their nodes.
+/// Returns the functions of a profile that have causes, with their nodes.
 fn functions(
     runs: &Runs,
     joined: &Joined,
     nodes: &Nodes,
-    causes: &[CauseOfNode],
+    causes: &[NodeCause],
     profile: usize,
 ) -> Map<FunctionKey, usize> {
     let table = runs.profiles[profile].table(RecordType::Fn);
@@ -128,7 +128,8 @@ impl<'a> ProfileLines<'a> {
         }
     }
 
-    /// A line record has the file of the line, and so no more than the name and the object of its function.
+    /// Adds the costs of lines. A line record has the file of the line, so only the name and the object identify its
+    /// function.
     fn add_lines(
         &self,
         run: usize,
@@ -143,8 +144,8 @@ impl<'a> ProfileLines<'a> {
         };
         let mut by_name: Map<(Option<Symbol>, Option<Symbol>), Vec<FunctionKey>> = Map::default();
         for key in profile.table(RecordType::Fn).keys() {
-            let of_name = by_name.entry((key.function.name, key.function.obj));
-            of_name.or_default().push(key.function);
+            let same_name = by_name.entry((key.function.name, key.function.obj));
+            same_name.or_default().push(key.function);
         }
         for (record, key) in lines.keys().iter().enumerate() {
             let FunctionKey { name, file, obj } = key.function;
@@ -160,10 +161,11 @@ impl<'a> ProfileLines<'a> {
     }
 }
 
-/// A change between two lists of lines: how great it is, and the line of the new list, if there is one.
+/// A step of an alignment: the amount of change, and the line of the new list, if there is one.
 type LineStep = (f64, Option<usize>);
 
-/// The line with at least half of what changed. Of what one run lacks, the only line of the other.
+/// Returns the line with at least half of the change. If one run has no lines, returns the other run's line, provided there
+/// is only one.
 fn changed_most(old: &CountsOfLines, new: &CountsOfLines, ran: [Count; 2]) -> Option<CauseLine> {
     let line_of = |lines: &CountsOfLines, at: usize| {
         let ((_, line), (site, _)) = lines.iter().nth(at)?;
@@ -180,7 +182,7 @@ fn changed_most(old: &CountsOfLines, new: &CountsOfLines, ran: [Count; 2]) -> Op
     if old.len() * new.len() > MOST_PAIRS {
         return None;
     }
-    // What the old lines would count at the new number of calls.
+    // Scale the old counts to the new number of calls.
     let rate = ran[1] as f64 / ran[0].max(1) as f64;
     let (mut old, mut new_list) = (by_file(old, rate), by_file(new, 1.0));
     let forwards = greatest(&steps(&old, &new_list))?;
@@ -190,7 +192,7 @@ fn changed_most(old: &CountsOfLines, new: &CountsOfLines, ran: [Count; 2]) -> Op
     (forwards == new_list.len() - 1 - backwards).then(|| line_of(new, forwards))?
 }
 
-/// The lines in their order: the file of each, and what it counts at a rate.
+/// Returns the file and the scaled count of each line, in order.
 fn by_file<'a>(lines: &CountsOfLines<'a>, rate: f64) -> Vec<(&'a str, f64)> {
     let counts = lines.iter();
     counts
@@ -198,15 +200,14 @@ fn by_file<'a>(lines: &CountsOfLines<'a>, rate: f64) -> Vec<(&'a str, f64)> {
         .collect()
 }
 
-/// The line that has at least half of all changes.
+/// Returns the line with at least half of all changes.
 fn greatest(steps: &[LineStep]) -> Option<usize> {
     let all: f64 = steps.iter().map(|(change, _)| change).sum();
     let greatest = steps.iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
     (greatest.0 > 0.0 && greatest.0 * 2.0 >= all).then_some(greatest.1)?
 }
 
-/// How one list becomes the other with the least change: lines of one file that stand for each other, and lines that came
-/// or went.
+/// Aligns two lists of lines with the least change. A step is a pair of lines of one file, or a line that came or went.
 fn steps(old: &[(&str, f64)], new: &[(&str, f64)]) -> Vec<LineStep> {
     let width = new.len() + 1;
     let mut least = vec![0.0; (old.len() + 1) * width];
@@ -255,8 +256,8 @@ fn steps(old: &[(&str, f64)], new: &[(&str, f64)]) -> Vec<LineStep> {
 mod tests {
     use super::*;
 
-    /// The line that changed most between lists of lines and counts, of functions that ran so often.
-    fn told(old: &[(u64, Count)], new: &[(u64, Count)], ran: [Count; 2]) -> Option<u64> {
+    /// Returns the line that changed most between lists of lines and counts. `ran` is how often the function ran.
+    fn find_line(old: &[(u64, Count)], new: &[(u64, Count)], ran: [Count; 2]) -> Option<u64> {
         let lines = |list: &[(u64, Count)]| -> CountsOfLines<'static> {
             let lines = list.iter();
             lines
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_compared_in_their_order_and_not_by_their_numbers() {
+    fn lines_are_compared_by_order_and_not_by_number() {
         let old = [(3, 10), (4, 200), (5, 30)];
         for (claim, new, ran, line) in [
             (
@@ -295,7 +296,7 @@ mod tests {
                 Some(5),
             ),
             ("one went", vec![(3, 10), (5, 30)], [1, 1], None),
-            // Half each: from the two ends it is not the same one.
+            // Two lines have half of the change each, so the alignments from both ends differ.
             (
                 "two by the same",
                 vec![(3, 110), (4, 200), (5, 130)],
@@ -316,16 +317,16 @@ mod tests {
                 None,
             ),
         ] {
-            assert_eq!(told(&old, &new, ran), line, "{claim}");
+            assert_eq!(find_line(&old, &new, ran), line, "{claim}");
         }
-        // Of equal lines in a row nobody knows which is new.
+        // Any of several equal lines in a row may be new.
         assert_eq!(
-            told(&[(3, 5), (4, 5)], &[(3, 5), (4, 5), (5, 5)], [1, 1]),
+            find_line(&[(3, 5), (4, 5)], &[(3, 5), (4, 5), (5, 5)], [1, 1]),
             None
         );
-        // What one of them lacks.
-        assert_eq!(told(&[], &[(7, 5)], [1, 1]), Some(7));
-        assert_eq!(told(&[(8, 5)], &[], [1, 1]), Some(8));
-        assert_eq!(told(&[], &[(7, 5), (8, 5)], [1, 1]), None);
+        // One run has no lines.
+        assert_eq!(find_line(&[], &[(7, 5)], [1, 1]), Some(7));
+        assert_eq!(find_line(&[(8, 5)], &[], [1, 1]), Some(8));
+        assert_eq!(find_line(&[], &[(7, 5), (8, 5)], [1, 1]), None);
     }
 }

@@ -1,7 +1,7 @@
-//! Where the difference of two totals comes from: parts that have one place and one kind each, and add up to the unit.
+//! The causes of the difference of two totals. Each cause has one place and one kind, and the causes add up exactly.
 //!
-//! With `W` own cost, `n` calls, `c` calls from one function to another, `x` entries from outside, `u` what a call costs
-//! with all below it, and 0 and 1 for the old and the new run:
+//! With `W` self cost, `n` calls, `c` calls from one function to another, `x` entries from outside, `u` the inclusive cost
+//! of a call, and 0 and 1 for the old and the new run:
 //!
 //! ```text
 //! T1 - T0 = Σ W1 - n1 · W0 / n0                 a call costs more itself      cost-per-call
@@ -9,8 +9,8 @@
 //!         + Σ (x1 - x0) · u0                    is entered more often         entered
 //! ```
 //!
-//! It holds on any graph. Each term is rounded down, and what that takes from the sum is given, a unit each, to the terms
-//! with the greatest fractions: so each is within one of its exact value.
+//! This equation holds for any graph. Each term is rounded down. The terms with the greatest fractions then get one unit
+//! each, until the sum is right. So each term is within one unit of its exact value.
 
 mod dense;
 mod double;
@@ -22,9 +22,9 @@ mod tests;
 
 use std::cmp::Reverse;
 
-use cg_stream::profile::Symbol;
+use cg_collections::sorting::Order as _;
+use cg_profile::Symbol;
 use cg_stream::record::{CauseKind, Count, RecordType};
-use cg_stream::sorting::Order as _;
 
 use crate::compare::Comparison;
 use crate::join::FunctionRows;
@@ -34,31 +34,31 @@ pub(crate) use graph::NodeFunction;
 use graph::{CallGraph, NodeArc, Nodes};
 use inclusive::Entangled;
 
-/// A cause, of nodes of [`Causes`].
+/// A cause. Its nodes are positions in [`Causes::nodes`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct CauseOfNode {
+pub(crate) struct NodeCause {
     pub(crate) kind: CauseKind,
     pub(crate) node: usize,
-    /// What is called, of [`CauseKind::Calls`].
+    /// The called node, for [`CauseKind::Calls`].
     pub(crate) callee: Option<usize>,
-    /// Old and new, as [`cg_stream::record::CauseRecord::calls`] has them.
+    /// The old and new calls, as in [`cg_stream::record::CauseRecord::calls`].
     pub(crate) calls: [Count; 2],
-    /// Old and new: how often the node ran.
+    /// The old and new number of times that the node ran.
     pub(crate) ran: [Count; 2],
-    /// Old and new self cost by event, of [`CauseKind::CostPerCall`].
+    /// The old and new self cost by event, for [`CauseKind::CostPerCall`].
     pub(crate) cost: Vec<[Count; 2]>,
-    /// The cycle that it lies in, from 1.
+    /// The number of the cause's cycle, from 1.
     pub(crate) cycle: Option<u64>,
-    /// The line that changed most, where one did.
+    /// The line with most of the change, if there is one.
     pub(crate) line: Option<CauseLine>,
-    /// By event.
+    /// The change, by event.
     pub(crate) delta: Vec<Count>,
 }
 
 /// A line of a cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CauseLine {
-    /// Its file, where that is not the function's.
+    /// The file of the line, if it differs from the file of the function.
     pub(crate) site: Option<Symbol>,
     pub(crate) line: u64,
 }
@@ -66,52 +66,53 @@ pub(crate) struct CauseLine {
 /// All causes of a comparison.
 #[derive(Default)]
 pub(crate) struct Causes {
-    /// The events that figures are of.
+    /// The events that are explained.
     pub(crate) events: Vec<usize>,
-    /// What the nodes are: a function, or one and what it is inlined into.
+    /// The nodes: a function, or an inlined function followed by the functions that it is inlined into.
     pub(crate) nodes: Vec<Vec<NodeFunction>>,
-    /// Those that are not 0, the greatest of the first event first.
-    pub(crate) all: Vec<CauseOfNode>,
+    /// The causes that are not 0, sorted by the first event, the greatest first.
+    pub(crate) all: Vec<NodeCause>,
 }
 
-/// Why the terms are not known.
+/// The reason why the terms are unknown.
 #[derive(Debug, PartialEq, Eq)]
 enum Unattributed {
     /// The counts of this event have too many digits.
     Event(usize),
-    /// So many functions call each other in too many ways.
+    /// This number of functions call each other in too many ways.
     Entangled(usize),
 }
 
-/// Why there are no causes.
+/// The error message if there are no causes.
 type Refusal = String;
 
-/// Where the difference between two sides comes from.
+/// Finds the causes of the difference between two sides.
 ///
 /// # Errors
-/// Where the runs cannot tell: without call counts, where a side is a median, where records are missing.
-pub(crate) fn of(comparison: &Comparison, rows: &FunctionRows) -> Result<Causes, Refusal> {
+/// Returns an error if call counts or records are missing, if a side is a median, or if the terms cannot be computed.
+pub(crate) fn find_causes(comparison: &Comparison, rows: &FunctionRows) -> Result<Causes, Refusal> {
     let runs = comparison.runs;
     let sides = comparison.options.sides(runs);
     if sides.iter().any(|side| runs.files_of(*side).len() > 1) {
         return Err(
-            "--causes: medians do not add up; give one file a side, or --statistic sum".to_owned(),
+            "--causes: medians do not add up; give one file per side, or use --statistic sum"
+                .to_owned(),
         );
     }
-    let nodes = Nodes::of(comparison, rows);
+    let nodes = Nodes::collect(comparison, rows);
     let events = counted_events(runs);
-    let graphs = sides.map(|side| CallGraph::of(runs, &nodes, side, &events));
+    let graphs = sides.map(|side| CallGraph::collect(runs, &nodes, side, &events));
     for (graph, side) in graphs.iter().zip(sides) {
         check(runs, graph, side, &events)?;
     }
     let [old, new] = &graphs;
     let mut all = attribute(old, new, events.len()).map_err(|error| match error {
         Unattributed::Event(event) => format!(
-            "--causes: the counts of {} are too large to be told apart",
+            "--causes: the counts of {} are too large to be explained exactly",
             runs.events[events[event]]
         ),
         Unattributed::Entangled(functions) => format!(
-            "--causes: {functions} functions call each other in too many ways to tell what a call costs"
+            "--causes: {functions} functions call each other in too many ways to compute the cost of a call"
         ),
     })?;
     lines::find(runs, comparison.joined, &nodes, sides, events[0], &mut all);
@@ -119,7 +120,7 @@ pub(crate) fn of(comparison: &Comparison, rows: &FunctionRows) -> Result<Causes,
     Ok(Causes { events, nodes, all })
 }
 
-/// The events that all runs count, and that functions have.
+/// Returns the events that all runs count and that are not 0 in some function.
 fn counted_events(runs: &Runs) -> Vec<usize> {
     let has = |profile: usize, event: usize| {
         let table = runs.profiles[profile].table(RecordType::Fn);
@@ -132,13 +133,16 @@ fn counted_events(runs: &Runs) -> Vec<usize> {
         .collect()
 }
 
-/// Refuses a side whose records do not say what became of its total.
+/// Checks that the records of a side account for its total.
+///
+/// # Errors
+/// Returns an error if functions, calls or costs are missing.
 fn check(runs: &Runs, graph: &CallGraph, side: usize, events: &[usize]) -> Result<(), Refusal> {
     let name = &runs.sides[side].0;
-    let functions = |of: RecordType| -> usize {
+    let functions = |kind: RecordType| -> usize {
         let profiles = runs.files_of(side);
         profiles
-            .map(|profile| runs.profiles[profile].table(of).len())
+            .map(|profile| runs.profiles[profile].table(kind).len())
             .sum()
     };
     let counts_calls = runs.files_of(side).any(|profile| {
@@ -147,18 +151,20 @@ fn check(runs: &Runs, graph: &CallGraph, side: usize, events: &[usize]) -> Resul
     });
     if events.is_empty() || functions(RecordType::Fn) == 0 {
         return Err(format!(
-            "--causes: {name} has no functions with costs; give profiles of Callgrind"
+            "--causes: {name} has no functions with costs; use Callgrind profiles"
         ));
     }
     if functions(RecordType::Call) == 0 && functions(RecordType::Fn) > 1 {
         return Err(match counts_calls {
-            true => format!("--causes: {name} has no call records; write it by cg-parse --calls"),
-            false => format!("--causes: {name} counts no calls; give profiles of Callgrind"),
+            true => format!(
+                "--causes: {name} has no call records; write the stream with cg-parse --calls"
+            ),
+            false => format!("--causes: {name} counts no calls; use Callgrind profiles"),
         });
     }
     if graph.without_ends > 0 {
         return Err(format!(
-            "--causes: {name} lacks the functions of {} calls; give it without what filtered it",
+            "--causes: {name} lacks the functions of {} calls; give the unfiltered input",
             graph.without_ends
         ));
     }
@@ -170,7 +176,7 @@ fn check(runs: &Runs, graph: &CallGraph, side: usize, events: &[usize]) -> Resul
             .sum();
         if sum != total {
             return Err(format!(
-                "--causes: the functions of {name} have {sum} of its {total} {}; give it without what filtered it",
+                "--causes: the functions of {name} have {sum} of its {total} {}; give the unfiltered input",
                 runs.events[*event]
             ));
         }
@@ -178,15 +184,15 @@ fn check(runs: &Runs, graph: &CallGraph, side: usize, events: &[usize]) -> Resul
     Ok(())
 }
 
-/// The terms of the identity, rounded. Nodes are in the order of their names.
+/// Computes the rounded terms of the equation. Nodes are in the order of their names.
 ///
 /// # Errors
-/// Where they are not known well enough for that.
+/// Returns an error if the terms are not precise enough.
 fn attribute(
     old: &CallGraph,
     new: &CallGraph,
     events: usize,
-) -> Result<Vec<CauseOfNode>, Unattributed> {
+) -> Result<Vec<NodeCause>, Unattributed> {
     let completed = old.completed_by(new);
     let component_of = completed.components();
     let inclusive = inclusive::cost_per_call(&completed, &component_of)
@@ -207,14 +213,14 @@ fn attribute(
         }
     }
     causes.retain(|cause| cause.delta.iter().any(|delta| *delta != 0));
-    // They are in the order of nodes, kinds and callees.
+    // Equal causes keep the order of nodes, kinds and callees.
     causes.order_by_cached_key(|cause| Reverse(cause.delta[0].unsigned_abs()));
     number_cycles(&mut causes, &component_of);
     Ok(causes)
 }
 
-/// Says which causes lie in which cycle of the old run, numbered in the order of the causes.
-fn number_cycles(causes: &mut [CauseOfNode], component_of: &[usize]) {
+/// Sets the number of the cycle for causes inside a cycle of the old run. Cycles are numbered in the order of the causes.
+fn number_cycles(causes: &mut [NodeCause], component_of: &[usize]) {
     let mut members = vec![0; component_of.len()];
     for component in component_of {
         members[*component] += 1;
@@ -235,22 +241,23 @@ fn number_cycles(causes: &mut [CauseOfNode], component_of: &[usize]) {
     }
 }
 
-/// A term for an event: the integer below it, and what is missing to its value.
+/// A term for an event: its floor and its fraction; `None` if the floor is too large.
 type Term = Option<(Count, f64)>;
 
-/// What the terms are made of.
+/// The inputs of the terms.
 struct Terms<'a> {
     old: &'a CallGraph,
     new: &'a CallGraph,
-    /// Of each node in the old run.
+    /// Inclusive cost per call of each node in the old run.
     inclusive: &'a [Vec<Double>],
 }
 
 impl Terms<'_> {
-    /// The causes without their deltas, and the values of each by event. Terms that are plainly 0 are left out.
-    fn all(&self, events: usize) -> (Vec<CauseOfNode>, Vec<Vec<Term>>) {
+    /// Returns the causes without their deltas, and the values of each cause by event. Terms that are exactly 0 are left
+    /// out.
+    fn all(&self, events: usize) -> (Vec<NodeCause>, Vec<Vec<Term>>) {
         let (mut causes, mut values) = (Vec::new(), Vec::new());
-        let mut push = |cause: CauseOfNode, terms: Vec<Term>| {
+        let mut push = |cause: NodeCause, terms: Vec<Term>| {
             let is_zero = |term: &Term| *term == Some((0, 0.0));
             if !terms.iter().all(is_zero) {
                 causes.push(cause);
@@ -259,29 +266,29 @@ impl Terms<'_> {
         };
         for node in 0..self.old.calls.len() {
             let ran = [self.old.calls[node], self.new.calls[node]];
-            let cause = |kind, calls| CauseOfNode {
+            let cause = |kind, calls| NodeCause {
                 kind,
                 node,
                 calls,
                 ran,
-                ..CauseOfNode::default()
+                ..NodeCause::default()
             };
             if ran[0] > 0 && ran[1] > 0 {
                 let costs = self.old.cost[node].iter().zip(&self.new.cost[node]);
                 let cost: Vec<[Count; 2]> = costs.map(|(old, new)| [*old, *new]).collect();
                 let terms = cost.iter().map(|cost| quotient(*cost, ran)).collect();
                 push(
-                    CauseOfNode {
+                    NodeCause {
                         cost,
                         ..cause(CauseKind::CostPerCall, ran)
                     },
                     terms,
                 );
                 for (callee, calls) in paired(self.old.from(node), self.new.from(node)) {
-                    let rate = Double::of(calls[1]).plus(
-                        Double::of(-calls[0])
-                            .times(Double::of(ran[1]))
-                            .over(Double::of(ran[0])),
+                    let rate = Double::from_count(calls[1]).plus(
+                        Double::from_count(-calls[0])
+                            .times(Double::from_count(ran[1]))
+                            .over(Double::from_count(ran[0])),
                     );
                     let is_same = quotient(calls, ran) == Some((0, 0.0));
                     let terms = match is_same {
@@ -293,7 +300,7 @@ impl Terms<'_> {
                     };
                     let callee = Some(callee);
                     push(
-                        CauseOfNode {
+                        NodeCause {
                             callee,
                             ..cause(CauseKind::Calls, calls)
                         },
@@ -303,7 +310,7 @@ impl Terms<'_> {
             }
             let entered = [self.old.entered[node], self.new.entered[node]];
             if entered[0] != entered[1] {
-                let more = Double::of(entered[1] - entered[0]);
+                let more = Double::from_count(entered[1] - entered[0]);
                 let terms = self.inclusive[node]
                     .iter()
                     .map(|cost| cost.times(more).floor())
@@ -320,7 +327,7 @@ impl Terms<'_> {
     }
 }
 
-/// `new - n1 · old / n0`, exactly where 128 bits hold it.
+/// Computes `new - n1 · old / n0`, exactly if it fits in 128 bits.
 fn quotient([old, new]: [Count; 2], [old_ran, new_ran]: [Count; 2]) -> Term {
     let exact = || {
         let dividend = new
@@ -330,14 +337,14 @@ fn quotient([old, new]: [Count; 2], [old_ran, new_ran]: [Count; 2]) -> Term {
         Some((dividend.div_euclid(old_ran), fraction))
     };
     exact().or_else(|| {
-        let part = Double::of(-old)
-            .times(Double::of(new_ran))
-            .over(Double::of(old_ran));
-        Double::of(new).plus(part).floor()
+        let part = Double::from_count(-old)
+            .times(Double::from_count(new_ran))
+            .over(Double::from_count(old_ran));
+        Double::from_count(new).plus(part).floor()
     })
 }
 
-/// The arcs of a caller in both runs, by callee: calls, old and new.
+/// Pairs the arcs of a caller in both runs. Returns the old and new calls for each callee.
 fn paired(old: &[NodeArc], new: &[NodeArc]) -> Vec<(usize, [Count; 2])> {
     let mut pairs: Vec<(usize, [Count; 2])> = Vec::with_capacity(old.len().max(new.len()));
     pairs.extend(old.iter().map(|arc| (arc.callee, [arc.calls, 0])));
@@ -353,8 +360,8 @@ fn paired(old: &[NodeArc], new: &[NodeArc]) -> Vec<(usize, [Count; 2])> {
     pairs
 }
 
-/// Integers that sum to `total`, each within one of its term; the terms sum to it. `None` where the terms are not known so
-/// well that what is left when all are rounded down is a unit for some of them.
+/// Rounds terms that sum to `total`: returns integers with this sum, each within one of its term. `None` if rounding leaves
+/// more than one unit per term.
 fn rounded(total: Count, terms: impl Iterator<Item = Term>) -> Option<Vec<Count>> {
     let terms: Vec<(Count, f64)> = terms.collect::<Option<_>>()?;
     let mut rounded: Vec<Count> = terms.iter().map(|(floor, _)| *floor).collect();

@@ -1,6 +1,6 @@
 use super::*;
 
-/// A graph of functions `(calls, cost)` and arcs `(caller, callee, calls)`.
+/// Makes a graph from functions `(calls, cost)` and arcs `(caller, callee, calls)`.
 fn graph(functions: &[(Count, Count)], arcs: &[(usize, usize, Count)]) -> CallGraph {
     let mut graph = CallGraph::new(functions.len(), 1);
     for (node, (calls, cost)) in functions.iter().enumerate() {
@@ -17,22 +17,25 @@ fn graph(functions: &[(Count, Count)], arcs: &[(usize, usize, Count)]) -> CallGr
     graph
 }
 
-/// Kind, function, callee and delta of each cause, sorted.
-fn told(old: &CallGraph, new: &CallGraph) -> Vec<(CauseKind, usize, Option<usize>, Count)> {
+/// Returns kind, function, callee and delta of each cause, sorted.
+fn sorted_causes(
+    old: &CallGraph,
+    new: &CallGraph,
+) -> Vec<(CauseKind, usize, Option<usize>, Count)> {
     let causes = attribute(old, new, 1).unwrap();
-    let mut told: Vec<_> = causes
+    let mut sorted: Vec<_> = causes
         .iter()
         .map(|cause| (cause.kind, cause.node, cause.callee, cause.delta[0]))
         .collect();
-    told.sort_unstable();
-    told
+    sorted.sort_unstable();
+    sorted
 }
 
 use CauseKind::{Calls, CostPerCall, Entered};
 
 #[test]
-fn the_example_by_hand_comes_out() {
-    // leaf, log, main, work
+fn causes_of_the_example_are_those_computed_by_hand() {
+    // The functions are leaf, log, main and work.
     let old = graph(
         &[(20, 400), (0, 0), (1, 100), (10, 500)],
         &[(2, 3, 10), (3, 0, 20)],
@@ -42,7 +45,7 @@ fn the_example_by_hand_comes_out() {
         &[(2, 3, 15), (2, 1, 1), (3, 0, 45), (1, 0, 1)],
     );
     assert_eq!(
-        told(&old, &new),
+        sorted_causes(&old, &new),
         [
             (CostPerCall, 0, None, 92),
             (CostPerCall, 2, None, 20),
@@ -55,42 +58,42 @@ fn the_example_by_hand_comes_out() {
 }
 
 #[test]
-fn a_function_that_is_gone_is_charged_to_the_call_that_led_there() {
+fn cost_of_a_removed_function_is_charged_to_the_call_that_led_to_it() {
     let old = graph(&[(1, 10), (5, 100), (10, 300)], &[(0, 1, 5), (1, 2, 10)]);
     let new = graph(&[(1, 12), (0, 0), (0, 0)], &[]);
     assert_eq!(
-        told(&old, &new),
+        sorted_causes(&old, &new),
         [(CostPerCall, 0, None, 2), (Calls, 0, Some(1), -400)]
     );
     assert_eq!(
-        told(&new, &old),
+        sorted_causes(&new, &old),
         [(CostPerCall, 0, None, -2), (Calls, 0, Some(1), 400)]
     );
 }
 
 #[test]
-fn recursion_a_thousand_million_times_loses_no_unit() {
+fn causes_are_exact_for_a_billion_recursive_calls() {
     let n: Count = 1_000_000_000;
     let old = graph(&[(1, 7), (n, 3 * n)], &[(0, 1, 1), (1, 1, n - 1)]);
     let new = graph(&[(1, 7), (n + 5, 3 * (n + 5))], &[(0, 1, 1), (1, 1, n + 4)]);
-    assert_eq!(told(&old, &new), [(Calls, 1, Some(1), 15)]);
-    // Entered twice in place of once: each entry costs all of it.
+    assert_eq!(sorted_causes(&old, &new), [(Calls, 1, Some(1), 15)]);
+    // With two entries instead of one, the second entry costs as much as the whole old run.
     let twice = graph(&[(2, 14), (2 * n, 6 * n)], &[(0, 1, 2), (1, 1, 2 * n - 2)]);
-    assert_eq!(told(&old, &twice), [(Entered, 0, None, 3 * n + 7)]);
+    assert_eq!(sorted_causes(&old, &twice), [(Entered, 0, None, 3 * n + 7)]);
 }
 
 #[test]
-fn counts_of_sixty_bits_in_a_cycle_add_up() {
+fn causes_in_a_cycle_are_exact_for_counts_of_60_bits() {
     let n: Count = 1 << 60;
     let functions = |more: Count| [(1, 1), (n, n + more), (n - 1, 3)];
     let arcs = [(0, 1, 1), (1, 2, n - 1), (2, 1, n - 1)];
     let (old, new) = (graph(&functions(0), &arcs), graph(&functions(1_000), &arcs));
-    assert_eq!(told(&old, &new), [(CostPerCall, 1, None, 1_000)]);
+    assert_eq!(sorted_causes(&old, &new), [(CostPerCall, 1, None, 1_000)]);
 }
 
 #[test]
-fn what_nothing_enters_is_entered_once_where_it_ran_most() {
-    // Two functions that call each other, and none that calls them.
+fn cycle_without_a_caller_is_entered_once_at_the_function_that_ran_most() {
+    // Two functions call each other, and no other function calls them.
     let round = |calls: Count, cost: Count| {
         graph(
             &[(calls, cost), (calls, cost)],
@@ -102,21 +105,22 @@ fn what_nothing_enters_is_entered_once_where_it_ran_most() {
         (old.calls[0], old.entered[0], old.calls[1], old.entered[1]),
         (11, 1, 10, 0)
     );
-    let sum: Count = told(&old, &new).iter().map(|(.., delta)| delta).sum();
+    let causes = sorted_causes(&old, &new);
+    let sum: Count = causes.iter().map(|(.., delta)| delta).sum();
     assert_eq!(sum, 400);
 }
 
 #[test]
-fn a_function_without_calls_that_costs_ran_once() {
+fn function_with_cost_but_no_calls_ran_once() {
     let old = graph(&[(0, 10), (0, 0)], &[]);
     let new = graph(&[(0, 30), (0, 5)], &[]);
     assert_eq!(
-        told(&old, &new),
+        sorted_causes(&old, &new),
         [(CostPerCall, 0, None, 20), (Entered, 1, None, 5)]
     );
 }
 
-/// A small generator of numbers, so that the graphs are the same in every run (Marsaglia's xorshift).
+/// A small random number generator (Marsaglia's xorshift), which makes the same graphs in every run.
 struct Numbers(u64);
 
 impl Numbers {
@@ -128,7 +132,7 @@ impl Numbers {
     }
 }
 
-/// Any graph: functions that did not run, cycles, entries from outside.
+/// Makes a random graph, including functions that did not run, cycles, and entries from outside.
 fn any_graph(numbers: &mut Numbers, nodes: usize) -> CallGraph {
     let functions: Vec<(Count, Count)> = (0..nodes)
         .map(|_| match numbers.below(5) {
@@ -147,7 +151,7 @@ fn any_graph(numbers: &mut Numbers, nodes: usize) -> CallGraph {
 }
 
 #[test]
-fn the_causes_of_any_two_graphs_add_up_and_terms_are_those_of_the_formula() {
+fn causes_of_random_graphs_add_up_and_match_the_formula() {
     let mut numbers = Numbers(0x5eed);
     for round in 0..400 {
         let nodes = 2 + numbers.below(30) as usize;
@@ -156,11 +160,11 @@ fn the_causes_of_any_two_graphs_add_up_and_terms_are_those_of_the_formula() {
             any_graph(&mut numbers, nodes),
         );
         let total = |graph: &CallGraph| -> Count { graph.cost.iter().map(|cost| cost[0]).sum() };
-        let told = told(&old, &new);
-        let sum: Count = told.iter().map(|(.., delta)| delta).sum();
+        let causes = sorted_causes(&old, &new);
+        let sum: Count = causes.iter().map(|(.., delta)| delta).sum();
         assert_eq!(sum, total(&new) - total(&old), "graph {round}");
         let inclusive = solution(&old.completed_by(&new));
-        for (kind, node, callee, delta) in told {
+        for (kind, node, callee, delta) in causes {
             let [ran, rerun] = [old.calls[node] as f64, new.calls[node] as f64];
             let exact = match (kind, callee) {
                 (CostPerCall, _) => {
@@ -182,11 +186,11 @@ fn the_causes_of_any_two_graphs_add_up_and_terms_are_those_of_the_formula() {
     }
 }
 
-/// What a call costs with all below it, which is what solves the equations: to 25 digits.
+/// Computes the inclusive cost per call, and checks that it solves the equations to 25 digits.
 fn solution(graph: &CallGraph) -> Vec<f64> {
     let solved = inclusive::cost_per_call(graph, &graph.components()).unwrap();
     for node in (0..graph.calls.len()).filter(|node| graph.calls[*node] > 0) {
-        let whole = Double::of(graph.calls[node]).times(solved[node][0]);
+        let whole = Double::from_count(graph.calls[node]).times(solved[node][0]);
         let parts = sum_of_parts(graph, node, &solved);
         let error = whole.minus_product(1.0, parts).nearest().abs();
         assert!(
@@ -199,12 +203,12 @@ fn solution(graph: &CallGraph) -> Vec<f64> {
 
 fn sum_of_parts(graph: &CallGraph, node: usize, solved: &[Vec<Double>]) -> Double {
     let parts = graph.from(node).iter();
-    let parts = parts.map(|arc| Double::of(arc.calls).times(solved[arc.callee][0]));
-    parts.fold(Double::of(graph.cost[node][0]), Double::plus)
+    let parts = parts.map(|arc| Double::from_count(arc.calls).times(solved[arc.callee][0]));
+    parts.fold(Double::from_count(graph.cost[node][0]), Double::plus)
 }
 
 #[test]
-fn functions_that_all_call_each_other_are_solved_as_well_as_others() {
+fn dense_graphs_are_solved_to_25_digits() {
     let mut numbers = Numbers(0xfeed);
     for (nodes, deepest) in [(40, 9), (120, 9), (120, 1_000_000), (120, 1 << 50)] {
         let mut arcs = Vec::new();
@@ -224,7 +228,6 @@ fn functions_that_all_call_each_other_are_solved_as_well_as_others() {
                 )
             })
             .collect();
-        // To 25 digits, as it says.
         solution(&graph(&functions, &arcs));
     }
 }

@@ -1,25 +1,26 @@
-//! Pairs items of two sides so that the sum of likenesses is greatest (an assignment problem).
+//! Pairs items of two sides with the greatest sum of likenesses (an assignment problem).
 
-use cg_stream::sorting::Order as _;
+use cg_collections::sorting::Order as _;
 use pathfinding::kuhn_munkres::kuhn_munkres;
 use pathfinding::matrix::Matrix;
 
-/// With more items than this on a side, pairs are made greedily, the most alike first: the exact algorithm takes cubic
-/// time.
+/// The maximum number of items on a side for the exact algorithm, which takes cubic time. Beyond it, pairs are made
+/// greedily, the most alike first.
 const MOST_EXACT: usize = 200;
 
-/// A pair that may be made.
+/// A possible pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LikelyPair {
-    /// Positions on both sides.
+    /// The position on the first side.
     pub(super) a: usize,
+    /// The position on the second side.
     pub(super) b: usize,
-    /// How much alike the two are; positive.
+    /// The likeness of the two items; positive.
     pub(super) likeness: i64,
 }
 
-/// The best pairing of `a_count` items with `b_count` others; no item is in two pairs. It prefers more pairs, then a
-/// higher sum of likenesses, then keeping the order. The pairs are sorted by `a`.
+/// Returns the best pairing of `a_count` items with `b_count` others; no item is in two pairs. It prefers more pairs, then
+/// a higher sum of likenesses, then pairs in the same order. The pairs are sorted by `a`.
 pub(super) fn assign(
     a_count: usize,
     b_count: usize,
@@ -27,23 +28,23 @@ pub(super) fn assign(
 ) -> Vec<(usize, usize)> {
     let mut pairs = Vec::new();
     for mut part in independent_parts(a_count, b_count, candidates) {
-        // The solver breaks ties by which side comes first, so the side with fewer items always does.
-        let is_turned = distinct(&part, |c| c.a).len() > distinct(&part, |c| c.b).len();
-        if is_turned {
-            part.iter_mut().for_each(turn);
+        // Ties depend on the order of the sides, so the side with fewer items is always the first.
+        let is_swapped = distinct(&part, |c| c.a).len() > distinct(&part, |c| c.b).len();
+        if is_swapped {
+            part.iter_mut().for_each(swap_sides);
         }
         let found = solve(&part);
         pairs.extend(
             found
                 .into_iter()
-                .map(|(a, b)| if is_turned { (b, a) } else { (a, b) }),
+                .map(|(a, b)| if is_swapped { (b, a) } else { (a, b) }),
         );
     }
     pairs.sort_unstable();
     pairs
 }
 
-fn turn(candidate: &mut LikelyPair) {
+fn swap_sides(candidate: &mut LikelyPair) {
     std::mem::swap(&mut candidate.a, &mut candidate.b);
 }
 
@@ -86,7 +87,7 @@ fn distinct(part: &[LikelyPair], end: impl Fn(&LikelyPair) -> usize) -> Vec<usiz
     ends
 }
 
-/// The pairing of one component that has no more items on side `a` than on side `b`.
+/// Pairs the items of one component. Side `a` has no more items than side `b`.
 fn solve(part: &[LikelyPair]) -> Vec<(usize, usize)> {
     if let [only] = part {
         return vec![(only.a, only.b)];
@@ -96,7 +97,7 @@ fn solve(part: &[LikelyPair]) -> Vec<(usize, usize)> {
         return likeliest_first(part);
     }
     let rank = |ends: &[usize], end: usize| ends.partition_point(|other| *other < end);
-    // An impossible pair costs more than all others together, and the order only breaks ties.
+    // An impossible pair outweighs all other pairs together; the order only breaks ties.
     let most = i128::from(part.iter().map(|c| c.likeness).max().unwrap_or(0));
     let size = b_ends.len() as i128;
     let order = size * size * size + 1;
@@ -153,7 +154,7 @@ mod tests {
             .collect();
         let b_count = likenesses.first().map_or(0, |row| row.len());
         let found = assign(likenesses.len(), b_count, &candidates);
-        let turned: Vec<LikelyPair> = candidates
+        let swapped: Vec<LikelyPair> = candidates
             .iter()
             .map(|c| LikelyPair {
                 a: c.b,
@@ -161,17 +162,17 @@ mod tests {
                 likeness: c.likeness,
             })
             .collect();
-        let mut back: Vec<(usize, usize)> = assign(b_count, likenesses.len(), &turned)
+        let mut back: Vec<(usize, usize)> = assign(b_count, likenesses.len(), &swapped)
             .into_iter()
             .map(|(b, a)| (a, b))
             .collect();
         back.sort_unstable();
-        assert_eq!(found, back, "the sides can be swapped");
+        assert_eq!(found, back, "swapping the sides changes the pairs");
         found
     }
 
     #[test]
-    fn the_best_sum_wins_over_the_best_pair() {
+    fn best_sum_wins_over_the_best_pair() {
         assert_eq!(pairs(&[&[10, 9], &[9, 1]]), [(0, 1), (1, 0)]);
         assert_eq!(pairs(&[&[10, 1], &[9, 1]]), [(0, 0), (1, 1)]);
     }
@@ -183,14 +184,14 @@ mod tests {
     }
 
     #[test]
-    fn equals_keep_their_order() {
+    fn equally_likely_items_keep_their_order() {
         assert_eq!(pairs(&[&[5, 5, 5], &[5, 5, 5]]), [(0, 0), (1, 1)]);
         assert_eq!(pairs(&[&[5, 5], &[5, 5], &[5, 5]]), [(0, 0), (1, 1)]);
         assert_eq!(pairs(&[]), []);
     }
 
     #[test]
-    fn many_are_paired_in_time() {
+    fn million_candidates_are_paired_greedily() {
         let candidates: Vec<LikelyPair> = (0..1000)
             .flat_map(|a| {
                 (0..1000).map(move |b| LikelyPair {

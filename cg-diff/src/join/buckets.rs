@@ -1,4 +1,4 @@
-//! Groups items by key, keeping the order in which they were added: no hash order shows.
+//! Groups items by key, in the order in which they were added. The hash order never shows.
 
 use std::hash::Hash;
 
@@ -20,13 +20,13 @@ impl<K, T> Default for Buckets<K, T> {
 }
 
 impl<K: Hash + Eq, T> Buckets<K, T> {
-    pub(super) fn add(&mut self, key: K, thing: T) {
+    pub(super) fn add(&mut self, key: K, item: T) {
         let next = self.buckets.len();
         let bucket = *self.index.entry(key).or_insert(next);
         if bucket == next {
             self.buckets.push(Vec::with_capacity(2));
         }
-        self.buckets[bucket].push(thing);
+        self.buckets[bucket].push(item);
     }
 
     pub(super) fn into_vec(self) -> Vec<Vec<T>> {

@@ -1,14 +1,14 @@
-//! Joins functions by what a regex captures of their names.
+//! Joins functions by the text that a regex captures in their names.
 
 use cg_names::rules::MatchedRules;
-use cg_stream::profile::FunctionKey;
+use cg_profile::FunctionKey;
 use regex::Regex;
 
 use super::Joiner;
 use super::functions::Certainty;
 
 impl Joiner<'_> {
-    /// Functions of whose names the regex captures the same text.
+    /// Joins functions if the regex captures the same text in their names.
     pub(super) fn join_captured(&mut self, capture: &Regex) {
         let captured = |joiner: &mut Self, key: FunctionKey| {
             let captures = capture.captures(joiner.names.text(key.name?))?;
@@ -19,7 +19,7 @@ impl Joiner<'_> {
         for bucket in self.open_by(captured) {
             for class in &bucket[1..] {
                 self.functions
-                    .unite(bucket[0], *class, MatchedRules::CAPTURE, Certainty::Told);
+                    .unite(bucket[0], *class, MatchedRules::CAPTURE, Certainty::Certain);
             }
         }
     }

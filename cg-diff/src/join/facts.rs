@@ -1,9 +1,9 @@
-//! What the runs say of a function besides its name, and how much alike two functions are by it.
+//! Facts about functions besides their names, and the likeness of two functions by these facts.
 
 use std::collections::BTreeSet;
 
-use cg_stream::profile::Symbol;
-use cg_stream::profile::{FrameKey, FunctionKey};
+use cg_profile::Symbol;
+use cg_profile::{FrameKey, FunctionKey};
 use cg_stream::record::{Count, RecordType};
 
 use super::Map;
@@ -13,28 +13,28 @@ use crate::code;
 use crate::key::normal::Level;
 use crate::runs::Runs;
 
-/// What is known of a function of one side. Counts are the sums over the side's files.
+/// Facts about a function of one side. Counts are sums over the files of the side.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NodeFacts {
-    /// Self cost, an event of all runs each.
+    /// Self cost, by event of all runs.
     pub(super) costs: Vec<Count>,
     /// Inclusive cost of the first event.
     pub(super) incl: Count,
     pub(super) calls: Count,
-    /// True where it was seen in stacks alone, which have no call counts and charge one function each.
-    pub(super) is_of_stacks: bool,
+    /// True if the function is in stacks, which have no call counts and charge one function each.
+    pub(super) is_from_stacks: bool,
     files: BTreeSet<usize>,
     callers: BTreeSet<FunctionIndex>,
     callees: BTreeSet<FunctionIndex>,
-    /// The lines it is called from.
+    /// The lines of the function's callers that call it.
     sites: BTreeSet<u64>,
-    /// Lines of its own.
+    /// The lines of the function itself.
     lines: BTreeSet<u64>,
-    /// What its machine code is known by, in each record that says so.
+    /// The distinct fingerprints of the function's machine code.
     codes: BTreeSet<String>,
 }
 
-/// Collects what is known of these nodes.
+/// Collects the facts about these nodes.
 pub(super) fn collect(
     runs: &Runs,
     types: &[RecordType],
@@ -56,8 +56,8 @@ pub(super) fn collect(
         };
         collector.add_functions();
         collector.add_arcs();
-        for of in types.iter().filter(|of| of.has_stack()) {
-            collector.add_stacks(*of);
+        for kind in types.iter().filter(|kind| kind.has_stack()) {
+            collector.add_stacks(*kind);
         }
     }
     facts
@@ -76,7 +76,8 @@ impl FactCollector<'_> {
         self.functions.find(function, self.side)
     }
 
-    fn of(&mut self, function: FunctionKey) -> Option<&mut NodeFacts> {
+    /// Returns the facts about a function, if they are collected. Records that the current file has the function.
+    fn node_facts(&mut self, function: FunctionKey) -> Option<&mut NodeFacts> {
         let facts = self
             .facts
             .get_mut(&self.functions.find(function, self.side)?)?;
@@ -93,7 +94,7 @@ impl FactCollector<'_> {
         let first = self.first_event();
         let table = runs.profiles[profile].table(RecordType::Fn);
         for (record, key) in table.keys().iter().enumerate() {
-            let Some(facts) = self.of(key.function) else {
+            let Some(facts) = self.node_facts(key.function) else {
                 continue;
             };
             facts.add_costs(runs, profile, table.cost(record));
@@ -104,7 +105,7 @@ impl FactCollector<'_> {
             facts.calls += table.calls(record);
             facts
                 .codes
-                .extend(code::all_of(table, record).map(str::to_owned));
+                .extend(code::whole_code(table, record).map(str::to_owned));
         }
     }
 
@@ -133,17 +134,17 @@ impl FactCollector<'_> {
         }
     }
 
-    /// A stack charges its cost to the function to blame, and as inclusive cost to every function in it.
-    fn add_stacks(&mut self, of: RecordType) {
+    /// Adds stacks. A stack charges its cost to the blamed function, and as inclusive cost to each of its functions.
+    fn add_stacks(&mut self, kind: RecordType) {
         let (runs, profile) = (self.runs, self.profile);
-        let table = runs.profiles[profile].table(of);
+        let table = runs.profiles[profile].table(kind);
         for (record, key) in table.keys().iter().enumerate() {
             let cost = table.cost(record);
-            if let Some(facts) = self.of(key.function) {
+            if let Some(facts) = self.node_facts(key.function) {
                 facts.add_costs(runs, profile, cost);
             }
             let frames = runs.names.stacks.frames_of(key.stack);
-            // The first event that the record counts; events of other record types are 0 here.
+            // The first event that is not 0. Events of other record types are 0 here.
             let whole = cost.iter().copied().find(|count| *count != 0).unwrap_or(0);
             let mut seen = BTreeSet::new();
             for (position, FrameKey { function, line, .. }) in frames.iter().enumerate() {
@@ -155,10 +156,10 @@ impl FactCollector<'_> {
                     .and_then(|inner| frames.get(inner))
                     .and_then(|frame| self.node(frame.function));
                 let node = self.node(*function);
-                let Some(facts) = self.of(*function) else {
+                let Some(facts) = self.node_facts(*function) else {
                     continue;
                 };
-                facts.is_of_stacks = true;
+                facts.is_from_stacks = true;
                 facts.lines.extend(*line);
                 facts
                     .callers
@@ -194,7 +195,7 @@ impl NodeFacts {
         }
         self.incl += other.incl;
         self.calls += other.calls;
-        self.is_of_stacks |= other.is_of_stacks;
+        self.is_from_stacks |= other.is_from_stacks;
         self.files.extend(&other.files);
         self.callers.extend(&other.callers);
         self.callees.extend(&other.callees);
@@ -207,7 +208,7 @@ impl NodeFacts {
         self.files.len().max(1) as f64
     }
 
-    /// Self cost of the first event that is not 0, the mean of the side's files.
+    /// Returns the self cost of the first event that is not 0: the mean over the side's files.
     pub(super) fn cost(&self) -> f64 {
         let first = self.costs.iter().find(|cost| **cost != 0);
         first.copied().unwrap_or(0) as f64 / self.file_count()
@@ -221,16 +222,16 @@ impl NodeFacts {
         self.calls as f64 / self.file_count()
     }
 
-    pub(super) fn cost_of(&self, event: usize) -> f64 {
+    pub(super) fn event_cost(&self, event: usize) -> f64 {
         self.costs.get(event).copied().unwrap_or(0) as f64 / self.file_count()
     }
 
-    /// Self cost a call; of one that nobody called, self cost.
+    /// Returns the self cost per call; without calls, the self cost.
     pub(super) fn cost_per_call(&self) -> f64 {
         self.cost() / self.calls().max(1.0)
     }
 
-    /// What its machine code is known by, where all records agree.
+    /// Returns the fingerprint of the machine code if all records agree.
     pub(super) fn code(&self) -> Option<&str> {
         let one = self.codes.first().filter(|_| self.codes.len() == 1);
         one.map(String::as_str)
@@ -245,21 +246,23 @@ impl NodeFacts {
     }
 }
 
-/// A caller or callee as both sides can name it.
+/// A label for a caller or callee that is comparable between sides.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Label {
-    /// Its class, where that is of several sides.
+    /// The class, if it has several sides.
     Class(FunctionIndex),
-    /// Else its normalised name.
+    /// Otherwise, the normalised name.
     Name(Option<Symbol>),
 }
 
-/// How alike the surroundings of two functions are: of two sets, the intersection divided by the union.
+/// The likeness of the surroundings of two functions: the intersection of two sets divided by their union.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Surroundings {
-    /// `None` where neither of them has any.
+    /// The likeness of the callers; `None` if neither function has callers.
     pub(super) callers: Option<f64>,
+    /// The likeness of the callees; `None` if neither function has callees.
     pub(super) callees: Option<f64>,
+    /// True if the functions have a line, or the line of a call site, in common.
     pub(super) shares_line: bool,
 }
 
@@ -294,11 +297,11 @@ fn label(functions: &Functions, names: &mut JoinNames, node: FunctionIndex) -> L
     }
 }
 
-/// The most that [`likeness`] comes to.
+/// The maximum result of [`likeness`].
 pub(super) const MOST_LIKE: i64 = 1_000_000;
 
-/// How alike two functions are whose names may mean the same, from 0 to [`MOST_LIKE`]. Equal numbers in names are
-/// evidence too, but weaker than equal figures.
+/// Rates the likeness of two functions whose names may mean the same, from 0 to [`MOST_LIKE`]. Equal numbers in names are
+/// evidence, but weaker than equal figures.
 pub(super) fn likeness(
     functions: &Functions,
     names: &mut JoinNames,
@@ -316,7 +319,7 @@ pub(super) fn likeness(
         (0.8, share(functions.key(a).name == functions.key(b).name)),
         (0.4, share(around.shares_line)),
     ];
-    if !a_facts.is_of_stacks {
+    if !a_facts.is_from_stacks {
         evidence.push((2.0, ratio(a_facts.calls(), b_facts.calls())));
     }
     evidence.extend(around.callers.map(|callers| (1.5, callers)));
@@ -326,7 +329,7 @@ pub(super) fn likeness(
     (sum / whole * MOST_LIKE as f64) as i64
 }
 
-/// The smaller number divided by the greater, 1 if both are 0.
+/// Returns the smaller number divided by the greater; 1 if both are 0.
 pub(super) fn ratio(a: f64, b: f64) -> f64 {
     let (less, greater) = (a.abs().min(b.abs()), a.abs().max(b.abs()));
     if greater == 0.0 { 1.0 } else { less / greater }

@@ -1,28 +1,28 @@
-//! The functions of all runs, and which of them are seen to be one.
+//! The functions of all runs, and the classes of equal functions.
 //!
-//! A node is a function as one side has it. Nodes that are the same function are one class; a class is a row of the
-//! comparison, and records of every other type are joined by the classes of the functions in them.
+//! A node is a function of one side. Nodes of the same function form a class. A class is a row of the comparison. Records
+//! of every other type are joined by the classes of their functions.
 
 use cg_names::rules::MatchedRules;
-use cg_stream::profile::FunctionKey;
+use cg_profile::FunctionKey;
 use cg_stream::record::RecordType;
 
 use super::names::JoinNames;
 use super::{Map, Sides};
 use crate::runs::Runs;
 
-/// A function of one side, by its position in [`Functions`].
+/// The position of a node in [`Functions`].
 pub(super) type FunctionIndex = u32;
 
-/// How sure it is that the functions of a class are one.
+/// The certainty that the functions of a class are the same function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Certainty {
-    /// Their names say so.
+    /// Their names match.
     #[default]
-    Told,
-    /// Their names leave several ways to pair them, and likeness chose this one.
+    Certain,
+    /// Their names allow several pairings, and likeness chose this one.
     Likeliest,
-    /// Their names differ; what else they have in common makes them one function renamed or moved.
+    /// Their names differ, but other facts suggest one function that was renamed or moved.
     Renamed,
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Functions {
     classes: Vec<Class>,
 }
 
-/// What is known of a class; it is kept at its first node, all others point there.
+/// A class. The first node has the facts of its class; the other nodes point to their parent.
 #[derive(Clone, Copy)]
 struct Class {
     parent: FunctionIndex,
@@ -45,15 +45,15 @@ struct Class {
 }
 
 impl Functions {
-    /// A node for each function of each side, in the order of the runs; none of them joined.
-    pub(super) fn of(runs: &Runs, types: &[RecordType]) -> Functions {
+    /// Makes a node for each function of each side, in the order of the runs. No nodes are joined yet.
+    pub(super) fn collect(runs: &Runs, types: &[RecordType]) -> Functions {
         let mut functions = Functions::default();
-        // Functions have figures of their own where there are `fn` records, whatever is compared.
-        let others = types.iter().copied().filter(|of| *of != RecordType::Fn);
+        // Always include `fn` records, because they have the figures of functions.
+        let others = types.iter().copied().filter(|kind| *kind != RecordType::Fn);
         let types: Vec<RecordType> = std::iter::once(RecordType::Fn).chain(others).collect();
         for (side, profile) in runs.files() {
-            for of in &types {
-                for key in runs.profiles[profile].table(*of).keys() {
+            for kind in &types {
+                for key in runs.profiles[profile].table(*kind).keys() {
                     let frames = runs.names.stacks.frames_of(key.stack);
                     for frame in frames.iter() {
                         functions.add(frame.function, side);
@@ -81,7 +81,7 @@ impl Functions {
                 parent: next,
                 sides: 1 << side,
                 matched: MatchedRules::default(),
-                certainty: Certainty::Told,
+                certainty: Certainty::Certain,
             });
         }
     }
@@ -107,7 +107,7 @@ impl Functions {
         usize::from(self.sides[node as usize])
     }
 
-    /// The first node of the class that a node is in.
+    /// Returns the first node of a node's class.
     pub(super) fn class(&self, node: FunctionIndex) -> FunctionIndex {
         let mut node = node;
         while self.classes[node as usize].parent != node {
@@ -128,7 +128,7 @@ impl Functions {
         self.classes[class as usize].certainty
     }
 
-    /// Makes the classes of two nodes one.
+    /// Unites the classes of two nodes.
     pub(super) fn unite(
         &mut self,
         a: FunctionIndex,
@@ -137,7 +137,7 @@ impl Functions {
         certainty: Certainty,
     ) {
         let (a, b) = (self.class(a), self.class(b));
-        // The lowest node represents the class, so that the order of unions makes no difference.
+        // The lowest node represents the class, so the order of unions makes no difference.
         let (first, other) = (a.min(b), a.max(b));
         let joined = self.classes[other as usize];
         self.classes[other as usize].parent = first;
@@ -148,8 +148,8 @@ impl Functions {
         class.certainty = class.certainty.max(joined.certainty).max(certainty);
     }
 
-    /// Unites functions of different sides with equal names. Unless `is_exact`, names that contain counters or are
-    /// addresses are united only if the figures are equal too.
+    /// Unites functions of different sides with equal names. Without `is_exact`, names with counters, and addresses, are
+    /// united only if their figures are also equal.
     pub(super) fn unite_equal(&mut self, runs: &Runs, names: &mut JoinNames, is_exact: bool) {
         let settled = if is_exact {
             Vec::new()
@@ -162,12 +162,12 @@ impl Functions {
                 continue;
             };
             if is_exact || settled[node as usize] || !names.is_contested(key.name) {
-                self.unite(first, node, MatchedRules::default(), Certainty::Told);
+                self.unite(first, node, MatchedRules::default(), Certainty::Certain);
             }
         }
     }
 
-    /// For each node, whether every side has one `fn` record by its name, with equal figures.
+    /// Returns true for each node that has one `fn` record on every side, with equal figures.
     fn with_equal_figures(&self, runs: &Runs) -> Vec<bool> {
         let mut records: Vec<Option<(usize, usize)>> = vec![None; self.len()];
         let mut has_several = vec![false; self.len()];
@@ -206,7 +206,7 @@ impl Functions {
         settled
     }
 
-    /// The classes that some side lacks, in the order of their first nodes.
+    /// Returns the classes that some side lacks, in the order of their first nodes.
     pub(super) fn open(&self, all: Sides) -> Vec<FunctionIndex> {
         self.nodes()
             .filter(|node| {

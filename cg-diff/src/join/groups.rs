@@ -1,12 +1,12 @@
-//! Joins functions whose normalised names leave several ways to pair them.
+//! Joins functions whose normalised names allow several pairings.
 //!
-//! A group holds the functions of one normalised name, file name and object name. The longest common ending of their
-//! paths decides first. Where paths do not decide, likeness does, for the whole group at once.
+//! A group has the functions with the same normalised name, file name and object name. The longest common ending of their
+//! paths decides first. If paths do not decide, likeness decides, for the whole group at once.
 
+use cg_collections::sorting::Order as _;
 use cg_names::paths;
 use cg_names::rules::MatchedRules;
-use cg_stream::profile::{FunctionKey, Symbol};
-use cg_stream::sorting::Order as _;
+use cg_profile::{FunctionKey, Symbol};
 
 use super::assign::{self, LikelyPair};
 use super::facts::{self, MOST_LIKE, NodeFacts};
@@ -14,13 +14,13 @@ use super::functions::{Certainty, FunctionIndex};
 use super::{Joiner, Map, Sides};
 use crate::key::normal::Level;
 
-/// If a group has more possible pairs, only equal names are joined: likeness cannot tell so many functions apart.
+/// If a group has more possible pairs, only equal names are joined, because likeness cannot distinguish so many functions.
 const MOST_PAIRS: usize = 250_000;
 
 /// The weight of common paths: a longer one outweighs all the likeness in a group.
 const PATH_WEIGHT: i64 = MOST_LIKE * 1_000;
 
-/// A class that is to be paired, by what it is called on one of its sides.
+/// A class to be paired, with the key of one of its sides.
 #[derive(Clone, Copy)]
 struct Member {
     class: FunctionIndex,
@@ -29,7 +29,7 @@ struct Member {
     /// File and object, normalised but with their directories.
     file: Option<Symbol>,
     object: Option<Symbol>,
-    /// True for closures that the legacy mangling gives no number, and for those that are paired with such.
+    /// True for closures without a number, as in the legacy mangling, and for closures that are paired with them.
     is_unnumbered: bool,
 }
 
@@ -53,14 +53,14 @@ impl Joiner<'_> {
             .flatten()
             .map(|member| member.class)
             .collect();
-        let facts = self.facts_of(&nodes);
+        let facts = self.collect_facts(&nodes);
         for group in groups {
             self.pair(group, level, &facts);
         }
     }
 
-    /// What is known of classes, by their first nodes.
-    pub(super) fn facts_of(&self, classes: &[FunctionIndex]) -> Map<FunctionIndex, NodeFacts> {
+    /// Collects the facts about classes, by their first nodes.
+    pub(super) fn collect_facts(&self, classes: &[FunctionIndex]) -> Map<FunctionIndex, NodeFacts> {
         let wanted: std::collections::BTreeSet<FunctionIndex> = classes.iter().copied().collect();
         if wanted.is_empty() {
             return Map::default();
@@ -101,7 +101,7 @@ impl Joiner<'_> {
     /// Pairs the members of a group, side by side: the members of each side with those paired so far.
     fn pair(&mut self, group: Vec<Member>, level: Level, facts: &Map<FunctionIndex, NodeFacts>) {
         let mut group = group;
-        // Sorts by the numbers in names: they follow the source, and a number with more digits is greater.
+        // Sort by the numbers in names, which follow the source order. A number with more digits is greater.
         group.order_by(|a, b| {
             let rank = |member: &Member| {
                 let name = member.key.name.map(|name| self.names.text(name));
@@ -136,7 +136,7 @@ impl Joiner<'_> {
         }
     }
 
-    /// The best pairs of members of other sides, by their positions, and how sure each is.
+    /// Returns the best pairs of old and new members, by their positions, with their certainty.
     fn pairs(
         &mut self,
         old: &[Member],
@@ -172,7 +172,7 @@ impl Joiner<'_> {
                 }
             }
         }
-        // Members that are summed in the end may be paired in any way.
+        // Members that are summed later may be paired in any way.
         let is_sum = |a: usize, b: usize| {
             level == Level::Part || old[a].is_unnumbered || new[b].is_unnumbered
         };
@@ -182,9 +182,10 @@ impl Joiner<'_> {
         pairs
             .into_iter()
             .map(|(a, b)| {
-                let is_told = is_sum(a, b) || is_equal((a, b)) || is_best_by_path(&by_path, a, b);
-                let certainty = if is_told {
-                    Certainty::Told
+                let is_certain =
+                    is_sum(a, b) || is_equal((a, b)) || is_best_by_path(&by_path, a, b);
+                let certainty = if is_certain {
+                    Certainty::Certain
                 } else {
                     Certainty::Likeliest
                 };
@@ -193,7 +194,7 @@ impl Joiner<'_> {
             .collect()
     }
 
-    /// How much of their paths two members have in common; 1 at least.
+    /// Rates the common part of the paths of two members; at least 1.
     fn common_path(&self, a: &Member, b: &Member) -> u8 {
         const MOST: usize = 15;
         let common = |a: Option<Symbol>, b: Option<Symbol>| match (a, b) {
@@ -203,12 +204,12 @@ impl Joiner<'_> {
             }
             _ => 0,
         };
-        // The file weighs more than the object, which is moved as often as not. Both fit into a byte.
+        // The file weighs more than the object, because objects move often. Both ratings fit in a byte.
         (common(a.file, b.file) * 16 + common(a.object, b.object)) as u8 | 1
     }
 
-    /// True if the directories before the common ending of two files' paths can be two locations of one tree: neither
-    /// side has files in both.
+    /// Returns true if the directories before the common ending of two paths can be two locations of one tree: neither side
+    /// has files in both.
     fn are_homes(&mut self, a: &Member, b: &Member) -> bool {
         let (Some(a_file), Some(b_file)) = (a.file, b.file) else {
             return true;
@@ -216,40 +217,48 @@ impl Joiner<'_> {
         if a_file == b_file {
             return true;
         }
-        let (a_home, b_home) = paths::homes(self.names.text(a_file), self.names.text(b_file));
+        let (a_home, b_home) =
+            paths::without_common_ending(self.names.text(a_file), self.names.text(b_file));
         let memo = (a_home.to_owned(), b_home.to_owned(), a.sides, b.sides);
         if let Some(known) = self.plausible.get(&memo) {
             return *known;
         }
-        let strangers = |sides: Sides, home: &str, own: &str| {
+        let has_files_in = |sides: Sides, home: &str, own: &str| {
             !home.is_empty()
                 && self.files.iter().enumerate().any(|(side, files)| {
                     sides & 1 << side != 0
                         && files.iter().any(|file| {
                             let file = self.names.text(*file);
-                            paths::lies_in(file, home) && !paths::lies_in(file, own)
+                            paths::is_inside(file, home) && !paths::is_inside(file, own)
                         })
                 })
         };
-        let answer = !strangers(b.sides, a_home, b_home) && !strangers(a.sides, b_home, a_home);
+        let answer =
+            !has_files_in(b.sides, a_home, b_home) && !has_files_in(a.sides, b_home, a_home);
         self.plausible.insert(memo, answer);
         answer
     }
 
-    /// Unites the pieces of one function in one place: their costs add up however they were paired.
+    /// Unites the pieces of one function in one place. Their sum does not depend on the pairs.
     fn unite_pieces(&mut self, members: &[Member]) {
         for (position, member) in members.iter().enumerate() {
             for other in &members[position + 1..] {
                 let is_joined = (member.sides | other.sides).count_ones() > 1;
                 if is_joined && (member.file, member.object) == (other.file, other.object) {
                     let pieces = [member.class, other.class];
-                    self.unite_by_names(pieces, Level::Part, MatchedRules::NONE, Certainty::Told);
+                    self.unite_by_names(
+                        pieces,
+                        Level::Part,
+                        MatchedRules::NONE,
+                        Certainty::Certain,
+                    );
                 }
             }
         }
     }
 
-    /// The legacy mangling does not number closures: one side's `{{closure}}` stands for all of the other's.
+    /// Unites numbered closures with an unnumbered one. The legacy mangling does not number closures, so `{{closure}}` of
+    /// one side represents all closures of the other.
     fn fold_into_unnumbered(&mut self, members: &[Member]) {
         let is_collective =
             |member: &&Member| member.is_unnumbered && member.sides.count_ones() > 1;
@@ -262,12 +271,12 @@ impl Joiner<'_> {
                 && self.are_homes(collective, member)
             {
                 let both = [collective.class, member.class];
-                self.unite_by_names(both, Level::Counter, MatchedRules::NONE, Certainty::Told);
+                self.unite_by_names(both, Level::Counter, MatchedRules::NONE, Certainty::Certain);
             }
         }
     }
 
-    /// The normalised files of each side.
+    /// Collects the normalised files of each side.
     pub(super) fn prepare_paths(&mut self) {
         let mut files = vec![std::collections::BTreeSet::new(); self.runs.sides.len()];
         for node in self.functions.nodes() {
@@ -282,7 +291,7 @@ impl Joiner<'_> {
     }
 }
 
-/// True if these two share more of their paths than either shares with any other candidate.
+/// Returns true if these two members have more of their paths in common than either has with any other candidate.
 fn is_best_by_path(candidates: &[LikelyPair], a: usize, b: usize) -> bool {
     let own = candidates
         .iter()
@@ -292,7 +301,7 @@ fn is_best_by_path(candidates: &[LikelyPair], a: usize, b: usize) -> bool {
     candidates.iter().filter(is_rival).all(|c| c.likeness < own)
 }
 
-/// How many components the endings of two paths have in common.
+/// Returns the number of components in the common ending of two paths.
 fn common_ending(a: &str, b: &str) -> usize {
     let components = a.rsplit('/').zip(b.rsplit('/'));
     components.take_while(|(a, b)| a == b).count()

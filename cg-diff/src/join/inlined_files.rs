@@ -1,9 +1,9 @@
-//! Joins functions whose file changed because other code is inlined at their first line, which is what Callgrind names a
-//! function's file by.
+//! Joins functions whose file changed because other code is inlined at their first line. Callgrind takes the file of a
+//! function from its first line.
 
 use cg_names::paths;
 use cg_names::rules::MatchedRules;
-use cg_stream::profile::FunctionKey;
+use cg_profile::FunctionKey;
 
 use super::Joiner;
 use super::functions::{Certainty, FunctionIndex};
@@ -31,13 +31,13 @@ impl Joiner<'_> {
                 let matched = MatchedRules::INLINED_FILE;
                 for class in &bucket[1..] {
                     self.functions
-                        .unite(bucket[0], *class, matched, Certainty::Told);
+                        .unite(bucket[0], *class, matched, Certainty::Certain);
                 }
             }
         }
     }
 
-    /// True where no two of these classes are of the same side.
+    /// Returns true if no two of these classes are on the same side.
     pub(super) fn are_disjoint(&self, classes: &[FunctionIndex]) -> bool {
         let sides = classes.iter().map(|class| self.functions.sides_of(*class));
         let together = sides.clone().fold(0, |together, sides| together | sides);

@@ -1,15 +1,16 @@
-//! Joins functions that have a legacy mangled name in one run and v0 names in another.
+//! Joins functions with legacy mangled names in one run and v0 names in another.
 
 use cg_names::mangling::{RustPath, can_be_instance};
 use cg_names::rules::MatchedRules;
-use cg_stream::profile::{FunctionKey, Symbol};
+use cg_profile::{FunctionKey, Symbol};
 
 use super::Joiner;
 use super::buckets::Buckets;
 use super::functions::{Certainty, FunctionIndex};
 use crate::key::normal::Level;
 
-/// Larger buckets (names with one ending in one file) are skipped: trying all pairs would take too long.
+/// The maximum number of pairs in a bucket (names with the same ending in one file). Larger buckets are skipped, because
+/// trying all pairs would take too long.
 const MOST_PAIRS: usize = 1_000_000;
 
 /// A class with its normalised name.
@@ -19,7 +20,7 @@ struct MangledFunction {
 }
 
 impl Joiner<'_> {
-    /// Joins each v0 name to the legacy name that fits best. A legacy name stands for all instances.
+    /// Joins each v0 name to the best matching legacy name. A legacy name represents all instances.
     pub(super) fn join_manglings(&mut self) {
         let open = self.open();
         let open_functions = self.normalised(&open);
@@ -37,8 +38,8 @@ impl Joiner<'_> {
             objects.insert(object.map(|object| self.names.object_name(object)));
             self.unite_instance(pattern, instance);
         }
-        // The standard library is precompiled and has one mangling in both builds. So one instance may have the same
-        // name on both sides, while the program's own instance of that function has two names.
+        // The standard library is precompiled, so its names have the same mangling in both builds. One instance may have
+        // the same name on both sides, while the program's own instance of the same function has two names.
         let mut candidates: Vec<FunctionIndex> = self.open();
         candidates.retain(|class| {
             let object = self.functions.key(*class).obj;
@@ -64,7 +65,7 @@ impl Joiner<'_> {
     fn unite_instance(&mut self, pattern: FunctionIndex, instance: FunctionIndex) {
         let by_mangling = MatchedRules::MANGLING;
         let both = [pattern, instance];
-        self.unite_by_names(both, Level::Counter, by_mangling, Certainty::Told);
+        self.unite_by_names(both, Level::Counter, by_mangling, Certainty::Certain);
     }
 
     fn normalised(&mut self, classes: &[FunctionIndex]) -> Vec<(FunctionKey, MangledFunction)> {
@@ -86,7 +87,7 @@ impl Joiner<'_> {
         functions
     }
 
-    /// For each v0 function, the best fitting legacy function that lacks one of its sides.
+    /// Pairs each v0 function with the best matching legacy function that lacks one of its sides.
     fn instances(
         &self,
         functions: &[(FunctionKey, MangledFunction)],
@@ -125,7 +126,7 @@ impl Joiner<'_> {
     }
 }
 
-/// The pattern that matches the instance best, unless two match equally well.
+/// Returns the pattern that matches best; `None` if two match equally well.
 fn best(mut fits: Vec<(usize, usize)>) -> Option<usize> {
     fits.sort_unstable();
     match fits[..] {

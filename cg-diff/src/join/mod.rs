@@ -1,10 +1,11 @@
-//! Finds out which records of the runs are the same.
+//! Joins the records of the runs that are the same.
 //!
-//! Functions are identified first, in [`functions`]: by equal names, then by normalised ones, where paths and likeness
-//! tell apart what names leave open, and last by likeness alone. Records of every type are then the same where their
-//! functions are: so a renamed function, file or object is joined in stacks and arcs as it is in its own row.
+//! Functions are joined first, in [`functions`]: by equal names, then by normalised names. If names leave several choices,
+//! paths and likeness decide. Last, likeness alone joins functions. Records of every type are then the same if their
+//! functions are. So a renamed function, file or object is joined in stacks and arcs like in its own row.
 
 mod assign;
+mod below_threshold;
 mod buckets;
 mod capture;
 mod facts;
@@ -20,91 +21,96 @@ mod objects;
 mod parts;
 mod records;
 mod rows;
-mod untold;
 mod without_objects;
 
 use std::hash::Hash;
 
+use cg_collections::maps::Map;
 use cg_names::rules::{MatchedRules, Rules};
-use cg_stream::maps::Map;
-use cg_stream::profile::{FunctionKey, Symbol};
+use cg_profile::{FunctionKey, Symbol};
 use cg_stream::record::{Count, RecordType};
 use regex::Regex;
 
+pub(crate) use below_threshold::CostBelowThreshold;
 pub(crate) use functions::Certainty;
 pub(crate) use rows::{FunctionRows, JoinedRow, MOST_SIDES, Sides};
-pub(crate) use untold::UntoldCost;
 
 use crate::key::normal::Level;
 use crate::runs::Runs;
+use below_threshold::RowsBelowThreshold;
 use buckets::Buckets;
 use functions::{FunctionIndex, Functions};
 use names::JoinNames;
 use nested::Nested;
 use rows::RowMembers;
-use untold::UntoldRows;
 
-/// How records are joined.
+/// The options of a join.
 pub(crate) struct JoinOptions {
     /// The types to join.
     pub(crate) types: Vec<RecordType>,
-    /// The rules by which different names are the same.
+    /// The rules by which different names match.
     pub(crate) rules: Rules,
-    /// Whether equal names alone are the same.
+    /// True if only equal names match.
     pub(crate) exact: bool,
-    /// Functions that this matches are the same where it captures the same text.
+    /// A regex: functions match if it captures the same text in their names.
     pub(crate) capture: Option<Regex>,
-    /// Whether functions that are left over are tried as renames and moves.
+    /// True if renames and moves are guessed for the remaining functions.
     pub(crate) renames: bool,
 }
 
-/// All rows, and which records of which profile each is made of.
+/// All rows, with the records of each profile that they consist of.
 pub(crate) struct Joined {
     pub(crate) rows: Vec<JoinedRow>,
     members: Vec<RowMembers>,
     nested: Nested,
-    untold: UntoldRows,
+    below_threshold: RowsBelowThreshold,
 }
 
 impl Joined {
-    /// The records of a profile that a row is made of, by their position in its table.
+    /// Returns the records of a row in a profile, by their positions in the table.
     pub(crate) fn records(&self, row: usize, profile: usize) -> &[u32] {
-        self.members[profile].of(row)
+        self.members[profile].row_records(row)
     }
 
-    /// How much of the inclusive costs of a row's records in a profile is counted twice when they are summed, in the
-    /// order of the profile's events; `None` where that is not known.
+    /// Returns the cost that is counted twice in the sum of the inclusive costs of a row's records, by event of the
+    /// profile; `None` if it is unknown.
     pub(crate) fn counted_twice(&self, row: usize, profile: usize) -> Option<&[Count]> {
         self.nested.twice(row, profile)
     }
 
-    /// Whether two sides tell by how much the self or inclusive cost of a row changed. What a side may hide, it does not
-    /// lack.
-    pub(crate) fn tells_change(&self, row: usize, sides: [usize; 2], is_inclusive: bool) -> bool {
-        let is_told =
-            |untold: &UntoldCost, is_inclusive| untold.between(sides, is_inclusive).is_none();
+    /// Returns true if the change of a row's self or inclusive cost between two sides is known. If a side may hide the row
+    /// below Massif's threshold, the row is not missing there.
+    pub(crate) fn is_change_known(
+        &self,
+        row: usize,
+        sides: [usize; 2],
+        is_inclusive: bool,
+    ) -> bool {
+        let is_exact = |hidden: &CostBelowThreshold, is_inclusive| {
+            hidden.between(sides, is_inclusive).is_none()
+        };
         let has_both = sides
             .iter()
             .all(|side| self.rows[row].sides & 1 << side != 0);
-        self.untold(row).is_none_or(|untold| {
-            is_told(untold, is_inclusive) && (has_both || is_told(untold, true))
+        self.cost_below_threshold(row).is_none_or(|hidden| {
+            is_exact(hidden, is_inclusive) && (has_both || is_exact(hidden, true))
         })
     }
 
-    /// What the runs do not tell of a row, if there is something.
-    pub(crate) fn untold(&self, row: usize) -> Option<&UntoldCost> {
-        self.untold.get(&row)
+    /// Returns the cost of a row that may be below Massif's threshold, if any.
+    pub(crate) fn cost_below_threshold(&self, row: usize) -> Option<&CostBelowThreshold> {
+        self.below_threshold.get(&row)
     }
 }
 
 /// The state of the join.
 struct Joiner<'a> {
     runs: &'a Runs,
-    /// The types that are compared.
+    /// The types to compare.
     types: Vec<RecordType>,
     functions: Functions,
     names: JoinNames<'a>,
-    /// A cache: whether two directories can be two locations of one tree.
+    /// A cache for `are_homes`: true if two directories can be two locations of one tree.
     plausible: Map<(String, String, Sides, Sides), bool>,
     /// The files of each side, their paths normalised.
     files: Vec<Vec<Symbol>>,
@@ -112,10 +118,10 @@ struct Joiner<'a> {
 
 /// Joins the records of all runs.
 pub(crate) fn join(runs: &mut Runs, options: &JoinOptions) -> Joined {
-    // Normalised names are symbols of the same table, which grows while the runs are looked at.
+    // Normalised names are added to the same symbol table, so the table is taken out of the runs.
     let symbols = std::mem::take(&mut runs.names.symbols);
     let mut joiner = Joiner {
-        functions: Functions::of(runs, &options.types),
+        functions: Functions::collect(runs, &options.types),
         runs,
         types: options.types.clone(),
         names: JoinNames::new(&options.rules, symbols),
@@ -127,14 +133,14 @@ pub(crate) fn join(runs: &mut Runs, options: &JoinOptions) -> Joined {
         joiner.names.prepare_records(joiner.runs);
     }
     let (rows, members) = joiner.join_records(&options.types, options.exact);
-    let nested = Nested::of(joiner.runs, &rows, &members);
-    let untold = joiner.untold(&rows, &members);
+    let nested = Nested::collect(joiner.runs, &rows, &members);
+    let below_threshold = joiner.rows_below_threshold(&rows, &members);
     runs.names.symbols = joiner.names.symbols;
     Joined {
         rows,
         members,
         nested,
-        untold,
+        below_threshold,
     }
 }
 
@@ -147,7 +153,7 @@ impl Joiner<'_> {
         }
         let has_left_over = !self.open().is_empty();
         if has_left_over && !options.exact {
-            // Paths and objects are examined before captures unite functions of several sides.
+            // Examine paths and objects before captures unite functions of several sides.
             self.prepare_paths();
             self.find_object_aliases();
         }
@@ -169,13 +175,13 @@ impl Joiner<'_> {
         }
     }
 
-    /// The class of a function as a side has it.
+    /// Returns the class of a function of a side.
     fn class_of(&self, function: FunctionKey, side: usize) -> FunctionIndex {
         let node = self.functions.find(function, side);
         node.map_or(FunctionIndex::MAX, |node| self.functions.class(node))
     }
 
-    /// The open classes by what `key` says of a function of theirs, as far as uniting them would gain something.
+    /// Groups the open classes by the `key` of a function of each. Drops groups whose union would not cover more sides.
     fn open_by<K: Hash + Eq>(
         &mut self,
         mut key: impl FnMut(&mut Self, FunctionKey) -> Option<K>,
@@ -191,7 +197,7 @@ impl Joiner<'_> {
         buckets
     }
 
-    /// Unites two classes, joined by the rules that make their names one at a level, and by these.
+    /// Unites two classes. Records the rules that make their names equal at a level, and other rules.
     fn unite_by_names(
         &mut self,
         [a, b]: [FunctionIndex; 2],
@@ -205,12 +211,12 @@ impl Joiner<'_> {
         self.functions.unite(a, b, matched, certainty);
     }
 
-    /// The classes that some side lacks.
+    /// Returns the classes that some side lacks.
     fn open(&self) -> Vec<FunctionIndex> {
         self.functions.open(self.all_sides())
     }
 
-    /// True where some side lacks a function.
+    /// Returns true if some side lacks a function.
     fn is_open(&self, node: FunctionIndex) -> bool {
         self.functions.sides_of(self.functions.class(node)) != self.all_sides()
     }
@@ -219,7 +225,7 @@ impl Joiner<'_> {
         Sides::MAX >> (MOST_SIDES - self.runs.sides.len().max(1))
     }
 
-    /// True if these classes together cover more sides than each alone; else a sum would only lose detail.
+    /// Returns true if these classes together cover more sides than each of them. Otherwise, a sum would only lose detail.
     fn gains(&self, classes: &[FunctionIndex]) -> bool {
         let together = classes
             .iter()

@@ -1,14 +1,14 @@
-//! Guesses which functions were moved or renamed: those left over on both sides that have enough in common.
+//! Guesses moved and renamed functions among the remaining functions of both sides.
 //!
-//! A function of the same name elsewhere was moved: to another file, object, module or crate. One of another name in the
-//! same file was renamed, where it has the same callers and callees and costs about the same. All of these are guesses,
-//! and their rows say so. A name alone is never enough.
+//! A function with the same name in another file, object, module or crate was moved. A function with another name in the
+//! same file was renamed, if it has similar callers, callees and costs. Rows are marked as guesses. A name alone is never
+//! enough evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use cg_names::rules::MatchedRules;
 use cg_names::structure::ParsedName;
-use cg_stream::profile::{FunctionKey, Symbol};
+use cg_profile::{FunctionKey, Symbol};
 
 use super::assign::{self, LikelyPair};
 use super::buckets::Buckets;
@@ -21,27 +21,27 @@ use crate::key::normal::Level;
 /// Buckets with more candidates than this are skipped: a guess among so many is worth little and costs much.
 const MOST_CANDIDATES: usize = 200;
 
-/// How alike the costs of a function under two names must be: the smaller divided by the greater.
+/// The minimum likeness of the costs of a function under two names: the smaller divided by the greater.
 const SIMILAR_COST: f64 = 0.8;
 
-/// The threshold where there is more evidence: the same full name, or callees to compare.
+/// The threshold if there is more evidence: the same full name, or callees to compare.
 const SIMILAR_COST_WITH_MORE: f64 = 0.5;
 
-/// The share of callers, or of callees, that must be the same.
+/// The minimum share of equal callers, or of equal callees.
 const SIMILAR_SURROUNDINGS: f64 = 0.5;
 
-/// Without arcs only figures are left as evidence, so they must be almost equal and large enough to mean anything.
+/// Without arcs, the figures are the only evidence, so they must be almost equal and large enough.
 const EQUAL_COST: f64 = 0.99;
 const CONSIDERABLE_COST: f64 = 100.0;
 
 /// If this many functions moved together, their module or crate was renamed, and its other functions moved too.
 const ENOUGH_TOGETHER: usize = 2;
 
-/// Joining a function makes its callers and callees more alike; a few rounds follow chains of them.
+/// The maximum number of rounds. Joining a function makes its callers and callees more alike, so rounds follow call chains.
 const ROUNDS: usize = 4;
 
 impl Joiner<'_> {
-    /// Joins the functions that are left over by likeness.
+    /// Joins the remaining functions by likeness.
     pub(super) fn join_moved_and_renamed(&mut self) {
         for _ in 0..ROUNDS {
             if !self.join_moved() {
@@ -55,10 +55,10 @@ impl Joiner<'_> {
         }
     }
 
-    /// Joins functions of the same full or short name in different places. True if any was joined.
+    /// Joins functions of the same full or short name in different places. Returns true if any was joined.
     fn join_moved(&mut self) -> bool {
         let named = self.open_with_names();
-        let facts = self.facts_of(&named);
+        let facts = self.collect_facts(&named);
         let renamed_paths = self.renamed_paths();
         let mut by_tail = Buckets::default();
         for class in named {
@@ -75,10 +75,10 @@ impl Joiner<'_> {
         any
     }
 
-    /// Joins functions of different names in the same file and object. True if any was joined.
+    /// Joins functions of different names in the same file and object. Returns true if any was joined.
     fn join_renamed(&mut self) -> bool {
         let named = self.open_with_names();
-        let facts = self.facts_of(&named);
+        let facts = self.collect_facts(&named);
         let mut by_place = Buckets::default();
         for class in named {
             let FunctionKey { file, obj, .. } =
@@ -113,7 +113,7 @@ impl Joiner<'_> {
         name.map_or("", |name| self.names.text(name))
     }
 
-    /// The likeness of two functions, if one may be the other in another place.
+    /// Returns the likeness of two functions if one may be the other in another place.
     fn likeness_of_moved(
         &mut self,
         a: (FunctionIndex, &NodeFacts),
@@ -133,7 +133,7 @@ impl Joiner<'_> {
         let same_file = i64::from(a_place.0 == b_place.0);
         let same_object = i64::from(a_place.1 == b_place.1);
         let same_name = i64::from(a_name == b_name);
-        let is_alike = self.have_telling_code(a, b)
+        let is_alike = self.have_distinctive_code(a, b)
             || match a_name == b_name {
                 true => is_moved_under_its_name(a.1, b.1, around),
                 false => has_moved_with_others || is_moved_under_its_last_name(a.1, b.1, around),
@@ -148,7 +148,7 @@ impl Joiner<'_> {
         )
     }
 
-    /// How alike two functions of different names in one place are; `None` where they are not alike enough for a guess.
+    /// Returns the likeness of two functions of different names in one place; `None` if it is too low for a guess.
     fn likeness_of_renamed(
         &mut self,
         a: (FunctionIndex, &NodeFacts),
@@ -157,8 +157,8 @@ impl Joiner<'_> {
         let (a_facts, b_facts) = (a.1, b.1);
         let codes = a_facts.code().zip(b_facts.code());
         let has_other_code = codes.is_some_and(|(a, b)| code::is_other(a, b));
-        let has_telling_code = self.have_telling_code(a, b);
-        let is_alike = if has_telling_code {
+        let has_distinctive_code = self.have_distinctive_code(a, b);
+        let is_alike = if has_distinctive_code {
             let around = facts::surroundings(&self.functions, &mut self.names, a_facts, b_facts);
             around
                 .callers
@@ -166,13 +166,13 @@ impl Joiner<'_> {
         } else if a_facts.has_arcs() || b_facts.has_arcs() {
             let around = facts::surroundings(&self.functions, &mut self.names, a_facts, b_facts);
             let has_callees = a_facts.has_callees() || b_facts.has_callees();
-            // What calls it, where it stands and that it costs about the same is coincidence; what it calls is not, and
-            // neither is a call that costs the same to the unit.
+            // Equal callers, an equal place and a similar cost can be coincidence. Equal callees, or an exactly equal cost
+            // per call, are evidence.
             let (enough, is_evidence) = match has_callees {
                 true => (SIMILAR_COST_WITH_MORE, is_similar(around.callees)),
                 false => (
                     SIMILAR_COST,
-                    cost_the_same_a_call(a_facts, b_facts) && !has_other_code,
+                    have_equal_cost_per_call(a_facts, b_facts) && !has_other_code,
                 ),
             };
             is_evidence
@@ -182,18 +182,19 @@ impl Joiner<'_> {
                 && ratio(weight(a_facts), weight(b_facts)) >= enough
                 && ratio(a_facts.calls(), b_facts.calls()) >= enough
         } else {
-            // Where no file is known, all of an object's functions are in one place, and figures alone say too little.
+            // Without a file, all functions of an object are in one place, and figures alone are too weak.
             let file = self.functions.key(a.0).file;
             file.is_some_and(|file| self.names.text(file) != "???")
                 && have_equal_figures(a_facts, b_facts)
                 && !has_other_code
         };
         let likeness = facts::likeness(&self.functions, &mut self.names, a, b);
-        is_alike.then_some(1 + likeness + MOST_LIKE * i64::from(has_telling_code))
+        is_alike.then_some(1 + likeness + MOST_LIKE * i64::from(has_distinctive_code))
     }
 
-    /// Whether two functions have the same machine code, and are not two instances of one template, which can have it too.
-    fn have_telling_code(
+    /// Returns true if two functions have the same machine code and are not instances of one template, whose code can also
+    /// be equal.
+    fn have_distinctive_code(
         &mut self,
         a: (FunctionIndex, &NodeFacts),
         b: (FunctionIndex, &NodeFacts),
@@ -207,7 +208,7 @@ impl Joiner<'_> {
         a == b || path(a) != path(b)
     }
 
-    /// Joins the best pairs of a bucket, all at once. True where any was joined.
+    /// Joins the best pairs of a bucket, all at once. Returns true if any was joined.
     fn join_best(
         &mut self,
         bucket: &[FunctionIndex],
@@ -267,8 +268,7 @@ impl Joiner<'_> {
         any
     }
 
-    /// The pairs of paths by which several functions that are joined already differ: modules and crates that were
-    /// renamed.
+    /// Returns the pairs of paths by which several joined functions differ: renamed modules and crates.
     fn renamed_paths(&mut self) -> BTreeSet<(String, String)> {
         let mut count: BTreeMap<(String, String), usize> = BTreeMap::new();
         for node in self.functions.nodes() {
@@ -291,16 +291,16 @@ impl Joiner<'_> {
     }
 }
 
-/// The cost that is compared: self cost, or inclusive cost of functions seen in stacks.
+/// Returns the cost to compare: self cost, or inclusive cost for functions in stacks.
 fn weight(facts: &NodeFacts) -> f64 {
-    if facts.is_of_stacks {
+    if facts.is_from_stacks {
         facts.incl()
     } else {
         facts.cost()
     }
 }
 
-/// True if functions of the same name in different places are alike enough to be one.
+/// Returns true if functions of the same name in different places are similar enough to be one function.
 fn is_moved_under_its_name(a: &NodeFacts, b: &NodeFacts, around: Surroundings) -> bool {
     let per_call = |facts: &NodeFacts| weight(facts) / facts.calls().max(1.0);
     let costs_alike = ratio(per_call(a), per_call(b)) >= SIMILAR_COST_WITH_MORE;
@@ -309,7 +309,8 @@ fn is_moved_under_its_name(a: &NodeFacts, b: &NodeFacts, around: Surroundings) -
     is_called_alike && (costs_alike || is_similar(around.callees))
 }
 
-/// The same for functions whose names agree only in the last segment. One that was moved may have been changed too.
+/// Returns true if functions whose names agree only in the last segment are similar enough to be one function. A moved
+/// function may also have changed.
 fn is_moved_under_its_last_name(a: &NodeFacts, b: &NodeFacts, around: Surroundings) -> bool {
     let costs_alike = ratio(weight(a), weight(b)) >= SIMILAR_COST_WITH_MORE
         && ratio(a.calls(), b.calls()) >= SIMILAR_COST;
@@ -323,19 +324,19 @@ fn is_similar(share: Option<f64>) -> bool {
     share.is_some_and(|share| share >= SIMILAR_SURROUNDINGS)
 }
 
-/// True where a call costs the same to the unit, and so much that this is no coincidence.
-fn cost_the_same_a_call(a: &NodeFacts, b: &NodeFacts) -> bool {
-    // Counts of less than 53 bits are exact as floats.
+/// Returns true if the cost per call is exactly equal, and large enough to rule out coincidence.
+fn have_equal_cost_per_call(a: &NodeFacts, b: &NodeFacts) -> bool {
+    // Counts below 53 bits are exact as floats.
     weight(a).max(weight(b)) >= CONSIDERABLE_COST
         && weight(a) * b.calls().max(1.0) == weight(b) * a.calls().max(1.0)
 }
 
-/// True where all figures agree almost exactly and are worth agreeing.
+/// Returns true if all figures are almost equal and large enough.
 fn have_equal_figures(a: &NodeFacts, b: &NodeFacts) -> bool {
     let events = a.costs.len().max(b.costs.len());
     let agrees = |event: usize| {
-        let (a, b) = (a.cost_of(event), b.cost_of(event));
-        // A few cache misses more or less are no sign of other code.
+        let (a, b) = (a.event_cost(event), b.event_cost(event));
+        // A difference of a few cache misses does not indicate other code.
         (a - b).abs() <= 4.0 || ratio(a, b) >= EQUAL_COST
     };
     weight(a).max(weight(b)) >= CONSIDERABLE_COST
@@ -344,7 +345,7 @@ fn have_equal_figures(a: &NodeFacts, b: &NodeFacts) -> bool {
         && ratio(a.calls(), b.calls()) >= EQUAL_COST
 }
 
-/// Without arcs, a pair is kept only if neither function has another candidate.
+/// Drops pairs without arcs if one of the functions has another candidate.
 fn drop_ambiguous(candidates: &mut Vec<LikelyPair>, has_arcs: impl Fn(&LikelyPair) -> bool) {
     let all = candidates.clone();
     candidates.retain(|own| {
@@ -353,7 +354,7 @@ fn drop_ambiguous(candidates: &mut Vec<LikelyPair>, has_arcs: impl Fn(&LikelyPai
     });
 }
 
-/// What precedes the longest common ending of whole segments in two different names.
+/// Returns the paths before the longest common ending of whole segments in two different names.
 fn exchanged_path<'a>(a: &'a str, b: &'a str) -> Option<(&'a str, &'a str)> {
     let [a_starts, b_starts] = [a, b].map(|name| ParsedName::new(name.as_bytes()).segment_starts());
     let same = a_starts.iter().rev().zip(b_starts.iter().rev());
@@ -370,13 +371,14 @@ fn with_path(name: &str, from: &str, to: &str) -> String {
     let mut result = String::with_capacity(name.len());
     let mut rest = name;
     while let Some(position) = rest.find(from) {
-        let (before, behind) = rest.split_at(position);
-        let before_it = before.chars().next_back().or(result.chars().next_back());
-        let begins = !before_it.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':');
+        let (before, found) = rest.split_at(position);
+        let previous = before.chars().next_back().or(result.chars().next_back());
+        let begins = !previous.is_some_and(|c| c.is_alphanumeric() || c == '_' || c == ':');
         result.push_str(before);
-        let ends = behind[from.len()..].starts_with("::");
+        let after = &found[from.len()..];
+        let ends = after.starts_with("::");
         result.push_str(if begins && ends { to } else { from });
-        rest = &behind[from.len()..];
+        rest = after;
     }
     result + rest
 }
@@ -386,34 +388,42 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exchanged_paths_are_what_stands_in_front_of_a_common_ending() {
-        let of = |a, b| exchanged_path(a, b);
-        assert_eq!(
-            of("calc::stats::f", "calculator::stats::f"),
-            Some(("calc", "calculator"))
-        );
-        assert_eq!(
-            of("calc::stats::f", "calc::hash::f"),
-            Some(("calc::stats", "calc::hash"))
-        );
-        assert_eq!(
-            of("calc::each::<calc::X>", "sum::each::<calc::X>"),
-            Some(("calc", "sum"))
-        );
-        assert_eq!(
-            of("void ns::sort<a::B>(int)", "void na::sort<a::B>(int)"),
-            Some(("ns", "na"))
-        );
-        assert_eq!(
-            of("calc::main::{closure}", "sum::main::{closure}"),
-            Some(("calc", "sum"))
-        );
-        assert_eq!(of("calc::f", "calc::g"), None);
-        assert_eq!(of("f", "f"), None);
+    fn exchanged_paths_precede_the_longest_common_ending() {
+        for (a, b, expected) in [
+            (
+                "calc::stats::f",
+                "calculator::stats::f",
+                Some(("calc", "calculator")),
+            ),
+            (
+                "calc::stats::f",
+                "calc::hash::f",
+                Some(("calc::stats", "calc::hash")),
+            ),
+            (
+                "calc::each::<calc::X>",
+                "sum::each::<calc::X>",
+                Some(("calc", "sum")),
+            ),
+            (
+                "void ns::sort<a::B>(int)",
+                "void na::sort<a::B>(int)",
+                Some(("ns", "na")),
+            ),
+            (
+                "calc::main::{closure}",
+                "sum::main::{closure}",
+                Some(("calc", "sum")),
+            ),
+            ("calc::f", "calc::g", None),
+            ("f", "f", None),
+        ] {
+            assert_eq!(exchanged_path(a, b), expected, "{a} {b}");
+        }
     }
 
     #[test]
-    fn a_path_is_exchanged_wherever_it_begins_one() {
+    fn path_is_replaced_only_at_the_beginning_of_a_path() {
         assert_eq!(
             with_path(
                 "calc::each::<calc::main::{closure}, my::calc::X>",

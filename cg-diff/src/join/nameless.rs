@@ -1,11 +1,11 @@
-//! Functions without symbols, which go by their addresses.
+//! Functions without symbols, identified by address.
 //!
-//! Addresses of two builds are unrelated: equal ones are coincidence. So functions are joined by address only if an
-//! object is evidently the same build on both sides. Otherwise all such functions of an object become one row: its
-//! figures are right, and nothing more is known.
+//! Addresses in two builds are unrelated; equal addresses are coincidence. So functions are joined by address only if an
+//! object is evidently the same build on both sides. Otherwise, all such functions of an object become one row. Its
+//! figures are right, but it has no details.
 
 use cg_names::rules::MatchedRules;
-use cg_stream::profile::Symbol;
+use cg_profile::Symbol;
 
 use super::buckets::Buckets;
 use super::facts::{NodeFacts, ratio};
@@ -13,10 +13,10 @@ use super::functions::{Certainty, FunctionIndex};
 use super::{Joiner, Map};
 use crate::key::normal::Level;
 
-/// The percentage of addresses that runs of one build share at least: they execute much the same functions.
+/// The minimum percentage of addresses that runs of one build share. They execute mostly the same functions.
 const SHARED_PERCENT: usize = 75;
 
-/// How alike the costs at a shared address must be to count as the same function.
+/// The minimum likeness of the costs at a shared address to count as the same function.
 const SIMILAR_COST: f64 = 0.5;
 
 impl Joiner<'_> {
@@ -39,7 +39,7 @@ impl Joiner<'_> {
             .flatten()
             .map(|node| self.functions.class(*node))
             .collect();
-        let facts = self.facts_of(&classes);
+        let facts = self.collect_facts(&classes);
         for nodes in objects {
             let mut sides: Vec<Vec<FunctionIndex>> = vec![Vec::new(); self.runs.sides.len()];
             for node in &nodes {
@@ -56,7 +56,7 @@ impl Joiner<'_> {
         }
     }
 
-    /// Unites functions by address if the object is of one build; unites all that are left over.
+    /// Unites functions by address if the object is of one build. Unites all remaining functions in one row.
     fn unite_nameless(&mut self, nodes: &[FunctionIndex], is_one_build: bool) {
         if is_one_build {
             let mut by_address: Map<Option<Symbol>, FunctionIndex> = Map::default();
@@ -67,7 +67,7 @@ impl Joiner<'_> {
                     [known, *node],
                     Level::Exact,
                     MatchedRules::NONE,
-                    Certainty::Told,
+                    Certainty::Certain,
                 );
             }
         }
@@ -80,9 +80,9 @@ impl Joiner<'_> {
         left_over.dedup();
         if !is_one_build || self.gains(&left_over) {
             for other in left_over.iter().skip(1) {
-                let by_rules = self.names.rules_of(self.functions.key(left_over[0]).name);
+                let by_rules = self.names.name_rules(self.functions.key(left_over[0]).name);
                 let both = [left_over[0], *other];
-                self.unite_by_names(both, Level::Counter, by_rules, Certainty::Told);
+                self.unite_by_names(both, Level::Counter, by_rules, Certainty::Certain);
             }
         }
     }
@@ -105,8 +105,8 @@ impl Joiner<'_> {
             return false;
         }
         let is_alike = |pair: &&(FunctionIndex, FunctionIndex)| {
-            let of = |node: FunctionIndex| facts.get(&self.functions.class(node));
-            match (of(pair.0), of(pair.1)) {
+            let facts = |node: FunctionIndex| facts.get(&self.functions.class(node));
+            match (facts(pair.0), facts(pair.1)) {
                 (Some(a), Some(b)) => ratio(a.cost_per_call(), b.cost_per_call()) >= SIMILAR_COST,
                 _ => true,
             }

@@ -1,8 +1,8 @@
-//! The names of all runs, and what they are once they are normalised.
+//! The names of all runs, and their normalised forms.
 
 use cg_names::paths;
 use cg_names::rules::{MatchedRules, Rules};
-use cg_stream::profile::{FunctionKey, Symbol, Symbols};
+use cg_profile::{FunctionKey, Symbol, Symbols};
 use cg_stream::record::RecordType;
 
 use super::Map;
@@ -13,12 +13,12 @@ use crate::runs::Runs;
 pub(super) struct JoinNames<'r> {
     pub(super) normaliser: Normaliser<'r>,
     pub(super) symbols: Symbols,
-    /// Renamed objects: maps the base name of an object that one side alone has to the base name of the object of
-    /// another side that it corresponds to.
+    /// Renamed objects: maps the base name of an object that only one side has to the base name of the corresponding
+    /// object of another side.
     pub(super) object_aliases: Map<Symbol, Symbol>,
-    /// The sentences of errors, normalised.
+    /// The normalised sentences of errors.
     sentences: Map<Symbol, Normal>,
-    /// The files of call sites, normalised, and their last components.
+    /// The normalised files of call sites, with their last components.
     sites: Map<Symbol, (Normal, Symbol)>,
 }
 
@@ -37,29 +37,29 @@ impl<'r> JoinNames<'r> {
         self.symbols.text(symbol)
     }
 
-    /// The name of a function at a level.
+    /// Normalises the name of a function to a level.
     pub(super) fn name(&mut self, name: Symbol, level: Level) -> Symbol {
         self.normaliser.name(&mut self.symbols, name, level).symbol
     }
 
-    /// The path of a file, normalised.
+    /// Normalises the path of a file.
     pub(super) fn file(&mut self, file: Symbol) -> Symbol {
         self.normaliser.file(&mut self.symbols, file).symbol
     }
 
-    /// The path of an object, normalised.
+    /// Normalises the path of an object.
     pub(super) fn object(&mut self, object: Symbol) -> Symbol {
         self.normaliser.object(&mut self.symbols, object).symbol
     }
 
-    /// The base name of an object; a renamed object has one name on all sides.
+    /// Returns the base name of an object. A renamed object has the same name on all sides.
     pub(super) fn object_name(&mut self, object: Symbol) -> Symbol {
         let object = self.object(object);
         let name = self.base_name(object);
         self.object_aliases.get(&name).copied().unwrap_or(name)
     }
 
-    /// Normalises what records name besides functions: the sentences of errors, the files of call sites.
+    /// Normalises the names in records besides functions: the sentences of errors and the files of call sites.
     pub(super) fn prepare_records(&mut self, runs: &Runs) {
         for profile in &runs.profiles {
             let errors = profile.table(RecordType::Error).keys();
@@ -78,19 +78,19 @@ impl<'r> JoinNames<'r> {
         }
     }
 
-    /// The sentence of an error, normalised if that was prepared.
+    /// Returns the sentence of an error, normalised if `prepare_records` was called.
     pub(super) fn sentence(&self, sentence: Symbol) -> Symbol {
         self.sentences
             .get(&sentence)
             .map_or(sentence, |normal| normal.symbol)
     }
 
-    /// The last component of a call site's file, normalised if that was prepared.
+    /// Returns the last component of a call site's file; the unchanged file unless `prepare_records` was called.
     pub(super) fn site(&self, site: Symbol) -> Symbol {
         self.sites.get(&site).map_or(site, |(_, base)| *base)
     }
 
-    /// The rules by which two sentences, or the files of two call sites, are the same.
+    /// Returns the rules by which two sentences, or the files of two call sites, match.
     pub(super) fn rules_between_prepared(
         &self,
         a: Option<Symbol>,
@@ -122,7 +122,7 @@ impl<'r> JoinNames<'r> {
         self.normaliser.base_name(&mut self.symbols, path)
     }
 
-    /// A function with its name normalised to a level, and its file and object to their last components.
+    /// Returns a function with its name normalised to a level, and its file and object shortened to their last components.
     pub(super) fn function(&mut self, function: FunctionKey, level: Level) -> FunctionKey {
         let file = function.file.map(|file| self.file(file));
         FunctionKey {
@@ -132,7 +132,7 @@ impl<'r> JoinNames<'r> {
         }
     }
 
-    /// True for a name that may mean different functions in two builds: it contains a counter, or is an address.
+    /// Returns true if a name may mean different functions in two builds: it contains a counter or is an address.
     pub(super) fn is_contested(&mut self, name: Option<Symbol>) -> bool {
         name.is_some_and(|name| {
             // A fast check: plain paths contain no counters.
@@ -143,13 +143,13 @@ impl<'r> JoinNames<'r> {
         })
     }
 
-    /// True for a function without a symbol, which goes by its address.
+    /// Returns true for a function without a symbol, which is identified by its address.
     pub(super) fn is_nameless(&mut self, name: Option<Symbol>) -> bool {
         name.is_some_and(|name| self.normaliser.is_nameless(&mut self.symbols, name))
     }
 
-    /// The rules that change a name.
-    pub(super) fn rules_of(&mut self, name: Option<Symbol>) -> MatchedRules {
+    /// Returns the rules that change a name.
+    pub(super) fn name_rules(&mut self, name: Option<Symbol>) -> MatchedRules {
         name.map_or(MatchedRules::default(), |name| {
             self.normaliser
                 .name(&mut self.symbols, name, Level::Counter)
@@ -157,7 +157,7 @@ impl<'r> JoinNames<'r> {
         })
     }
 
-    /// The rules by which two functions have become one at a level.
+    /// Returns the rules by which two functions match at a level.
     pub(super) fn rules_between(
         &mut self,
         a: FunctionKey,

@@ -1,46 +1,46 @@
 //! The inclusive cost of rows that sum several functions of one run.
 //!
-//! Inclusive costs can simply be added only if none of the functions calls another. Where one calls another directly,
-//! the cost of the arc between them is subtracted once. Where the calls go through a function outside the sum, or form
-//! a cycle, the profile does not tell how much is counted twice, and the sum is unknown.
+//! Inclusive costs can be added only if none of the functions calls another. If one calls another directly, the cost of
+//! the arc between them is subtracted once. If the calls go through a function outside the sum, or form a cycle, the cost
+//! that is counted twice is unknown, and so is the sum.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use cg_stream::profile::FunctionKey;
+use cg_profile::FunctionKey;
 use cg_stream::record::{Count, RecordType, add_counts_growing};
 
 use super::rows::{JoinedRow, RowMembers};
 use crate::key;
 use crate::runs::Runs;
 
-/// The most arcs that are followed in one profile. If they do not suffice, the answer is unknown.
+/// The maximum number of arcs to follow in one profile. Beyond it, the result is unknown.
 const MOST_STEPS: usize = 2_000_000;
 
-/// How much inclusive cost is counted twice in rows that are sums.
+/// The inclusive cost that is counted twice in rows that are sums.
 #[derive(Default)]
 pub(super) struct Nested {
-    /// By row and profile.
+    /// The cost that is counted twice, by row and profile.
     twice: BTreeMap<(usize, usize), Twice>,
 }
 
-/// How much of the inclusive costs of a sum's functions is counted twice.
+/// The inclusive cost that is counted twice in a sum.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Twice {
-    /// This much, in the order of the profile's events.
+    /// The cost by event of the profile.
     Known(Vec<Count>),
     Unknown,
 }
 
 impl Nested {
-    /// Looks at all rows of functions.
-    pub(super) fn of(runs: &Runs, rows: &[JoinedRow], members: &[RowMembers]) -> Nested {
+    /// Finds the costs that are counted twice in all rows of functions.
+    pub(super) fn collect(runs: &Runs, rows: &[JoinedRow], members: &[RowMembers]) -> Nested {
         let mut nested = Nested::default();
         for profile in 0..runs.profiles.len() {
             let mut graph = None;
-            for (row, of) in rows.iter().map(|row| row.of).enumerate() {
-                let members = functions(runs, of, members[profile].of(row), profile);
+            for (row, kind) in rows.iter().map(|row| row.kind).enumerate() {
+                let members = functions(runs, kind, members[profile].row_records(row), profile);
                 if members.len() > 1 {
-                    let graph = graph.get_or_insert_with(|| NestedCalls::of(runs, profile));
+                    let graph = graph.get_or_insert_with(|| NestedCalls::new(runs, profile));
                     nested.twice.insert((row, profile), graph.twice(&members));
                 }
             }
@@ -48,7 +48,7 @@ impl Nested {
         nested
     }
 
-    /// What to take off the sum of the inclusive costs of a row's records in a profile; `None` where that is not known.
+    /// Returns the cost to subtract from the sum of the inclusive costs of a row's records; `None` if it is unknown.
     pub(super) fn twice(&self, row: usize, profile: usize) -> Option<&[Count]> {
         match self.twice.get(&(row, profile)) {
             None => Some(&[]),
@@ -58,14 +58,14 @@ impl Nested {
     }
 }
 
-/// The distinct functions that a row sums in a profile; parts and threads make no difference.
+/// Returns the distinct functions that a row sums in a profile, ignoring parts and threads.
 fn functions(
     runs: &Runs,
-    of: RecordType,
+    kind: RecordType,
     records: &[u32],
     profile: usize,
 ) -> BTreeSet<FunctionKey> {
-    if of != RecordType::Fn || records.len() < 2 {
+    if kind != RecordType::Fn || records.len() < 2 {
         return BTreeSet::new();
     }
     let table = runs.profiles[profile].table(RecordType::Fn);
@@ -82,7 +82,7 @@ struct NestedCalls {
 }
 
 impl NestedCalls {
-    fn of(runs: &Runs, profile: usize) -> NestedCalls {
+    fn new(runs: &Runs, profile: usize) -> NestedCalls {
         let table = runs.profiles[profile].table(RecordType::Call);
         let mut callees: BTreeMap<FunctionKey, BTreeMap<FunctionKey, Vec<Count>>> = BTreeMap::new();
         for (record, key) in table.keys().iter().enumerate() {
@@ -99,12 +99,12 @@ impl NestedCalls {
         NestedCalls { callees, steps: 0 }
     }
 
-    fn callees(&self, of: &FunctionKey) -> impl Iterator<Item = (&FunctionKey, &Vec<Count>)> {
-        self.callees.get(of).into_iter().flatten()
+    fn callees(&self, caller: &FunctionKey) -> impl Iterator<Item = (&FunctionKey, &Vec<Count>)> {
+        self.callees.get(caller).into_iter().flatten()
     }
 
     fn twice(&mut self, members: &BTreeSet<FunctionKey>) -> Twice {
-        // A profile without arcs does not tell who called whom.
+        // Without arcs, the calls between the functions are unknown.
         if self.callees.is_empty() || self.is_circular(members) || self.come_back(members) {
             return Twice::Unknown;
         }
@@ -119,9 +119,9 @@ impl NestedCalls {
         Twice::Known(twice)
     }
 
-    /// True if some of these functions form a cycle.
+    /// Returns true if some of these functions form a cycle.
     fn is_circular(&self, members: &BTreeSet<FunctionKey>) -> bool {
-        // Functions that call none of those left are in no cycle: they are removed until there are no more.
+        // A function that calls none of the remaining functions is in no cycle. Remove such functions repeatedly.
         let mut left: BTreeSet<FunctionKey> = members.clone();
         loop {
             let ends: Vec<FunctionKey> = left
@@ -142,7 +142,8 @@ impl NestedCalls {
         }
     }
 
-    /// True if calls from these functions through others lead back to one of them, or the step limit is reached.
+    /// Returns true if calls from these functions lead back to one of them through other functions, or the step limit is
+    /// reached.
     fn come_back(&mut self, members: &BTreeSet<FunctionKey>) -> bool {
         let mut seen: BTreeSet<FunctionKey> = BTreeSet::new();
         let mut open: Vec<FunctionKey> = members.iter().copied().collect();

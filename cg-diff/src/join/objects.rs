@@ -1,21 +1,21 @@
-//! Finds the objects that were renamed as a whole, as a program is that was copied before it was changed.
+//! Finds renamed objects, such as a program that was copied before it was changed.
 
+use cg_collections::sorting::Order as _;
 use cg_names::paths;
-use cg_stream::profile::Symbol;
-use cg_stream::sorting::Order as _;
+use cg_profile::Symbol;
 
 use super::buckets::Buckets;
 use super::{Joiner, Map, Sides};
 use crate::key::normal::Level;
 
-/// Functions that more objects have than this, such as `_init`, are skipped: they say little and would cost much.
+/// Functions in more objects than this, such as `_init`, are skipped: they are weak evidence and expensive to compare.
 const MOST_OBJECTS: usize = 8;
 
-/// How many functions two objects must share if there is no other evidence that they are one.
+/// The minimum number of shared functions, if there is no other evidence that two objects are the same.
 const ENOUGH_SHARED: usize = 3;
 
 impl Joiner<'_> {
-    /// Objects of different sides under different names that hold the same functions: the program itself, renamed.
+    /// Finds objects of different sides with different names and the same functions.
     pub(super) fn find_object_aliases(&mut self) {
         let mut sides_of: Map<Symbol, Sides> = Map::default();
         let mut by_function: Buckets<(Symbol, Option<Symbol>), usize> = Buckets::default();
@@ -59,7 +59,7 @@ impl Joiner<'_> {
         let mut pairs: Vec<((Symbol, Symbol), usize)> = shared
             .into_iter()
             .filter(|((a, b), count)| {
-                // The programs that were run need no further evidence.
+                // The executed programs need no further evidence.
                 let are_programs = is_program(*a) && is_program(*b);
                 (*count >= ENOUGH_SHARED || are_programs) && count * 2 >= sizes[a].min(sizes[b])
             })
@@ -81,7 +81,7 @@ impl Joiner<'_> {
         self.names.object_aliases = aliases;
     }
 
-    /// The names of the programs that were run, as their commands have them.
+    /// Returns the names of the executed programs, from the commands of the runs.
     fn programs(&self) -> std::collections::BTreeSet<String> {
         let runs = self.runs.profiles.iter().flat_map(|profile| profile.runs());
         runs.filter_map(|run| run.command.as_deref()?.split_whitespace().next())

@@ -1,18 +1,18 @@
-//! Adds the parts and copies that a compiler made of a function to it, if the other side has different ones.
+//! Adds compiler-made parts and copies to their function, if the other side has different ones.
 //!
-//! `parse.cold` of one build and `parse.part.0` of another are pieces of `parse`. Pieces that are left over are added
-//! to a piece of the same function that both sides have.
+//! `parse.cold` of one build and `parse.part.0` of another are pieces of `parse`. Remaining pieces are added to a piece of
+//! the same function that both sides have.
 
+use cg_collections::sorting::Order as _;
 use cg_names::rules::MatchedRules;
-use cg_stream::profile::FunctionKey;
-use cg_stream::sorting::Order as _;
+use cg_profile::FunctionKey;
 
 use super::functions::{Certainty, FunctionIndex};
 use super::{Joiner, Map};
 use crate::key::normal::Level;
 
 impl Joiner<'_> {
-    /// Adds pieces that are left over to the function that they are of.
+    /// Adds the remaining pieces to their functions.
     pub(super) fn fold_parts(&mut self) {
         let mut wanted: Map<(FunctionKey, usize), Vec<FunctionIndex>> = Map::default();
         let mut trunks = std::collections::BTreeSet::new();
@@ -52,7 +52,7 @@ impl Joiner<'_> {
                 let class = self.functions.class(*node);
                 self.functions.sides_of(class).count_ones() > 1
             });
-            // The shortest name is the function's own.
+            // The shortest name is the name of the function itself.
             let rank = |node: &FunctionIndex| {
                 let name = self.functions.key(*node).name;
                 let name = name.map(|name| self.names.text(name).to_owned());
@@ -66,7 +66,7 @@ impl Joiner<'_> {
                     [home, class],
                     Level::Part,
                     MatchedRules::NONE,
-                    Certainty::Told,
+                    Certainty::Certain,
                 );
             }
         }

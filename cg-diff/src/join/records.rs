@@ -2,12 +2,12 @@
 
 use std::rc::Rc;
 
+use cg_collections::sorting::Order as _;
 use cg_names::blame::is_allocator_or_replacement;
 use cg_names::rules::MatchedRules;
 use cg_parse::Snapshots;
-use cg_stream::profile::{FrameKey, FunctionKey, Key, Rows, StackFrames, StackId, Symbol};
+use cg_profile::{FrameKey, FunctionKey, Key, Rows, StackFrames, StackId, Symbol};
 use cg_stream::record::{Count, RecordType};
-use cg_stream::sorting::Order as _;
 
 use super::assign::{self, LikelyPair};
 use super::buckets::Buckets;
@@ -19,37 +19,37 @@ use super::{Joiner, Map};
 /// Groups with more pairs of stacks that differ only in lines are not paired.
 const MOST_PAIRS: usize = 40_000;
 
-/// The greatest likeness of two stacks by their counts; lines add half of it at most.
+/// The maximum likeness of two stacks by their counts. Lines add at most half of it.
 const ALIKE: f64 = 1_000_000.0;
 
-/// What a record is about; its functions are classes, the same for all runs.
+/// The identity of a record. Its functions are classes, which are the same for all runs.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Identity {
     kind: Option<Symbol>,
     what: Option<Symbol>,
     site: Option<Symbol>,
-    /// The function and the callee of an arc; or the functions of a stack from the blamed frame outwards.
+    /// The function and, for an arc, the callee. For a stack, its functions from the blamed frame outwards.
     functions: Vec<FunctionIndex>,
     lines: Vec<Option<u64>>,
-    /// The frames of the allocator at the inner end of a stack, as they are.
+    /// The unchanged frames of the allocator at the inner end of a stack.
     allocator: Vec<FrameKey>,
 }
 
-/// A row under construction. Once it is united with another, `parent` points to that.
+/// A row under construction. If it is united with another draft, `parent` is the position of that draft.
 struct Draft {
     identity: Rc<Identity>,
     sides: Sides,
     matched: MatchedRules,
     certainty: Certainty,
     parent: usize,
-    /// What the first of its records is called.
+    /// The key of the first record.
     key: Key,
-    /// Costs of the first event that is not 0 anywhere in it.
+    /// The sum over the records of the first count that is not 0.
     cost: Count,
 }
 
 impl Joiner<'_> {
-    /// The rows, and the records of each.
+    /// Joins the records of all types. Returns the rows, and for each profile the records of each row.
     pub(super) fn join_records(
         &self,
         types: &[RecordType],
@@ -58,11 +58,11 @@ impl Joiner<'_> {
         let mut rows = Vec::new();
         let mut rows_of: Vec<Vec<(RecordType, Vec<u32>)>> =
             vec![Vec::new(); self.runs.profiles.len()];
-        for of in types {
-            if *of == RecordType::Fn {
-                self.rows_of_functions(&mut rows, &mut rows_of);
+        for kind in types {
+            if *kind == RecordType::Fn {
+                self.add_function_rows(&mut rows, &mut rows_of);
             } else {
-                RecordJoin::new(self, *of).join(is_exact, &mut rows, &mut rows_of);
+                RecordJoin::new(self, *kind).join(is_exact, &mut rows, &mut rows_of);
             }
         }
         let members = rows_of
@@ -72,8 +72,8 @@ impl Joiner<'_> {
         (rows, members)
     }
 
-    /// A row a class.
-    fn rows_of_functions(
+    /// Makes one row per class of functions.
+    fn add_function_rows(
         &self,
         rows: &mut Vec<JoinedRow>,
         rows_of: &mut [Vec<(RecordType, Vec<u32>)>],
@@ -89,7 +89,7 @@ impl Joiner<'_> {
                 if row_of[class as usize] == NOT_COMPARED {
                     row_of[class as usize] = rows.len() as u32;
                     rows.push(JoinedRow {
-                        of: RecordType::Fn,
+                        kind: RecordType::Fn,
                         matched: self.functions.matched(class),
                         certainty: self.functions.certainty(class),
                         sides: 0,
@@ -107,20 +107,20 @@ impl Joiner<'_> {
 /// The join of one type.
 struct RecordJoin<'a> {
     joiner: &'a Joiner<'a>,
-    of: RecordType,
+    kind: RecordType,
     drafts: Vec<Draft>,
     index: Map<Rc<Identity>, usize>,
     /// For each profile, the draft of each record.
     drafts_of: Vec<Vec<usize>>,
-    /// For each stack, how many of its innermost frames are the allocator's.
+    /// For each stack, the number of frames inside the blamed frame.
     inner_frames: Map<StackId, usize>,
 }
 
 impl<'a> RecordJoin<'a> {
-    fn new(joiner: &'a Joiner<'a>, of: RecordType) -> RecordJoin<'a> {
+    fn new(joiner: &'a Joiner<'a>, kind: RecordType) -> RecordJoin<'a> {
         RecordJoin {
             joiner,
-            of,
+            kind,
             drafts: Vec::new(),
             index: Map::default(),
             drafts_of: Vec::new(),
@@ -143,13 +143,13 @@ impl<'a> RecordJoin<'a> {
                 allocator: Vec::new(),
                 ..identity.clone()
             });
-            if self.of == RecordType::Call {
+            if self.kind == RecordType::Call {
                 self.join_without(|identity| Identity {
                     site: None,
                     lines: Vec::new(),
                     ..identity.clone()
                 });
-            } else if self.of.has_stack() {
+            } else if self.kind.has_stack() {
                 self.pair_by_likeness();
             }
         }
@@ -160,7 +160,7 @@ impl<'a> RecordJoin<'a> {
                 row_of[root] = rows.len() as u32;
                 let draft = &self.drafts[root];
                 rows.push(JoinedRow {
-                    of: self.of,
+                    kind: self.kind,
                     matched: draft.matched,
                     certainty: draft.certainty,
                     sides: draft.sides,
@@ -170,7 +170,7 @@ impl<'a> RecordJoin<'a> {
         }
         for (profile, drafts) in self.drafts_of.iter().enumerate() {
             let row = |draft: &usize| row_of.get(*draft).copied().unwrap_or(NOT_COMPARED);
-            rows_of[profile].push((self.of, drafts.iter().map(row).collect()));
+            rows_of[profile].push((self.kind, drafts.iter().map(row).collect()));
         }
     }
 
@@ -178,8 +178,8 @@ impl<'a> RecordJoin<'a> {
     fn join_equal(&mut self) {
         let runs = self.joiner.runs;
         for (side, profile) in runs.files() {
-            let table = runs.profiles[profile].table(self.of);
-            let compared = compared_records(self.of, table, runs.snapshots[profile]);
+            let table = runs.profiles[profile].table(self.kind);
+            let compared = compared_records(self.kind, table, runs.snapshots[profile]);
             let mut drafts = Vec::with_capacity(table.len());
             for record in 0..table.len() {
                 if !compared(record) || runs.is_left_out(table.key(record)) {
@@ -198,7 +198,7 @@ impl<'a> RecordJoin<'a> {
                             identity,
                             sides: 0,
                             matched: MatchedRules::default(),
-                            certainty: Certainty::Told,
+                            certainty: Certainty::Certain,
                             parent: next,
                             key,
                             cost: 0,
@@ -246,8 +246,8 @@ impl<'a> RecordJoin<'a> {
         identity
     }
 
-    /// How many frames of a stack are inside the blamed frame. Which frames of the allocator a stack shows depends on
-    /// Valgrind's version, on where it is installed and on `--alloc-fn`.
+    /// Returns the number of frames inside the blamed frame. These frames of the allocator depend on Valgrind's version,
+    /// installation directory and `--alloc-fn`.
     fn inner(&mut self, stack: StackId) -> usize {
         if let Some(inner) = self.inner_frames.get(&stack) {
             return *inner;
@@ -264,10 +264,10 @@ impl<'a> RecordJoin<'a> {
         inner
     }
 
-    /// The rules by which two records have the same functions, and how sure that is. Frames are those of the stacks from
-    /// the one to blame outwards.
+    /// Returns the rules by which two records have the same functions, and the certainty. Compares the frames of stacks from
+    /// the blamed frame outwards.
     fn between(&self, a: &Key, b: &Key) -> (MatchedRules, Certainty) {
-        let mut result = (MatchedRules::default(), Certainty::Told);
+        let mut result = (MatchedRules::default(), Certainty::Certain);
         if a == b {
             return result;
         }
@@ -294,7 +294,7 @@ impl<'a> RecordJoin<'a> {
             (Some(a_stack), Some(b_stack)) if a_stack != b_stack => {
                 let stacks = &self.joiner.runs.names.stacks;
                 let (a_frames, b_frames) = (stacks.frames(a_stack), stacks.frames(b_stack));
-                // Stacks are aligned at their outer ends: only the allocator's frames can differ in number.
+                // Stacks are aligned at their outer ends, because only the number of allocator frames can differ.
                 let length = a_frames.len().min(b_frames.len());
                 let outer = |frames: StackFrames<'a>| frames.iter().skip(frames.len() - length);
                 for (own, other) in outer(a_frames).zip(outer(b_frames)) {
@@ -313,7 +313,7 @@ impl<'a> RecordJoin<'a> {
         result
     }
 
-    /// Sums records whose identities are equal once they are shortened, if that joins sides.
+    /// Sums records whose shortened identities are equal, if this joins sides.
     fn join_without(&mut self, shorten: impl Fn(&Identity) -> Identity) {
         for bucket in self.buckets(shorten) {
             let together = bucket
@@ -324,13 +324,13 @@ impl<'a> RecordJoin<'a> {
                 .all(|draft| self.drafts[*draft].sides != together)
             {
                 for other in &bucket[1..] {
-                    self.unite(bucket[0], *other, Certainty::Told);
+                    self.unite(bucket[0], *other, Certainty::Certain);
                 }
             }
         }
     }
 
-    /// Pairs stacks that differ only in lines, all at once: by their counts and by the distance of their lines.
+    /// Pairs stacks that differ only in lines, all at once, by their counts and the distance of their lines.
     fn pair_by_likeness(&mut self) {
         let names = &self.joiner.names;
         let without_lines = |identity: &Identity| Identity {
@@ -369,7 +369,7 @@ impl<'a> RecordJoin<'a> {
                 for (a, b) in assign::assign(paired.len(), new.len(), &candidates) {
                     let certainty = match is_open {
                         true => Certainty::Likeliest,
-                        false => Certainty::Told,
+                        false => Certainty::Certain,
                     };
                     self.unite(paired[a], new[b], certainty);
                     is_paired[b] = true;
@@ -394,7 +394,7 @@ impl<'a> RecordJoin<'a> {
         1 + ((cost + near / 2.0) * ALIKE) as i64
     }
 
-    /// The drafts that are left over, grouped by their shortened identities; groups of one are dropped.
+    /// Groups the remaining drafts by their shortened identities. Drops groups of one.
     fn buckets(&self, shorten: impl Fn(&Identity) -> Identity) -> Vec<Vec<usize>> {
         let all = self.joiner.all_sides();
         let mut buckets = Buckets::default();
@@ -411,7 +411,8 @@ impl<'a> RecordJoin<'a> {
     fn unite(&mut self, a: usize, b: usize, certainty: Certainty) {
         let (a, b) = (self.root(a), self.root(b));
         let (first, other) = (a.min(b), a.max(b));
-        let (by_functions, surely) = self.between(&self.drafts[first].key, &self.drafts[other].key);
+        let (by_functions, function_certainty) =
+            self.between(&self.drafts[first].key, &self.drafts[other].key);
         let by_rest =
             self.rules_by_rest(&self.drafts[first].identity, &self.drafts[other].identity);
         self.drafts[other].parent = first;
@@ -428,10 +429,14 @@ impl<'a> RecordJoin<'a> {
         for matched in [matched, by_functions, by_rest] {
             draft.matched.add(matched);
         }
-        draft.certainty = draft.certainty.max(known).max(surely).max(certainty);
+        draft.certainty = draft
+            .certainty
+            .max(known)
+            .max(function_certainty)
+            .max(certainty);
     }
 
-    /// The rules by which everything but the functions of two records is the same.
+    /// Returns the rules by which two records are the same, apart from their functions.
     fn rules_by_rest(&self, a: &Identity, b: &Identity) -> MatchedRules {
         let mut matched = MatchedRules::default();
         matched.add(self.joiner.names.rules_between_prepared(a.what, b.what));
@@ -454,13 +459,13 @@ impl<'a> RecordJoin<'a> {
     }
 }
 
-/// Which records of a type are compared: of Massif's snapshots the one asked for; else the peak's alone, and where
-/// none is marked, those of the snapshot that holds most.
-fn compared_records(of: RecordType, table: &Rows, wanted: Snapshots) -> impl Fn(usize) -> bool {
+/// Returns a predicate for the records to compare. Heap records must be of the wanted snapshot or, by default, of the peak.
+/// If no peak is marked, they must be of the largest snapshot.
+fn compared_records(kind: RecordType, table: &Rows, wanted: Snapshots) -> impl Fn(usize) -> bool {
     let mut has_peak = false;
     let mut snapshot = None;
     match wanted {
-        _ if of != RecordType::Heap => {}
+        _ if kind != RecordType::Heap => {}
         Snapshots::Number(number) => snapshot = Some(number),
         Snapshots::Peak | Snapshots::All => {
             has_peak = (0..table.len()).any(|record| table.numbers().peak.get(record).is_some());
@@ -474,7 +479,7 @@ fn compared_records(of: RecordType, table: &Rows, wanted: Snapshots) -> impl Fn(
         }
     }
     move |record| {
-        if of != RecordType::Heap {
+        if kind != RecordType::Heap {
             true
         } else if has_peak {
             table.numbers().peak.get(record).is_some()

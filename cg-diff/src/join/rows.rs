@@ -1,41 +1,41 @@
-//! The rows of a comparison, and which records of each profile they are made of.
+//! The rows of a comparison, with the records of each profile that they consist of.
 
 use cg_names::rules::MatchedRules;
-use cg_stream::profile::{FunctionKey, Key};
+use cg_profile::{FunctionKey, Key};
 use cg_stream::record::RecordType;
 
 use super::functions::Certainty;
 use super::{Joined, Map};
 use crate::runs::Runs;
 
-/// The sides that have a record, a bit each.
+/// The sides that have a record, one bit per side.
 pub(crate) type Sides = u128;
 
-/// The most sides there can be.
+/// The maximum number of sides.
 pub(crate) const MOST_SIDES: usize = Sides::BITS as usize;
 
-/// A row of the comparison: one record of some runs, or several that were seen to be the same.
+/// A row of the comparison: joined records of one or more runs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JoinedRow {
-    pub(crate) of: RecordType,
-    /// The rules that joined it.
+    pub(crate) kind: RecordType,
+    /// The rules that joined the records.
     pub(crate) matched: MatchedRules,
-    /// How sure the join is.
+    /// The certainty of the join.
     pub(crate) certainty: Certainty,
-    /// The sides that have it.
+    /// The sides that have the row.
     pub(crate) sides: Sides,
 }
 
-/// The rows of functions, by what records of any type say of a function.
+/// The rows of functions, by function, part and thread of a record.
 pub(crate) struct FunctionRows {
     by_record: Map<(FunctionKey, Option<u64>, Option<u64>), usize>,
 }
 
 impl FunctionRows {
-    pub(crate) fn of(runs: &Runs, joined: &Joined) -> FunctionRows {
+    pub(crate) fn collect(runs: &Runs, joined: &Joined) -> FunctionRows {
         let mut by_record = Map::default();
         for (row, joined_row) in joined.rows.iter().enumerate() {
-            if joined_row.of != RecordType::Fn {
+            if joined_row.kind != RecordType::Fn {
                 continue;
             }
             for (position, profile) in runs.profiles.iter().enumerate() {
@@ -49,27 +49,27 @@ impl FunctionRows {
         FunctionRows { by_record }
     }
 
-    /// The row of a function that a record names, if it has one; `of` is the record's key.
-    pub(crate) fn row(&self, function: FunctionKey, of: &Key) -> Option<usize> {
+    /// Returns the row of a function in a record with this key, if it has a row.
+    pub(crate) fn row(&self, function: FunctionKey, key: &Key) -> Option<usize> {
         (self.by_record)
-            .get(&(function, of.part, of.thread))
+            .get(&(function, key.part, key.thread))
             .copied()
     }
 }
 
 /// The records of one profile, grouped by row.
 pub(super) struct RowMembers {
-    /// Where the records of each row begin in `records`; one more at the end.
+    /// The position of each row's first record in `records`, and the number of records.
     starts: Vec<u32>,
     records: Vec<u32>,
 }
 
-/// The row of a record that is left out.
+/// The row of a record that is not compared.
 pub(super) const NOT_COMPARED: u32 = u32::MAX;
 
 impl RowMembers {
-    /// The records that a row is made of, by their position in the profile's table.
-    pub(super) fn of(&self, row: usize) -> &[u32] {
+    /// Returns the records of a row, by their positions in the profile's table.
+    pub(super) fn row_records(&self, row: usize) -> &[u32] {
         &self.records[self.starts[row] as usize..self.starts[row + 1] as usize]
     }
 

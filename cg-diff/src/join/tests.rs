@@ -3,7 +3,9 @@ use crate::compare::place;
 use crate::figures;
 use crate::runs::tests::runs;
 
-/// `NAME FILE OBJ COST` a line, as a stream without framing; `-` is a name that is not given.
+mod records;
+
+/// Converts lines `NAME FILE OBJ COST` to a stream without framing; `-` is a missing name.
 fn stream(functions: &str) -> String {
     let mut stream = String::new();
     for line in functions.lines() {
@@ -25,18 +27,18 @@ fn stream(functions: &str) -> String {
     stream
 }
 
-/// The options of the command line as they are by default, for functions.
+/// The default options of the command line, for functions.
 pub(crate) fn options() -> JoinOptions {
     JoinOptions {
         types: vec![RecordType::Fn],
-        rules: Rules::of_table(),
+        rules: Rules::from_table(),
         exact: false,
         capture: None,
         renames: true,
     }
 }
 
-/// The rows of two runs: the name in the first that has it, costs, rules; sorted.
+/// Returns the sorted rows of the runs: the name in the first run that has the row, the costs, and the rules.
 fn rows_with(options: &JoinOptions, streams: &[&str]) -> Vec<String> {
     let streams: Vec<String> = streams.iter().map(|text| stream(text)).collect();
     let texts: Vec<&str> = streams.iter().map(String::as_str).collect();
@@ -44,7 +46,7 @@ fn rows_with(options: &JoinOptions, streams: &[&str]) -> Vec<String> {
     let joined = join(&mut runs, options);
     let mut rows: Vec<String> = (0..joined.rows.len())
         .map(|row| {
-            let figures = figures::of_row(&runs, &joined, row);
+            let figures = figures::row_figures(&runs, &joined, row);
             let key = crate::compare::first_key(&runs, &joined, row).unwrap();
             let name = place(&runs, key.function)[0].unwrap_or("-").to_owned();
             let costs: Vec<String> = figures.cost[0]
@@ -53,7 +55,7 @@ fn rows_with(options: &JoinOptions, streams: &[&str]) -> Vec<String> {
                 .map(|entry| entry.map_or("-".to_owned(), |cost| cost.to_string()))
                 .collect();
             let mut how: Vec<&str> = options.rules.names(joined.rows[row].matched).collect();
-            if joined.rows[row].certainty > Certainty::Told {
+            if joined.rows[row].certainty > Certainty::Certain {
                 how.push("guess");
             }
             format!("{name} {} {}", costs.join(","), how.join("+"))
@@ -70,7 +72,7 @@ fn check(streams: &[&str], expect: &[&str]) {
 }
 
 #[test]
-fn equal_names_are_joined_first_and_stay_so() {
+fn equal_names_are_joined_first() {
     check(
         &[
             "f::h0000000000000001 a.rs o 10\nf::h0000000000000002 a.rs o 20",
@@ -84,7 +86,7 @@ fn equal_names_are_joined_first_and_stay_so() {
 }
 
 #[test]
-fn functions_that_fall_onto_one_name_are_paired_by_likeness() {
+fn functions_with_the_same_normalised_name_are_paired_by_likeness() {
     check(
         &[
             "f::h0000000000000001 a.rs o 1000\nf::h0000000000000002 a.rs o 20",
@@ -99,7 +101,7 @@ fn functions_that_fall_onto_one_name_are_paired_by_likeness() {
 }
 
 #[test]
-fn a_closure_in_front_shifts_no_other() {
+fn new_first_closure_does_not_shift_the_others() {
     check(
         &[
             "m::{closure#0} m.rs o 1000\nm::{closure#1} m.rs o 20\nm::{closure#2} m.rs o 300",
@@ -115,7 +117,7 @@ fn a_closure_in_front_shifts_no_other() {
 }
 
 #[test]
-fn closures_and_lambdas_in_another_order_are_the_same() {
+fn reordered_closures_and_lambdas_are_the_same() {
     let costs = [1000, 20, 300, 4, 50_000];
     let names: [fn(usize) -> String; 3] = [
         |number| format!("m::{{closure#{number}}}"),
@@ -137,7 +139,7 @@ fn closures_and_lambdas_in_another_order_are_the_same() {
             };
             rows.into_iter().filter(is_changed).collect()
         };
-        // Hashes of two builds are never equal.
+        // The hashes of two builds are never equal.
         let first = if name(0).contains("::h") { 10 } else { 0 };
         for order in [[1, 0, 2, 3, 4], [4, 3, 2, 1, 0], [2, 0, 1, 4, 3]] {
             let rows = rows_with(&options(), &[&run([0, 1, 2, 3, 4], 0), &run(order, first)]);
@@ -147,7 +149,7 @@ fn closures_and_lambdas_in_another_order_are_the_same() {
 }
 
 #[test]
-fn a_number_is_kept_where_nothing_says_otherwise() {
+fn closures_are_paired_by_number_without_evidence_against_it() {
     check(
         &[
             "m::{closure#0} m.rs o 1000\nm::{closure#1} m.rs o 5000",
@@ -158,7 +160,7 @@ fn a_number_is_kept_where_nothing_says_otherwise() {
 }
 
 #[test]
-fn closures_without_numbers_are_all_of_them() {
+fn unnumbered_closure_joins_all_numbered_ones() {
     check(
         &[
             "m::{closure#0} m.rs o 10\nm::{closure#1} m.rs o 20",
@@ -169,7 +171,7 @@ fn closures_without_numbers_are_all_of_them() {
 }
 
 #[test]
-fn the_pieces_of_a_function_are_added_up() {
+fn pieces_of_a_function_are_summed() {
     check(
         &["f a.c o 40\nf.part.0 a.c o 11", "f a.c o 51"],
         &["f 51,51 compiler-clone"],
@@ -184,22 +186,22 @@ fn the_pieces_of_a_function_are_added_up() {
 }
 
 #[test]
-fn addresses_join_what_is_evidently_one_build() {
+fn functions_are_joined_by_address_only_within_one_build() {
     let run = |names: std::ops::Range<u32>, cost: u32| -> String {
         names
             .map(|name| format!("0x{:x} - o {}\n", name * 16, name * cost))
             .collect()
     };
-    // The same build on other input: one function more was run.
+    // The same build with other input executes one more function.
     let rows = rows_with(&options(), &[&run(1..10, 100), &run(1..11, 101)]);
     assert_eq!(rows.len(), 10, "{rows:?}");
-    // Two builds that have an address in common.
+    // Two builds have one address in common.
     let rows = rows_with(&options(), &[&run(1..10, 100), &run(9..20, 100)]);
     assert_eq!(rows, ["0x10 4500,15400 unknown-address"]);
 }
 
 #[test]
-fn nothing_is_summed_that_joins_nothing() {
+fn functions_are_summed_only_if_it_joins_sides() {
     check(
         &[
             "f::h0000000000000001 a.rs o 10\nf::h0000000000000002 a.rs o 20",
@@ -214,7 +216,7 @@ fn nothing_is_summed_that_joins_nothing() {
 }
 
 #[test]
-fn closures_keep_their_numbers_where_these_match() {
+fn closures_with_equal_numbers_are_joined() {
     check(
         &[
             "m::{closure#0} /a/m.rs o 10\nm::{closure#1} /a/m.rs o 20",
@@ -233,7 +235,7 @@ fn closures_keep_their_numbers_where_these_match() {
 }
 
 #[test]
-fn the_longest_common_ending_of_paths_wins() {
+fn longest_common_ending_of_paths_wins() {
     check(
         &[
             "init /home/x/net/init.c o 1\ninit /home/x/gui/init.c o 2",
@@ -244,7 +246,7 @@ fn the_longest_common_ending_of_paths_wins() {
 }
 
 #[test]
-fn another_directory_of_the_same_tree_is_a_move_and_a_guess() {
+fn function_in_another_directory_of_the_tree_is_a_guess() {
     check(
         &[
             "init /src/net/init.c o 1\nother /src/gui/win.c o 5",
@@ -255,7 +257,7 @@ fn another_directory_of_the_same_tree_is_a_move_and_a_guess() {
 }
 
 #[test]
-fn relative_and_absolute_paths_are_of_one_tree() {
+fn relative_path_matches_an_absolute_path() {
     check(
         &["f src/main.rs o 1", "f /home/b/src/main.rs o 2"],
         &["f 1,2 directory"],
@@ -263,7 +265,7 @@ fn relative_and_absolute_paths_are_of_one_tree() {
 }
 
 #[test]
-fn a_program_under_another_name_is_the_same_program() {
+fn program_with_another_name_is_the_same_program() {
     check(
         &[
             "a x.c /w/old 1\nb x.c /w/old 2\nc x.c /w/old 3",
@@ -275,7 +277,7 @@ fn a_program_under_another_name_is_the_same_program() {
 }
 
 #[test]
-fn code_inlined_at_the_first_line_does_not_move_a_function() {
+fn file_of_code_inlined_at_the_first_line_is_ignored() {
     check(
         &["f() a.cpp o 1", "f() /usr/include/c++/12/bits/x.h o 2"],
         &["f() 1,2 inlined-file"],
@@ -283,14 +285,14 @@ fn code_inlined_at_the_first_line_does_not_move_a_function() {
     check(&["f() a.cpp o 1", "f() b.cpp o 2"], &["f() 1,2 guess"]);
 }
 
-/// Names with blanks, which stand for themselves in JSON's escape only.
+/// Checks names with spaces. The spaces are escaped, because a space separates the words of a line.
 fn check_mangling(old: &str, new: &str, expect: &[&str]) {
     let [old, new] = [old, new].map(|text| text.replace(" as ", "\\u0020as\\u0020"));
     check(&[&old, &new], expect);
 }
 
 #[test]
-fn v0_names_are_joined_to_the_legacy_name_that_says_most() {
+fn v0_name_is_joined_to_the_most_specific_legacy_name() {
     check_mangling(
         "<&T as m::Show>::show m.rs o 10\n<&m::A<T> as m::Show>::show m.rs o 20\nm::sort m.rs o 30\nm::sort n.rs o 5",
         "<&u8 as m::Show>::show m.rs o 1\n<&m::A<u8> as m::Show>::show m.rs o 2\nm::sort::<u8> m.rs o 3\nm::sort::<u16> m.rs o 4",
@@ -304,7 +306,7 @@ fn v0_names_are_joined_to_the_legacy_name_that_says_most() {
 }
 
 #[test]
-fn instances_of_different_types_are_different_functions_in_either_scheme() {
+fn instances_with_different_types_are_different_functions() {
     check_mangling(
         "<m::A as m::Show>::show m.rs o 1\nm::f::<u8> m.rs o 2\nm::g m.rs o 3\nm::g::<u8> m.rs o 4",
         "<m::B as m::Show>::show m.rs o 5\nm::f::<u16> m.rs o 6\nm::g m.rs o 7\nm::g::<u16> m.rs o 8",
@@ -341,7 +343,7 @@ fn arcs_follow_the_functions_at_their_ends_across_mangling_schemes() {
 }
 
 #[test]
-fn unknown_functions_of_one_object_are_one_row() {
+fn functions_without_symbols_are_one_row_per_object() {
     check(
         &[
             "0x401136 - /l/libx.so.1.2 10\n0x401200 - /l/libx.so.1.2 5",
@@ -352,7 +354,7 @@ fn unknown_functions_of_one_object_are_one_row() {
 }
 
 #[test]
-fn a_function_of_the_same_cost_in_the_same_file_was_renamed() {
+fn function_with_equal_cost_in_the_same_file_was_renamed() {
     check(
         &[
             "old a.c o 5000\nmain a.c o 7",
@@ -367,7 +369,7 @@ fn a_function_of_the_same_cost_in_the_same_file_was_renamed() {
 }
 
 #[test]
-fn what_a_stack_shows_of_the_allocator_joins_and_parts_nothing() {
+fn allocator_frames_do_not_distinguish_stacks() {
     let point = |allocator: &str, bytes: u64| {
         format!(
             "{{\"type\":\"program_point\",\"fn\":\"grow\",\"cost\":{{\"total_bytes\":{bytes}}},\"stack\":[{allocator}{{\"fn\":\"grow\"}},{{\"fn\":\"main\"}}]}}"
@@ -388,8 +390,8 @@ fn what_a_stack_shows_of_the_allocator_joins_and_parts_nothing() {
 }
 
 #[test]
-fn equal_figures_are_no_guess_where_they_say_too_little() {
-    // Two candidates on one side, and functions of which no file is known.
+fn ambiguous_equal_figures_are_no_guess() {
+    // One side has two candidates. Then the file of the functions is unknown.
     check(
         &["old a.c o 5000", "new a.c o 5000\nother a.c o 5001"],
         &["new -,5000", "old 5000,-", "other -,5001"],
@@ -401,7 +403,7 @@ fn equal_figures_are_no_guess_where_they_say_too_little() {
 }
 
 #[test]
-fn exact_turns_everything_off() {
+fn exact_joins_only_equal_names() {
     let options = JoinOptions {
         exact: true,
         ..options()
@@ -413,7 +415,7 @@ fn exact_turns_everything_off() {
 }
 
 #[test]
-fn a_capture_leaves_the_directories_of_others_to_be_found() {
+fn capture_does_not_prevent_matching_directories_of_other_functions() {
     let options = JoinOptions {
         capture: Some(Regex::new("^(?:old|new)_impl::(.*)").unwrap()),
         renames: false,
@@ -430,7 +432,7 @@ fn a_capture_leaves_the_directories_of_others_to_be_found() {
 }
 
 #[test]
-fn a_capture_joins_implementations() {
+fn capture_joins_two_implementations() {
     let options = JoinOptions {
         capture: Some(Regex::new("^(?:old|new)_impl::(.*)").unwrap()),
         ..options()
@@ -452,7 +454,7 @@ fn a_capture_joins_implementations() {
 }
 
 #[test]
-fn three_runs_are_joined_across_their_gaps() {
+fn three_runs_are_joined_despite_gaps() {
     check(
         &[
             "f.llvm.1 a.rs o 1\ng a.rs o 5",

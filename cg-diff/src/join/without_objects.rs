@@ -1,16 +1,16 @@
-//! Joins functions where some runs know objects and others do not: Cachegrind names none, Callgrind names all.
+//! Joins functions if only some runs have objects: Cachegrind names no objects, Callgrind names all of them.
 
 use cg_names::rules::MatchedRules;
-use cg_stream::profile::FunctionKey;
+use cg_profile::FunctionKey;
 
 use super::functions::{Certainty, FunctionIndex};
 use super::{Joiner, Sides};
 use crate::key::normal::Level;
 
 impl Joiner<'_> {
-    /// Joins functions by name and file if some side has no objects at all. Such a side has one row for the functions
-    /// of one name in all objects, so those of other sides are summed. The rest is joined by name alone if each side
-    /// has one: Callgrind and Cachegrind determine a function's file differently.
+    /// Joins functions by name and file if some side has no objects at all. Such a side has one row for the functions of
+    /// one name in all objects, so the functions of other sides are summed. The remaining functions are joined by name
+    /// only, if each side has at most one. Callgrind and Cachegrind determine a function's file differently.
     pub(super) fn join_without_objects(&mut self) {
         let with_objects = self
             .functions
@@ -45,10 +45,10 @@ impl Joiner<'_> {
         }
         for class in &classes[1..] {
             let name = self.functions.key(*class).name;
-            // Numbers of closures may have moved.
+            // The numbers of closures may have changed.
             let certainty = match self.names.is_contested(name) {
                 true => Certainty::Likeliest,
-                false => Certainty::Told,
+                false => Certainty::Certain,
             };
             self.functions.unite(classes[0], *class, matched, certainty);
         }

@@ -1,14 +1,14 @@
-//! What counts as the same record in two runs.
+//! The identity of records across runs.
 //!
-//! Records with equal names are the same: that is decided first and never undone. Only records that some run lacks are
-//! compared by normalised names, from the least normalised to the most, so that as few as possible are confused.
+//! Records with equal names are the same; this is decided first and never undone. Only records that some run lacks are
+//! compared by normalised names. The least normalised names come first, to confuse as few records as possible.
 
 pub(crate) mod normal;
 
-use cg_stream::profile::Key;
+use cg_profile::Key;
 
-/// A record's key without what two runs need not share: the number of the snapshot, addresses, the part, thread or
-/// process it is of, its labels and its time, and whether its stack was cut. Records that differ by these alone are summed.
+/// Returns a record's key without fields that two runs need not share: snapshot number, address, part, thread, process,
+/// labels, time, and the mark of a truncated stack. Records that differ only in these fields are summed.
 pub(crate) fn exact(key: &Key) -> Key {
     Key {
         addr: None,

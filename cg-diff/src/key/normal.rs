@@ -1,25 +1,25 @@
 //! Normalised names, each computed once.
 
-use cg_stream::maps::Map;
-use cg_stream::profile::{FunctionKey, Symbol, Symbols};
+use cg_collections::maps::Map;
+use cg_profile::{FunctionKey, Symbol, Symbols};
 
 use cg_names::paths;
 use cg_names::rules::{MatchedRules, Part, Rules, Strength};
 
-/// How far the names of functions are normalised.
+/// The level of normalisation of function names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Level {
     /// Unchanged.
     Exact,
-    /// Without what differs between builds.
+    /// Without build details, such as hashes.
     Build,
-    /// Also without what distinguishes the parts and copies of one function.
+    /// Also without the suffixes of parts and copies of one function.
     Part,
     /// Also without counters.
     Counter,
 }
 
-/// A name as a run has it, its normalised form, and the rules that made the difference.
+/// A name in a run, its normalised form, and the rules that changed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Normal {
     pub(crate) raw: Symbol,
@@ -27,7 +27,7 @@ pub(crate) struct Normal {
     pub(crate) matched: MatchedRules,
 }
 
-/// Normalises names and remembers them. Normalised names are symbols of the same table as those of the runs.
+/// Normalises names, and caches the results. Normalised names are in the same symbol table as the names of the runs.
 pub(crate) struct Normaliser<'a> {
     rules: &'a Rules,
     known: Map<(Symbol, NameKind), Normal>,
@@ -53,7 +53,7 @@ impl<'a> Normaliser<'a> {
         }
     }
 
-    /// The name of a function at a level.
+    /// Normalises the name of a function to a level.
     pub(crate) fn name(&mut self, symbols: &mut Symbols, name: Symbol, level: Level) -> Normal {
         match level {
             Level::Exact => Normal {
@@ -67,47 +67,47 @@ impl<'a> Normaliser<'a> {
         }
     }
 
-    /// True for a name with a counter instead of a name of its own: closures, lambdas, `impl` blocks. The name does not
-    /// tell which number corresponds to which in another build.
+    /// Returns true if a name contains a counter: closures, lambdas, `impl` blocks. The counters of two builds need not
+    /// correspond.
     pub(crate) fn is_numbered(&mut self, symbols: &mut Symbols, name: Symbol) -> bool {
         self.name(symbols, name, Level::Counter).symbol
             != self.name(symbols, name, Level::Part).symbol
     }
 
-    /// True for a function without a symbol, which goes by its address.
+    /// Returns true for a function without a symbol, which is identified by its address.
     pub(crate) fn is_nameless(&mut self, symbols: &mut Symbols, name: Symbol) -> bool {
         symbols.text(name).starts_with("0x")
             && self.name(symbols, name, Level::Counter).symbol != name
     }
 
-    /// The path of a file.
+    /// Normalises the path of a file.
     pub(crate) fn file(&mut self, symbols: &mut Symbols, file: Symbol) -> Normal {
         self.normal(symbols, file, NameKind::File)
     }
 
-    /// The path of an object.
+    /// Normalises the path of an object.
     pub(crate) fn object(&mut self, symbols: &mut Symbols, object: Symbol) -> Normal {
         self.normal(symbols, object, NameKind::Object)
     }
 
-    /// The sentence of an error.
+    /// Normalises the sentence of an error.
     pub(crate) fn sentence(&mut self, symbols: &mut Symbols, sentence: Symbol) -> Normal {
         self.normal(symbols, sentence, NameKind::Sentence)
     }
 
-    /// The last component of a path that is normalised already.
+    /// Returns the last component of a normalised path.
     pub(crate) fn base_name(&mut self, symbols: &mut Symbols, path: Symbol) -> Symbol {
         if let Some(base) = self.base_names.get(&path) {
             return *base;
         }
         let base = paths::base_name(symbols.text(path)).to_owned();
-        // If the table of symbols is full, the path stays as it is.
+        // If the symbol table is full, the path stays unchanged.
         let base = symbols.intern(&base).unwrap_or(path);
         self.base_names.insert(path, base);
         base
     }
 
-    /// File and object of a function, normalised.
+    /// Normalises the file and the object of a function.
     pub(crate) fn place(
         &mut self,
         symbols: &mut Symbols,

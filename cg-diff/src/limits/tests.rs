@@ -8,25 +8,25 @@ fn check(limit: &str, old: Count, new: Count) -> bool {
 }
 
 #[test]
-fn chance_leaves_open_what_it_can_decide() {
+fn limit_is_open_if_chance_decides() {
     let answer =
         |limit: &str, old, new, chance| limit.parse::<Limit>().unwrap().answer(old, new, chance);
     for (limit, old, new, chance, expected) in [
-        // 200 less 52 is more than 120, 200 with 52 too.
+        // 200 - 52 and 200 + 52 are both above 120.
         ("samples[f]>+20%", 100, 200, 52, LimitAnswer::Broken),
-        // 130 less 45 is 85, and 130 with 45 is 175.
+        // 130 - 45 = 85 is below 120, 130 + 45 = 175 is above.
         ("samples[f]>+20%", 100, 130, 45, LimitAnswer::Open),
         ("samples[f]>+20%", 1000, 1010, 134, LimitAnswer::Kept),
         ("samples[f]>+20%", 1000, 1100, 134, LimitAnswer::Open),
-        // The limit itself is not beyond it.
+        // A change equal to the limit does not break it.
         ("samples[f]>+20", 100, 110, 10, LimitAnswer::Kept),
         ("samples[f]>=+20", 100, 110, 10, LimitAnswer::Open),
         ("samples[f]<-10%", 100, 60, 29, LimitAnswer::Broken),
         ("samples[f]<-10%", 100, 60, 30, LimitAnswer::Open),
-        // A level is what was counted.
+        // A level limits the count itself, without an allowance for chance.
         ("samples[f]>100", 0, 101, 50, LimitAnswer::Broken),
         ("samples[f]>100", 0, 100, 50, LimitAnswer::Kept),
-        // What nobody met is 0.
+        // A function without samples has 0.
         ("samples[f]>+5%", 0, 0, 0, LimitAnswer::Kept),
     ] {
         assert_eq!(
@@ -38,12 +38,12 @@ fn chance_leaves_open_what_it_can_decide() {
 }
 
 #[test]
-fn a_figure_that_is_not_told_breaks_a_limit_only_if_it_does_whatever_it_is() {
+fn inexact_figure_breaks_a_limit_only_if_every_possible_value_does() {
     use LimitAnswer::{Broken, Kept, Open};
     let answer =
         |limit: &str, figures, more| limit.parse::<Limit>().unwrap().answer_up_to(figures, more);
     for (limit, figures, more, expected) in [
-        // Between 0 and 21 before, 15 now.
+        // Old: from 0 to 21; new: 15.
         ("bytes[f]>+0", [0, 15], [21, 0], Open),
         ("bytes[f]>+15", [0, 15], [21, 0], Kept),
         ("bytes[f]>+5%", [0, 15], [21, 0], Open),
@@ -51,7 +51,7 @@ fn a_figure_that_is_not_told_breaks_a_limit_only_if_it_does_whatever_it_is() {
         ("bytes[f]>14", [0, 15], [21, 0], Broken),
         ("bytes[f]<-6", [0, 15], [21, 0], Kept),
         ("bytes[f]<-5", [0, 15], [21, 0], Open),
-        // 15 before, between 0 and 21 now.
+        // Old: 15; new: from 0 to 21.
         ("bytes[f]>+0", [15, 0], [0, 21], Open),
         ("bytes[f]>+6", [15, 0], [0, 21], Kept),
         ("bytes[f]>20", [15, 0], [0, 21], Open),
@@ -67,7 +67,7 @@ fn a_figure_that_is_not_told_breaks_a_limit_only_if_it_does_whatever_it_is() {
 }
 
 #[test]
-fn percentages_are_of_the_old_figure_and_exact() {
+fn percentages_are_relative_to_the_old_figure_and_exact() {
     assert!(!check("Ir>+5%", 1000, 1050));
     assert!(check("Ir>+5%", 1000, 1051));
     assert!(check("Ir>=+5%", 1000, 1050));
@@ -83,7 +83,7 @@ fn percentages_are_of_the_old_figure_and_exact() {
 }
 
 #[test]
-fn a_sign_makes_a_change_of_a_level() {
+fn value_with_a_sign_limits_the_change() {
     assert!(check("end_bytes>0", 5, 1));
     assert!(!check("end_bytes>+0", 5, 1));
     assert!(check("total_blocks > +0", 5, 6));
@@ -92,7 +92,7 @@ fn a_sign_makes_a_change_of_a_level() {
 }
 
 #[test]
-fn scopes_are_told_by_regex_and_worst() {
+fn regex_and_worst_determine_the_scope() {
     let limit = |text: &str| text.parse::<Limit>().unwrap();
     assert!(matches!(limit("Ir>+1").scope, Scope::Total));
     let functions = limit("incl.Ir[^mycrate::[a-z]+<.*>$]>+1000");
@@ -110,12 +110,12 @@ fn scopes_are_told_by_regex_and_worst() {
 }
 
 #[test]
-fn what_is_no_limit_says_why() {
+fn invalid_limit_is_an_error_with_a_reason() {
     for (text, why) in [
         ("Ir", "expected > >= < or <= in \"Ir\", as in 'Ir>+5%'"),
         (
             "Ir>5%",
-            "a percentage is of a change: expected +5% or -5%, found \"5%\"",
+            "a percentage limits a change: expected +5% or -5%, found \"5%\"",
         ),
         ("Ir>+", "expected a number"),
         ("Ir>+x%", "expected a number"),
@@ -135,14 +135,14 @@ fn what_is_no_limit_says_why() {
 }
 
 #[test]
-fn a_broken_limit_is_told_with_its_figures() {
+fn message_for_a_broken_limit_has_its_figures() {
     let limit: Limit = "Ir>+5%".parse().unwrap();
     let broken = |old, new| {
         limit.sentence(&Measured {
             chance: None,
-            untold: None,
+            hidden: None,
             whole: None,
-            of: "the total".to_owned(),
+            subject: "the total".to_owned(),
             old,
             new,
             noise: None,
@@ -157,7 +157,7 @@ fn a_broken_limit_is_told_with_its_figures() {
 }
 
 #[test]
-fn a_change_within_the_noise_is_none_and_a_level_is_a_level() {
+fn change_within_the_noise_breaks_no_limit_but_a_level_can() {
     let check = |limit: &str, new, noise| {
         let limit: Limit = limit.parse().unwrap();
         limit.is_broken_beyond(Some(1000), Some(new), noise)
@@ -171,7 +171,7 @@ fn a_change_within_the_noise_is_none_and_a_level_is_a_level() {
 }
 
 #[test]
-fn a_file_has_a_limit_a_line() {
+fn file_has_one_limit_per_line() {
     let limits = parse_file("# agreed\n\nIr>+5%\n calls[malloc]>+0 \n").unwrap();
     assert_eq!(limits.len(), 2);
     assert!(parse_file("# nothing agreed yet\n").is_err());

@@ -1,30 +1,30 @@
-//! How often the rule is wrong, counted: exactly, on simulated series, and on real ones. The tables are in
-//! `docs/decisions/13-noise.md`, where the rule that was in force before and the median absolute deviation stand beside it.
+//! Error rates of the noise rule: exact, on simulated series, and on real series. `docs/decisions/13-noise.md` has the
+//! tables, which compare the rule with the previous rule and with the median absolute deviation.
 
 use std::fmt::Write as _;
 
 use super::*;
 
-/// How many series of each kind are simulated.
+/// The number of simulated series of each kind.
 const SERIES: u64 = 1000;
 
 const FILES: [usize; 4] = [2, 3, 5, 10];
 
-/// Shifts of the new side, in per cent.
+/// Shifts of the new side, in percent.
 const SHIFTS: [Count; 4] = [0, 1, 5, 28];
 
-/// Whether a rule sees a change between two sorted sides.
+/// A rule: returns true if it sees a change between two sorted sides.
 type SeesChange = fn(&[Count], &[Count]) -> bool;
 
-/// The rules that are compared, the one in force last.
+/// The rules to compare. The last one is in force.
 const RULES: [SeesChange; 3] = [
     |old, new| change(old, new).abs() > spread(old).max(spread(new)),
     |old, new| {
-        // Three standard deviations of the difference of two medians, of normal noise: (3 × 1.4826 × 1.2533)² × 2 / n.
+        // Three standard deviations of the difference of two medians, for normal noise: (3 × 1.4826 × 1.2533)² × 2 / n.
         let noise = deviation(old).max(deviation(new));
         change(old, new).pow(2) * old.len() as Count > 62 * noise.pow(2)
     },
-    |old, new| change(old, new).abs() > of_change(old, new, change(old, new)),
+    |old, new| change(old, new).abs() > greatest_noise(old, new, change(old, new)),
 ];
 
 fn median(sorted: &[Count]) -> Count {
@@ -61,18 +61,19 @@ impl Random {
         (self.next() % limit).into()
     }
 
-    /// One in so many.
+    /// Returns true with a probability of 1 in `many`.
     fn one_in(&mut self, many: u64) -> bool {
         self.below(many) == 0
     }
 
-    /// Nearly normal, with a mean of 0 and a standard deviation of 1,000: the sum of twelve uniform numbers.
+    /// Returns a nearly normal number with mean 0 and standard deviation 1,000: the sum of twelve uniform numbers.
     fn normal(&mut self) -> Count {
         (0..12).map(|_| self.below(1000)).sum::<Count>() - 5994
     }
 }
 
-/// A kind of noise: its name, and a count around a million, in which a standard deviation is one per cent or less.
+/// A kind of noise: its name, and a generator of counts around a million. Most have a standard deviation of about one
+/// percent.
 type Shape = (&'static str, fn(&mut Random) -> Count);
 
 const SHAPES: [Shape; 8] = [
@@ -98,7 +99,7 @@ const SHAPES: [Shape; 8] = [
     }),
 ];
 
-/// A sorted side of so many files whose counts are higher by some per cent.
+/// Simulates a sorted side with a number of files whose counts are higher by some percent.
 fn side(shape: Shape, files: usize, percent: Count, random: &mut Random) -> Vec<Count> {
     let mut side: Vec<Count> = (0..files)
         .map(|_| shape.1(random) * (100 + percent) / 100)
@@ -107,8 +108,8 @@ fn side(shape: Shape, files: usize, percent: Count, random: &mut Random) -> Vec<
     side
 }
 
-/// In how many of 1,000 series each rule is wrong, by what the new side is shifted.
-fn wrong(shape: Shape, files: usize) -> [[u64; 3]; 4] {
+/// For each shift of the new side, counts the series in which each rule is wrong.
+fn count_wrong(shape: Shape, files: usize) -> [[u64; 3]; 4] {
     let mut random = Random(files as u64);
     SHIFTS.map(|shift| {
         let mut wrong = [0; 3];
@@ -123,31 +124,31 @@ fn wrong(shape: Shape, files: usize) -> [[u64; 3]; 4] {
     })
 }
 
-/// Real series of a counter, or of all, each of 20 runs in the order they were made.
+/// Returns the real series of a counter, or of all counters. Each has 20 runs in the order they were made.
 fn real_series(counter: &str) -> Vec<Vec<Count>> {
     let series = include_str!("../../../tests/data/noise/series.tsv").lines();
     let columns = series.map(|line| line.split('\t').skip(1));
-    let of_counter = columns.filter_map(|mut columns| {
-        let found = columns.next().unwrap();
-        let is_wanted = counter == "all" || found == counter;
+    let found = columns.filter_map(|mut columns| {
+        let name = columns.next().unwrap();
+        let is_wanted = counter == "all" || name == counter;
         is_wanted.then(|| columns.map(|count| count.parse().unwrap()).collect())
     });
-    of_counter.collect()
+    found.collect()
 }
 
-/// In how many of the real series each rule is wrong. A series is divided into sides run by run, or in the middle.
-fn wrong_of_real(counter: &str, files: usize, in_turn: bool) -> [[u64; 3]; 4] {
+/// Counts the real series in which each rule is wrong. Alternate runs form the sides, or the first and the second half.
+fn count_wrong_real(counter: &str, files: usize, in_turn: bool) -> [[u64; 3]; 4] {
     SHIFTS.map(|shift| {
         let mut wrong = [0; 3];
         for series in real_series(counter) {
             let [old, new] = [0, 1].map(|side| {
-                let of_side = |run: usize| match in_turn {
+                let is_of_side = |run: usize| match in_turn {
                     true => run % 2 == side,
                     false => run / files == side,
                 };
                 let shifted = |count: Count| count * (100 + shift * side as Count) / 100;
                 let runs = series.iter().enumerate().take(2 * files);
-                let counts = runs.filter(|(run, _)| of_side(*run));
+                let counts = runs.filter(|(run, _)| is_of_side(*run));
                 let mut side: Vec<Count> = counts.map(|(_, count)| shifted(*count)).collect();
                 side.sort_unstable();
                 side
@@ -160,8 +161,8 @@ fn wrong_of_real(counter: &str, files: usize, in_turn: bool) -> [[u64; 3]; 4] {
     })
 }
 
-/// How often noise alone is called a change, in millionths: of all orders in which n and m runs can come, those in which no
-/// more than so many pairs contradict it, either way.
+/// Returns the rate of false alarms in millionths: the share of all orders of n and m runs in which at most `against` pairs
+/// contradict a change in either direction.
 fn rate(n: usize, m: usize, against: usize) -> u128 {
     let mut orders = vec![vec![Vec::new(); m + 1]; n + 1];
     for a in 0..=n {
@@ -169,7 +170,7 @@ fn rate(n: usize, m: usize, against: usize) -> u128 {
             let at = |orders: &[Vec<Vec<u128>>], a: usize, b: usize, pairs: usize| {
                 orders[a][b].get(pairs).copied().unwrap_or(0)
             };
-            // The last of them all is of one side, and in no pair of its own below the others; or of the other.
+            // The greatest of all runs is of the first side and in `b` pairs, or of the second side and in no pair.
             let counted = (0..=a * b).map(|pairs| match (a, b) {
                 (0, _) | (_, 0) => 1,
                 _ => {
@@ -187,7 +188,7 @@ fn rate(n: usize, m: usize, against: usize) -> u128 {
 }
 
 #[test]
-fn noise_alone_is_called_a_change_in_less_than_three_of_a_hundred_cases_whatever_its_shape() {
+fn rate_of_false_alarms_is_below_three_percent_for_any_shape_of_noise() {
     for n in 1..=24 {
         for m in 1..=24 {
             if let Some(against) = most_against(n, m) {
@@ -196,7 +197,8 @@ fn noise_alone_is_called_a_change_in_less_than_three_of_a_hundred_cases_whatever
             }
         }
     }
-    // By hand: 4 of 70 orders of 4 and 4 have no pair against, so 2 / 70; 5 and 5 have 252 orders, 1 and 1 with up to one.
+    // By hand: 4 and 4 runs have 70 orders. One in each direction has no pair against the change, so the rate is 2 / 70.
+    // 5 and 5 runs have 252 orders, of which two in each direction have at most one pair against the change.
     assert_eq!(rate(4, 4, 0), 2_000_000 / 70);
     assert_eq!(rate(5, 5, 1), 4_000_000 / 252);
     for (n, m, against) in [
@@ -205,7 +207,7 @@ fn noise_alone_is_called_a_change_in_less_than_three_of_a_hundred_cases_whatever
         (3, 6, Some(0)),
         (4, 4, Some(0)),
         (5, 5, Some(1)),
-        // Two of ten runs can be as far off as they like: 20 of 100 pairs.
+        // Two of ten runs can be outliers of any size: 20 of 100 pairs.
         (10, 10, Some(20)),
     ] {
         assert_eq!(most_against(n, m), against, "{n} and {m} files");
@@ -213,7 +215,7 @@ fn noise_alone_is_called_a_change_in_less_than_three_of_a_hundred_cases_whatever
 }
 
 #[test]
-fn noise_is_what_pairs_of_runs_say() {
+fn noise_is_measured_by_pairs_of_runs() {
     let ten = |start: Count| (start..start + 10).collect::<Vec<Count>>();
     let with = |mut side: Vec<Count>, others: &[Count]| {
         side.truncate(10 - others.len());
@@ -224,31 +226,31 @@ fn noise_is_what_pairs_of_runs_say() {
     for (claim, old, new, expected) in [
         ("one file a side has no noise", vec![7], vec![9], 0),
         (
-            "few files have their spread",
+            "with few files the noise is their spread",
             vec![5, 7, 9],
             vec![8, 20],
             12,
         ),
-        ("exact counts have none", vec![7; 10], vec![8; 10], 0),
-        ("nor have few exact counts", vec![7; 2], vec![8; 3], 0),
-        // The differences are 100 and as much less or more as there are pairs: 1 of -9, 2 of -8, … 6 of -4 are 21 pairs.
-        ("ten files contradict in twenty pairs", ten(0), ten(100), 4),
-        ("either way", ten(100), ten(0), 4),
-        // The outliers are in 20 pairs; of the others the least difference is 93, of medians 100.
+        ("exact counts have no noise", vec![7; 10], vec![8; 10], 0),
+        ("few exact counts have no noise", vec![7; 2], vec![8; 3], 0),
+        // The differences are around 100: one pair has 100 - 9, two have 100 - 8, … six have 100 - 4, which is 21 pairs.
+        ("ten files allow twenty pairs against", ten(0), ten(100), 4),
+        ("the direction makes no difference", ten(100), ten(0), 4),
+        // The outliers are in 20 pairs. The least difference of the other pairs is 93, of the medians 100.
         (
             "two outliers of the old side hide nothing",
             with(ten(0), &[900, 950]),
             ten(100),
             7,
         ),
-        // 10 pairs are of the 1; the next are 91, twice 92, three times 93, four times 94, and then 95, of medians 99.
+        // The count 1 is in 10 pairs. The next are 91, twice 92, three times 93, four times 94, then 95; of the medians 99.
         (
-            "nor do outliers of the new side",
+            "two outliers of the new side hide nothing",
             ten(0),
             with(ten(100), &[1, 900]),
             4,
         ),
-        // 20 pairs are of 950 and 990; the next is 100 - 900.
+        // The counts 950 and 990 are in 20 pairs; the next difference is 100 - 900.
         (
             "three of ten can be chance",
             with(ten(0), &[900, 950, 990]),
@@ -261,16 +263,21 @@ fn noise_is_what_pairs_of_runs_say() {
             with(ten(100), &[900]),
             7,
         ),
-        ("nothing has no noise", Vec::new(), vec![3; 10], 0),
+        (
+            "a side without files has no noise",
+            Vec::new(),
+            vec![3; 10],
+            0,
+        ),
     ] {
         let moved = |side: &[Count]| if side.is_empty() { 0 } else { median(side) };
         let change = moved(&new) - moved(&old);
-        assert_eq!(of_change(&old, &new, change), expected, "{claim}");
+        assert_eq!(greatest_noise(&old, &new, change), expected, "{claim}");
     }
 }
 
 #[test]
-fn rates_on_simulated_and_real_series_are_those_of_the_decision() {
+fn documented_error_rates_are_up_to_date() {
     let mut simulated = String::new();
     let cells = |text: &mut String, wrong: [[u64; 3]; 4], in_percent: fn(u64) -> String| {
         for rules in wrong {
@@ -281,7 +288,7 @@ fn rates_on_simulated_and_real_series_are_those_of_the_decision() {
     };
     for files in FILES {
         for shape in SHAPES {
-            let wrong = wrong(shape, files);
+            let wrong = count_wrong(shape, files);
             write!(simulated, "| {files} | {} |", shape.0).unwrap();
             cells(&mut simulated, wrong, |count| {
                 format!("{}.{}", count / 10, count % 10)
@@ -318,7 +325,7 @@ fn rates_on_simulated_and_real_series_are_those_of_the_decision() {
         } else {
             "one side, then the other"
         };
-        let wrong = wrong_of_real(counter, files, in_turn);
+        let wrong = count_wrong_real(counter, files, in_turn);
         write!(
             real,
             "| {counter} | {} | {files} | {order} |",
@@ -335,22 +342,22 @@ fn rates_on_simulated_and_real_series_are_those_of_the_decision() {
             assert_eq!(missed, 0, "{counter}");
         }
     }
-    hold("Simulated", &simulated);
-    hold("Real", &real);
+    check_table("Simulated", &simulated);
+    check_table("Real", &real);
 }
 
-/// Holds a table of the decision to these rows.
-fn hold(table: &str, rows: &str) {
+/// Checks the rows of a table in the decision record.
+fn check_table(table: &str, rows: &str) {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/decisions/13-noise.md");
     let text = std::fs::read_to_string(path).unwrap();
     let begin = format!("<!-- {table}: cg-diff/src/noise/tests.rs -->\n\n");
     let (before, rest) = text.split_once(&begin).expect(table);
-    // Of the table the two lines of its head stay.
+    // The two header lines of the table stay.
     let head: usize = rest.split_inclusive('\n').take(2).map(str::len).sum();
     let (head, rest) = rest.split_at(head);
-    let (found, behind) = rest.split_once("\n<!-- end -->").expect(table);
+    let (found, after) = rest.split_once("\n<!-- end -->").expect(table);
     if std::env::var_os("UPDATE_EXPECT").is_some() {
-        let text = [before, &begin, head, rows, "\n<!-- end -->", behind].concat();
+        let text = [before, &begin, head, rows, "\n<!-- end -->", after].concat();
         std::fs::write(path, text).unwrap();
     } else {
         assert_eq!(found, rows, "{path}: UPDATE_EXPECT=1 writes it");

@@ -1,22 +1,22 @@
-//! Reads the inputs and passes on what is kept.
+//! Reads the inputs and passes on the kept records.
 //!
-//! A line whose fate is known goes out at once, byte for byte, so a live pipe stays live. Where it is known only at the
-//! end of the input (`--top`, `--threshold`, `--sort`, and functions under `--caller` and `--callee`) lines wait in
-//! [`Held`], with all that follow them, so that the order stays.
+//! A decided line is written at once, byte for byte, so that a live pipe stays live. Some lines can be decided only at the
+//! end of the input: all lines with `--top`, `--threshold` and `--sort`, and functions with `--caller` and `--callee`. They
+//! wait in [`BufferedLines`], together with all lines after them, to keep the order.
 
 use std::collections::HashMap;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use cg_collections::sorting::Order as _;
 use cg_parse::stream::{self, Visitor};
 use cg_stream::record::{Count, RecordType};
-use cg_stream::sorting::Order as _;
-use cg_stream::tool::{Diagnostics, Outcome};
 use cg_stream::{Error, Line};
+use cg_tool::{Diagnostics, Outcome};
 
 use crate::arcs::{ArcFunctionId, NeighbourFunctions};
 use crate::count::{CountKey, Minimum, MinimumChange, MinimumPercent};
-use crate::hold::Held;
+use crate::hold::BufferedLines;
 use crate::predicate::{Match, NamePredicates, Types};
 use crate::rank::{GroupId, Ranking, Selection};
 use crate::record::RecordFields;
@@ -27,11 +27,11 @@ pub(crate) mod runs;
 use output::CountedOutput;
 use runs::RunFigures;
 
-/// What is to be kept. The default keeps everything.
+/// The conditions, the order and the form of the output. The default keeps everything.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Options {
     pub(crate) types: Types,
-    /// Which records of raw profiles are wanted by name.
+    /// The records to make of raw profiles.
     pub(crate) records: cg_parse::Options,
     pub(crate) names: NamePredicates,
     pub(crate) minimums: Vec<Minimum>,
@@ -43,46 +43,46 @@ pub(crate) struct Options {
     pub(crate) prints: Prints,
 }
 
-/// What is printed of what is kept.
+/// The form of the output.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Prints {
     /// The stream.
     #[default]
     Records,
-    /// How many records, of each input.
+    /// The number of kept records of each input.
     Counts,
-    /// The names of the inputs that have any.
+    /// The names of the inputs with kept records.
     Names,
 }
 
 impl Options {
-    /// Whether records have to be ranked.
+    /// Returns true if records have to be ranked.
     fn ranks(&self) -> bool {
         self.sort.is_some() || !matches!(self.selection, Selection::All)
     }
 
-    /// Whether `run` records have to be understood.
-    fn ask_runs(&self) -> bool {
+    /// Returns true if `run` records have to be parsed.
+    fn needs_runs(&self) -> bool {
         self.ranks()
             || !self.minimums.is_empty()
             || !self.minimum_percents.is_empty()
             || !self.minimum_changes.is_empty()
     }
 
-    /// How a raw profile is to be parsed: with the records that are asked for.
+    /// Returns the options for parsing a raw profile, with the wanted records.
     fn parse_options(&self) -> cg_parse::Options {
         let asked = &self.records;
-        // Stacks stand instead of calls and lines.
+        // Stacks replace calls and lines.
         let stacks = asked.stacks || self.types.are_only("stack");
         cg_parse::Options {
-            calls: !stacks && (asked.calls || self.names.ask_arcs() || self.types.names("call")),
+            calls: !stacks && (asked.calls || self.names.needs_arcs() || self.types.names("call")),
             lines: !stacks && (asked.lines || self.types.names("line")),
             stacks,
             ..asked.clone()
         }
     }
 
-    /// The records that options ask for by name, and these options.
+    /// Returns the record types that options ask for, with these options.
     fn asked_records(&self) -> Vec<(RecordType, &'static str)> {
         let asked = &self.records;
         [
@@ -97,7 +97,7 @@ impl Options {
     }
 }
 
-/// Passes on the records of all inputs that are to be kept.
+/// Filters all inputs.
 pub(crate) fn run(
     files: &[PathBuf],
     options: Options,
@@ -135,7 +135,7 @@ pub(crate) fn run(
     })
 }
 
-/// A line on an input, as grep writes it.
+/// Writes the count or the name of an input, like grep.
 fn write_summary(
     file: &Path,
     records: u64,
@@ -168,22 +168,22 @@ struct Filter<'w> {
     arcs: NeighbourFunctions,
     ranking: Ranking,
     candidates: Vec<PendingRecord>,
-    held: Held<LineRole>,
-    /// For each key that a condition names: whether any record or run has it.
+    held: BufferedLines<LineRole>,
+    /// The use of each key in the conditions.
     keys: Vec<KeyUse>,
-    /// Whether a record passed. Until one does, dropped records are searched for names that only their frames have.
+    /// True if a record passed. Until then, the frames of dropped records are also searched, for a hint.
     has_passed: bool,
-    /// Some record that was dropped has a frame that REGEX matches.
+    /// True if REGEX matches a frame of a dropped record.
     would_match_frame: bool,
-    /// Of the record types that options ask for, those that did not come by yet.
+    /// The record types that options ask for and that have not occurred yet.
     missing: Vec<(RecordType, &'static str)>,
 }
 
-/// What is known of a line that waits.
+/// The role of a waiting line.
 enum LineRole {
     Run,
     End,
-    /// It is kept whatever becomes of the others.
+    /// A line that is kept in any case.
     Kept,
     Record {
         function: Option<ArcFunctionId>,
@@ -191,13 +191,14 @@ enum LineRole {
     },
 }
 
-/// A record to be ranked if its function turns out to have the callers and callees that are asked for.
+/// A record to rank, if its function turns out to have the wanted callers and callees.
 struct PendingRecord {
     function: ArcFunctionId,
     group: GroupId,
     cost: Count,
 }
 
+/// A key in a condition, with the numbers of records that were searched for it and that have it.
 struct KeyUse {
     key: CountKey,
     asked: u64,
@@ -226,18 +227,18 @@ impl<'w> Filter<'w> {
             runs: RunFigures::default(),
             arcs: NeighbourFunctions::default(),
             candidates: Vec::new(),
-            held: Held::new(),
+            held: BufferedLines::new(),
             keys,
             has_passed: false,
             would_match_frame: false,
         }
     }
 
-    /// Judges a record by itself; `None` where it is dropped.
+    /// Judges a record without the rest of the stream; `None` if it is dropped.
     fn judge(&mut self, line: &Line<'_>) -> Result<Option<LineRole>, Error> {
         let mut record = RecordFields::new(*line)?;
         let kind = record.kind()?;
-        if kind == RecordType::Call && self.options.names.ask_arcs() {
+        if kind == RecordType::Call && self.options.names.needs_arcs() {
             self.arcs.add(&mut record, &self.options.names)?;
         }
         if !self.options.types.allow(line, &mut record)? {
@@ -255,7 +256,7 @@ impl<'w> Filter<'w> {
                 return Ok(None);
             }
             Match::Keep => None,
-            Match::AskArcs => {
+            Match::NeedsArcs => {
                 let is_line = kind == RecordType::Line;
                 Some(self.arcs.function(&mut record, is_line)?)
             }
@@ -297,7 +298,7 @@ impl<'w> Filter<'w> {
                 key_use.found += u64::from(is_found);
             }
         };
-        let mut count_of =
+        let mut find_count =
             |record: &mut RecordFields<'_>, key: &CountKey| -> Result<Count, Error> {
                 let count = key.find(record)?;
                 note(count.is_some());
@@ -305,17 +306,17 @@ impl<'w> Filter<'w> {
             };
         let mut all_reached = true;
         for Minimum { key, least } in &self.options.minimums {
-            all_reached &= count_of(record, key)? >= *least;
+            all_reached &= find_count(record, key)? >= *least;
         }
         for MinimumPercent { key, least } in &self.options.minimum_percents {
-            let count = count_of(record, key)?;
+            let count = find_count(record, key)?;
             let total = self.runs.current_total(&key.event).ok_or_else(|| {
                 Error::at(
                     line_number,
-                    "expected a run record before this one: --min-percent needs its total",
+                    "expected a run record before this record; --min-percent needs its total",
                 )
             })?;
-            // 0 of 0 reaches no percentage.
+            // 0 of a total of 0 reaches no percentage.
             all_reached &= least.is_reached(count, total) && (count, total) != (0, 0);
         }
         for minimum in &self.options.minimum_changes {
@@ -326,7 +327,7 @@ impl<'w> Filter<'w> {
         Ok(all_reached)
     }
 
-    /// Lets a line go, or wait behind those that wait already.
+    /// Writes a line, or adds it to the waiting lines.
     fn pass(&mut self, line: &Line<'_>, role: LineRole) -> Result<(), Error> {
         let can_wait = self.options.ranks() || matches!(role, LineRole::Record { .. });
         if can_wait || !self.held.is_empty() {
@@ -337,9 +338,9 @@ impl<'w> Filter<'w> {
         Ok(())
     }
 
-    /// Writes what waited, and returns how many records were kept.
+    /// Writes the waiting lines. Returns the number of kept records.
     fn finish(mut self, diagnostics: &mut Diagnostics) -> anyhow::Result<u64> {
-        self.complain(diagnostics);
+        self.report_unjudged(diagnostics);
         let (options, arcs, held) = (&self.options, &self.arcs, self.held);
         let is_matched = |function: ArcFunctionId| {
             let matched = arcs.match_function(function, &options.names);
@@ -372,26 +373,26 @@ impl<'w> Filter<'w> {
         Ok(output.records)
     }
 
-    /// Says which conditions could not be judged by what was read.
-    fn complain(&self, diagnostics: &mut Diagnostics) {
-        let asks_arcs = |role: &LineRole| match role {
+    /// Reports conditions that could not be judged with these inputs.
+    fn report_unjudged(&self, diagnostics: &mut Diagnostics) {
+        let needs_arcs = |role: &LineRole| match role {
             LineRole::Record { function, .. } => function.is_some(),
             _ => false,
         };
         if !self.has_passed && self.would_match_frame {
             diagnostics.warn(
-                "no function to blame matches, but other frames do: --frame REGEX keeps records by any frame",
+                "no blamed function matches, but other frames do; --frame REGEX keeps records by any frame",
             );
         }
         for (kind, option) in &self.missing {
             diagnostics.warn(format!(
-                "{option}: there are no {} records; a stream has those that it was written with (cg-parse {option})",
+                "{option}: there are no {} records; if the input is a stream, write it with cg-parse {option}",
                 kind.name()
             ));
         }
-        if !self.arcs.is_any_known() && self.held.known().any(asks_arcs) {
-            diagnostics.trouble(
-                "--caller and --callee need call records, and the stream has none: write them with cg-parse --calls, or name the profile itself",
+        if !self.arcs.has_call_records() && self.held.metadata().any(needs_arcs) {
+            diagnostics.error(
+                "--caller and --callee need call records, but the stream has none; write it with cg-parse --calls, or give the profile itself",
             );
         }
         let missing = self
@@ -401,16 +402,16 @@ impl<'w> Filter<'w> {
             .map(|key_use| &key_use.key)
             .chain(self.ranking.missing_key());
         let events = self.runs.events();
-        let is_no_event = |key: &&CountKey| !events.contains(&key.event);
-        for key in missing.filter(is_no_event) {
-            diagnostics.trouble(format!(
+        let is_unknown = |key: &&CountKey| !events.contains(&key.event);
+        for key in missing.filter(is_unknown) {
+            diagnostics.error(format!(
                 "no record has \"{key}\"; the events are {}",
                 events.join(", ")
             ));
         }
         let percents = self.options.minimum_percents.iter().map(|least| &least.key);
-        for key in percents.filter(is_no_event).filter(|_| !events.is_empty()) {
-            diagnostics.trouble(format!(
+        for key in percents.filter(is_unknown).filter(|_| !events.is_empty()) {
+            diagnostics.error(format!(
                 "no run has a total of \"{}\"; the events are {}",
                 key.event,
                 events.join(", ")
@@ -419,10 +420,10 @@ impl<'w> Filter<'w> {
     }
 }
 
-/// Writes `run` records, then groups in their order, then what is not ranked, then `end` records. Only what is kept is
-/// in memory.
+/// Writes `run` records, then the groups in their order, then records that are not ranked, then `end` records. Only kept
+/// lines are in memory.
 fn write_sorted(
-    held: Held<LineRole>,
+    held: BufferedLines<LineRole>,
     order: &[GroupId],
     is_kept: impl Fn(&LineRole) -> bool,
     output: &mut CountedOutput<'_>,
@@ -456,7 +457,7 @@ impl Visitor for Filter<'_> {
         }
         let role = match line.kind {
             RecordType::Run => {
-                if self.options.ask_runs() {
+                if self.options.needs_runs() {
                     self.runs.add(line.parse()?);
                 }
                 Some(LineRole::Run)

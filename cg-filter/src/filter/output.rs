@@ -1,11 +1,11 @@
-//! Where kept lines go, byte for byte.
+//! The output of kept lines, byte for byte.
 
 use std::io::{self, BufWriter, Write};
 
-/// The output, and how many records went to it.
+/// The output, with the number of written records.
 pub(super) struct CountedOutput<'w> {
     out: BufWriter<&'w mut dyn Write>,
-    /// How many of the lines were neither `run` nor `end`.
+    /// The number of written lines, without `run` and `end` records.
     pub(super) records: u64,
     is_in_line: bool,
 }
@@ -19,7 +19,7 @@ impl<'w> CountedOutput<'w> {
         }
     }
 
-    /// Passes a line on. The last line of an input may lack its `\n`, which has to be made up for if another follows.
+    /// Writes a line. If the last line of an input lacks its `\n`, adds the `\n` before the next line.
     pub(super) fn write(&mut self, raw: &[u8], is_record: bool) -> io::Result<()> {
         if self.is_in_line {
             self.out.write_all(b"\n")?;

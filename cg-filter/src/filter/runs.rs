@@ -1,8 +1,8 @@
-//! The events and totals of the runs that were seen.
+//! The events and totals of the runs in the input.
 
 use cg_stream::record::{Count, RunRecord, Total};
 
-/// What `run` records said.
+/// The events and totals of `run` records.
 #[derive(Default)]
 pub(crate) struct RunFigures {
     events: Vec<String>,
@@ -13,7 +13,7 @@ pub(crate) struct RunFigures {
 impl RunFigures {
     pub(crate) fn add(&mut self, run: RunRecord) {
         for event in run.events {
-            if let Some(total) = total_of(&run.total, &event) {
+            if let Some(total) = find_total(&run.total, &event) {
                 match self.totals.iter_mut().find(|(known, _)| *known == event) {
                     Some((_, sum)) => *sum = sum.saturating_add(total),
                     None => self.totals.push((event.clone(), total)),
@@ -26,26 +26,26 @@ impl RunFigures {
         self.last = Some(run.total);
     }
 
-    /// All events, in the order they were first named.
+    /// All events, in order of appearance.
     pub(crate) fn events(&self) -> &[String] {
         &self.events
     }
 
-    /// The total over all runs.
+    /// The total of an event over all runs.
     pub(crate) fn total(&self, event: &str) -> Option<Count> {
         let found = self.totals.iter().find(|(known, _)| known == event);
         found.map(|(_, total)| *total)
     }
 
-    /// The total of the run that a record now read is of; `None` where no run was seen.
+    /// The total of the current run; `None` before the first `run` record.
     pub(crate) fn current_total(&self, event: &str) -> Option<Count> {
         let total = self.last.as_ref()?;
-        Some(total_of(total, event).unwrap_or(0))
+        Some(find_total(total, event).unwrap_or(0))
     }
 }
 
-/// The total of an event; of a diff that of the first run, or of the last where the first has nothing.
-fn total_of(total: &Total, event: &str) -> Option<Count> {
+/// Returns the total of an event. In a diff, this is the total of the first run, or of the last run if the first has none.
+fn find_total(total: &Total, event: &str) -> Option<Count> {
     match total {
         Total::One(counts) => Some(counts.get(event)),
         Total::PerRun(counts) => {

@@ -1,14 +1,14 @@
-//! The call graph that graph formats write: functions and the calls between them, of a profile or of a diff. A diff has
-//! the counts of both runs side by side.
+//! The call graph for graph formats: functions and the calls between them, from a profile or a diff. In a diff, the counts
+//! of both runs are side by side.
 
 use anyhow::{bail, ensure};
-use cg_stream::intern::{Id, TooMany};
-use cg_stream::maps::{OrderedMap, OrderedSet};
-use cg_stream::profile::{FunctionKey, Profile};
+use cg_collections::intern::{Id, TooMany};
+use cg_collections::maps::{OrderedMap, OrderedSet};
+use cg_profile::{FunctionKey, Profile};
 use cg_stream::record::{
     Count, CountsPerRun, DiffRecord, Frame, FunctionName, RecordType, add_counts,
 };
-use cg_stream::tool::Diagnostics;
+use cg_tool::Diagnostics;
 
 use super::holds::{FormatHolds, choose};
 use super::names::WrittenNames;
@@ -19,36 +19,36 @@ use crate::report::diff::{self, Diffs};
 mod recursion;
 mod stack_graph;
 
-cg_stream::ids! {
+cg_collections::ids! {
     pub(crate) struct GraphFunctionId;
 }
 
-/// A function as records name it.
+/// The names of a function in records.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct FunctionNames<'n> {
     pub(crate) name: Option<&'n str>,
     pub(crate) file: Option<&'n str>,
     pub(crate) obj: Option<&'n str>,
-    /// How often it is in the stack already, where stacks were made a graph: each level is a function of its own.
+    /// In a graph from stacks, the number of outer frames of the same function. Each recursion level is a separate function.
     pub(crate) outer_levels: usize,
 }
 
 /// A function.
 #[derive(Debug, Default)]
 pub(crate) struct GraphFunction<'n> {
-    /// Self cost, an entry a column.
+    /// Self cost, one entry per column.
     pub(crate) cost: Vec<Count>,
-    /// Inclusive cost, where it is known.
+    /// Inclusive cost, if known.
     pub(crate) incl: Option<Vec<Count>>,
-    /// The function is in a cycle whose members' inclusive costs cannot be told apart.
+    /// True if the function is in a cycle whose members share one inclusive cost.
     pub(crate) is_in_cycle: bool,
-    /// Self costs by line, where they are known; they are part of `cost`.
+    /// Self costs by line, if known; they are part of `cost`.
     pub(crate) lines: Vec<LineCost<'n>>,
     /// The calls that it makes.
     pub(crate) arcs: Vec<GraphArc<'n>>,
 }
 
-/// Self cost of a line.
+/// The self cost of a line.
 #[derive(Debug)]
 pub(crate) struct LineCost<'n> {
     pub(crate) file: Option<&'n str>,
@@ -60,44 +60,45 @@ pub(crate) struct LineCost<'n> {
 #[derive(Clone, Debug)]
 pub(crate) struct GraphArc<'n> {
     pub(crate) callee: GraphFunctionId,
-    /// The file of the call site, where it is not that of the caller.
+    /// The file of the call site, if it differs from the file of the caller.
     pub(crate) site: Option<&'n str>,
-    /// 0 where it is not known.
+    /// 0 if unknown.
     pub(crate) line: u64,
     pub(crate) calls: Count,
     pub(crate) incl: Vec<Count>,
 }
 
-/// The profile or diff that a graph is made of, with the names to write.
+/// The profile or diff for a graph, with the names to write.
 pub(crate) struct GraphSource<'a> {
     profile: &'a Profile,
     holds: &'static FormatHolds,
-    /// The diff in the profile, where it is one.
+    /// The diff, if the profile contains one.
     diffs: Option<Box<Diffs<'a>>>,
     names: WrittenNames,
-    /// Where there are no functions: the stacks that the graph is made of, and the columns of their counts.
+    /// If there are no functions: the stacks for the graph, and the columns of their counts.
     stacks: Option<Box<(StackRows, Vec<String>)>>,
 }
 
 impl<'a> GraphSource<'a> {
-    /// The profile, or the diff in it. `holds` is what the format is called, and what it holds of stacks.
+    /// Selects the profile, its diff or its stacks. `holds` has the name of the format and the properties of stacks that it
+    /// can hold.
     ///
     /// # Errors
-    /// If an option selects or transforms records.
-    pub(crate) fn of(
+    /// Returns an error if an option selects or transforms records.
+    pub(crate) fn new(
         profile: &'a Profile,
         options: &Options,
         holds: &'static FormatHolds,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<GraphSource<'a>> {
         ensure!(
-            options.is_of_all_records(),
-            "a format for other viewers has all functions: --tree, --source, --by, --group-by, --sort, --top and --columns are for tables"
+            options.shows_all_records(),
+            "--tree, --source, --by, --group-by, --sort, --top and --columns are for tables: a format for other viewers has all functions"
         );
         let diffs =
-            diff::is_wanted(profile, options).then(|| Box::new(Diffs::of(profile, options)));
-        let stacks = match is_of_stacks(profile, diffs.as_deref(), options) {
-            true => Some(Box::new(stacks_of(profile, options, holds, diagnostics)?)),
+            diff::is_wanted(profile, options).then(|| Box::new(Diffs::new(profile, options)));
+        let stacks = match needs_stacks(profile, diffs.as_deref(), options) {
+            true => Some(Box::new(read_stacks(profile, options, holds, diagnostics)?)),
             false => None,
         };
         Ok(GraphSource {
@@ -112,7 +113,7 @@ impl<'a> GraphSource<'a> {
         })
     }
 
-    /// A function as it is written.
+    /// Returns a function with the names to write.
     fn written<'n>(&'n self, function: FunctionNames<'n>) -> FunctionNames<'n> {
         FunctionNames {
             name: function.name.map(|name| self.names.function(name)),
@@ -123,9 +124,9 @@ impl<'a> GraphSource<'a> {
     }
 }
 
-/// Whether a graph has to be made of stacks: there are some, and no functions or calls.
-fn is_of_stacks(profile: &Profile, diffs: Option<&Diffs<'_>>, options: &Options) -> bool {
-    let is_of_graph = |kind| matches!(kind, RecordType::Fn | RecordType::Call);
+/// Returns true if the graph has to be made from stacks: there are stacks, but no functions or calls.
+fn needs_stacks(profile: &Profile, diffs: Option<&Diffs<'_>>, options: &Options) -> bool {
+    let is_graph_record = |kind| matches!(kind, RecordType::Fn | RecordType::Call);
     match (options.kind, diffs) {
         (Some(kind), _) => kind.has_stack(),
         (None, Some(diffs)) => {
@@ -134,23 +135,23 @@ fn is_of_stacks(profile: &Profile, diffs: Option<&Diffs<'_>>, options: &Options)
                 .iter()
                 .map(|record| RecordType::from_name(&record.of));
             let has_stacks = diffs.records.iter().any(|record| !record.stack.is_empty());
-            has_stacks && !kinds.any(is_of_graph)
+            has_stacks && !kinds.any(is_graph_record)
         }
         (None, None) => {
-            profile.types().any(RecordType::has_stack) && !profile.types().any(is_of_graph)
+            profile.types().any(RecordType::has_stack) && !profile.types().any(is_graph_record)
         }
     }
 }
 
-/// The stacks of a profile or a diff, and the columns of their counts.
-fn stacks_of(
+/// Returns the stacks of a profile or a diff, and the columns of their counts.
+fn read_stacks(
     profile: &Profile,
     options: &Options,
     holds: &'static FormatHolds,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<(StackRows, Vec<String>)> {
-    let stacks = WrittenStacks::of(profile, options, holds, diagnostics)?;
-    let rows = StackRows::of_frames(&stacks, |frame| Frame {
+    let stacks = WrittenStacks::select(profile, options, holds, diagnostics)?;
+    let rows = StackRows::collect_frames(&stacks, |frame| Frame {
         name: Some(frame_name(frame).into_owned().into()),
         file: frame.file.clone(),
         line: frame.line,
@@ -158,52 +159,52 @@ fn stacks_of(
         obj: frame.obj.clone(),
         ..Frame::default()
     })?;
-    rows.losses.say(holds, diagnostics);
+    rows.losses.warn(holds, diagnostics);
     let column = |column: usize| match &stacks.runs {
-        None => stacks.event_of(column).to_owned(),
-        Some(_) => format!("{}.{}", stacks.event_of(column), ["old", "new"][column % 2]),
+        None => stacks.event(column).to_owned(),
+        Some(_) => format!("{}.{}", stacks.event(column), ["old", "new"][column % 2]),
     };
     let columns = (0..stacks.columns()).map(column).collect();
     Ok((rows, columns))
 }
 
-/// What becomes of a function that is in a stack several times.
+/// The representation of a recursive function in the graph.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RecursionShape {
-    /// Each level is a function of its own.
+    /// Each recursion level is a separate function.
     ByLevel,
-    /// It is one, which the stack counts in once.
+    /// All levels are one function, and each stack counts once for it.
     Folded,
 }
 
 /// Functions and calls.
 pub(crate) struct DrawnGraph<'n> {
-    /// The names of the columns: the events; a diff has each event with `.old` and with `.new`.
+    /// The names of the columns: the events. In a diff, each event occurs with `.old` and with `.new`.
     pub(crate) columns: Vec<String>,
     functions: OrderedMap<FunctionNames<'n>, GraphFunction<'n>>,
-    /// Whether there are records of calls.
+    /// True if there are records of calls.
     pub(crate) has_calls: bool,
-    /// How many lines had an address, which is left out.
+    /// The number of line records with an address, which is left out.
     pub(crate) addresses: usize,
-    /// It was made of stacks.
-    pub(crate) is_of_stacks: bool,
+    /// True if the graph was made from stacks.
+    pub(crate) is_from_stacks: bool,
 }
 
 impl<'n> DrawnGraph<'n> {
-    /// The graph of what was read.
+    /// Builds the graph of a profile or diff.
     ///
     /// # Errors
-    /// Where there are no functions, or the events are not theirs.
-    pub(crate) fn of(
+    /// Returns an error if there are no functions, or if they lack a requested event.
+    pub(crate) fn build(
         source: &'n GraphSource<'_>,
         options: &Options,
         recursion: RecursionShape,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<DrawnGraph<'n>> {
         match (&source.stacks, &source.diffs) {
-            (Some(stacks), _) => Ok(stack_graph::of(&stacks.0, &stacks.1, recursion)?),
-            (None, None) => of_profile(source, options),
-            (None, Some(diffs)) => of_diff(source, diffs, options, diagnostics),
+            (Some(stacks), _) => Ok(stack_graph::build_graph(&stacks.0, &stacks.1, recursion)?),
+            (None, None) => profile_graph(source, options),
+            (None, Some(diffs)) => diff_graph(source, diffs, options, diagnostics),
         }
     }
 
@@ -213,11 +214,11 @@ impl<'n> DrawnGraph<'n> {
             functions: OrderedMap::default(),
             has_calls: false,
             addresses: 0,
-            is_of_stacks: false,
+            is_from_stacks: false,
         }
     }
 
-    /// All functions, in the order of their ids.
+    /// Iterates over all functions, in the order of their ids.
     pub(crate) fn all(
         &self,
     ) -> impl ExactSizeIterator<Item = (FunctionNames<'n>, &GraphFunction<'n>)> {
@@ -231,7 +232,7 @@ impl<'n> DrawnGraph<'n> {
         known.map_or_else(FunctionNames::default, |(names, _)| *names)
     }
 
-    /// The sum of self costs, by column.
+    /// Returns the sum of the self costs of each column.
     pub(crate) fn totals(&self) -> Vec<Count> {
         let mut totals = vec![0; self.columns.len()];
         for function in self.functions.values() {
@@ -240,7 +241,7 @@ impl<'n> DrawnGraph<'n> {
         totals
     }
 
-    /// The function with these names, new or known.
+    /// Returns the position of the function with these names. Adds the function if it is new.
     fn function(&mut self, names: FunctionNames<'n>) -> Result<usize, TooMany> {
         let entry = self.functions.entry(names);
         let position = entry.index();
@@ -287,7 +288,7 @@ impl<'n> DrawnGraph<'n> {
     }
 }
 
-fn of_profile<'n>(
+fn profile_graph<'n>(
     source: &'n GraphSource<'_>,
     options: &Options,
 ) -> anyhow::Result<DrawnGraph<'n>> {
@@ -295,7 +296,7 @@ fn of_profile<'n>(
     let functions = profile.table(RecordType::Fn);
     let calls = profile.table(RecordType::Call);
     if functions.is_empty() && calls.is_empty() {
-        bail!("there are no functions: fn and call records are what this format is made of");
+        bail!("there are no functions: this format needs fn or call records");
     }
     let names: Vec<&str> = profile.events().iter().map(String::as_str).collect();
     let is_counted = |event: &usize| functions.counts(*event);
@@ -348,8 +349,9 @@ fn of_profile<'n>(
     Ok(graph)
 }
 
-/// Assigns the line costs to functions. A line names its own file, not that of its function, so of several functions of
-/// one name and object the one in the line's file gets it. Lines that match no function are left out.
+/// Assigns the costs of lines to functions. A line record has the file of the line, not of the function. So if several
+/// functions have the same name and object, the function in the line's file gets the cost. Skips lines without a matching
+/// function.
 fn add_lines<'n>(
     graph: &mut DrawnGraph<'n>,
     source: &'n GraphSource<'_>,
@@ -371,13 +373,13 @@ fn add_lines<'n>(
     let mut sums: OrderedMap<(usize, Option<&'n str>, u64), Vec<Count>> = OrderedMap::default();
     for (row, key) in lines.keys().iter().enumerate() {
         graph.addresses += usize::from(key.addr.is_some());
-        let of_line = source.written(FunctionNames {
+        let names = source.written(FunctionNames {
             name: profile.text(key.function.name),
             file: profile.text(key.function.file),
             obj: profile.text(key.function.obj),
             ..FunctionNames::default()
         });
-        let (name, file) = ((of_line.name, of_line.obj), of_line.file);
+        let (name, file) = ((names.name, names.obj), names.file);
         let position = match named.get(&name).map(Vec::as_slice) {
             Some([position]) => *position,
             Some(positions) => {
@@ -411,19 +413,19 @@ fn add_lines<'n>(
         for line in &function.lines {
             add_counts(&mut sum, &line.cost);
         }
-        // Lines that cost more than their function are no breakdown of it: records were filtered, or merged where
-        // nothing tells them apart.
-        let is_account = sum
+        // If the lines cost more than their function, they are not its breakdown: a filter removed records, or several
+        // functions with the same names were merged.
+        let is_breakdown = sum
             .iter()
             .zip(&function.cost)
             .all(|(sum, cost)| sum <= cost);
-        if !is_account {
+        if !is_breakdown {
             function.lines.clear();
         }
     }
 }
 
-fn of_diff<'n>(
+fn diff_graph<'n>(
     source: &'n GraphSource<'_>,
     diffs: &'n Diffs<'_>,
     options: &Options,
@@ -485,12 +487,12 @@ fn of_diff<'n>(
     if graph.functions.is_empty() {
         let others: Vec<&str> = others.into_iter().collect();
         bail!(
-            "the rows of this diff are of {} records: this format is made of functions",
+            "the rows of this diff are {} records, but this format needs functions",
             others.join(" and ")
         );
     }
     diagnostics.warn(format!(
-        "the counts of {} are columns that end in .old, those of {} in .new",
+        "columns that end in .old have the counts of {}, columns that end in .new the counts of {}",
         diffs.run_name(compared[0]),
         diffs.run_name(compared[1])
     ));

@@ -1,8 +1,8 @@
-//! Colours: whose code a frame is, or how its cost changed.
+//! Colours of frames, by the origin of their code or by the change of their cost.
 
 use std::fmt;
 
-use cg_names::whose::CodeOwner;
+use cg_names::code_origin::CodeOwner;
 use cg_stream::record::Count;
 
 /// A colour.
@@ -19,14 +19,14 @@ impl Color {
     }
 }
 
-/// As SVG has it.
+/// Writes the colour in the syntax of SVG.
 impl fmt::Display for Color {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "rgb({},{},{})", self.r, self.g, self.b)
     }
 }
 
-/// Whose code has which colour, for a legend.
+/// Returns the legend for the colour of an owner.
 pub(crate) fn legend(owner: CodeOwner) -> &'static str {
     match owner {
         CodeOwner::Own => "own code orange",
@@ -37,8 +37,8 @@ pub(crate) fn legend(owner: CodeOwner) -> &'static str {
     }
 }
 
-/// The colour of whose code something is, lighter or darker by a hash of its text, so that neighbours differ.
-pub(crate) fn of_owner(owner: CodeOwner, text: &str) -> Color {
+/// Returns the colour of an owner's code. A hash of `text` varies the brightness, so that neighbours differ.
+pub(crate) fn owner_color(owner: CodeOwner, text: &str) -> Color {
     let (from, to) = match owner {
         CodeOwner::Own => ([240, 120, 40], [255, 180, 90]),
         CodeOwner::Dependency => ([215, 195, 70], [240, 225, 130]),
@@ -55,7 +55,7 @@ pub(crate) fn of_owner(owner: CodeOwner, text: &str) -> Color {
     Color::new(between(0), between(1), between(2))
 }
 
-/// FNV-1a, folded to a byte.
+/// Returns the FNV-1a hash, folded to a byte.
 fn fold(text: &str) -> u8 {
     let hash = text.bytes().fold(0x811c_9dc5_u32, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
@@ -65,9 +65,9 @@ fn fold(text: &str) -> u8 {
         .fold(0, |folded, byte| folded ^ byte)
 }
 
-/// Red for more, blue for less, white for no change. The square root of the share keeps small changes visible beside a
-/// large one.
-pub(crate) fn of_delta(delta: Count, most: Count) -> Color {
+/// Returns red for an increase, blue for a decrease, white for no change. The square root of the share keeps small changes
+/// visible next to a large one.
+pub(crate) fn delta_color(delta: Count, most: Count) -> Color {
     if delta == 0 || most == 0 {
         return Color::new(245, 245, 245);
     }
@@ -85,12 +85,12 @@ mod tests {
 
     #[test]
     fn more_is_red_and_less_is_blue() {
-        let red = of_delta(5, 100);
-        let blue = of_delta(-5, 100);
+        let red = delta_color(5, 100);
+        let blue = delta_color(-5, 100);
         assert!(red.r > red.b && red.g == red.b, "{red:?}");
         assert!(blue.b > blue.r && blue.r == blue.g, "{blue:?}");
-        assert!(of_delta(100, 100).g < red.g);
-        let white = of_delta(0, 100);
+        assert!(delta_color(100, 100).g < red.g);
+        let white = delta_color(0, 100);
         assert!(white.r == white.g && white.g == white.b);
     }
 }

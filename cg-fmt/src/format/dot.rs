@@ -1,35 +1,36 @@
-//! The graph of calls for Graphviz, in the look of gprof2dot: a box a function with its shares of the total, warmer the
-//! larger, and an arrow for the calls of one function to another.
+//! The call graph for Graphviz in the style of gprof2dot: one box per function with its shares of the total, in a warmer
+//! colour for a larger share, and one arrow for the calls from one function to another.
 //!
-//! The program's own functions have a black frame. Functions and calls of small cost are left out as gprof2dot leaves them
-//! out, and beyond what `dot` can lay out the cheapest ones. Of a diff, boxes have the shares of the later run and the
-//! change, red for more and blue for less.
+//! The program's own functions have a black frame. Functions and calls with a small cost are left out, as in gprof2dot. If
+//! more functions are left than `dot` can lay out, the cheapest ones are left out too. In a diff, boxes show the shares of
+//! the later run and the change: red for more, blue for less.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use anyhow::ensure;
+use cg_collections::intern::Id;
+use cg_collections::sorting::Order as _;
 use cg_document::NAMELESS;
 use cg_document::number::{percent, plural, signed};
+use cg_names::code_origin::{CodeOrigin, Facts, classify_facts};
 use cg_names::paths::base_name;
-use cg_names::whose::{Facts, Whose, whose_by};
-use cg_stream::intern::Id;
 use cg_stream::record::{Count, Frame, Name};
-use cg_stream::sorting::Order as _;
-use cg_stream::tool::Diagnostics;
 use cg_stream::visible::visible;
+use cg_tool::Diagnostics;
 
 use super::call_graph::{DrawnGraph, FunctionNames, GraphFunction, GraphSource, RecursionShape};
 use super::color::{self, Color};
 use super::holds::{FormatHolds, Held};
-use crate::output::Export;
+use crate::export::Export;
 
-/// Functions below this percentage of the total are left out, and calls below a fifth of it.
+/// Functions below this percentage of the total are left out.
 const LEAST_PERCENT: f64 = 0.5;
+/// Calls below the limit for functions divided by this are left out.
 const CALLS_BESIDE_FUNCTIONS: f64 = 5.0;
-/// `dot` takes half a minute for so many functions.
+/// The maximum number of functions. `dot` takes half a minute for this number.
 const MOST_FUNCTIONS: usize = 500;
-/// `dot` reads no more of a string than 16 KiB.
+/// The maximum length of a name in characters. `dot` reads at most 16 KiB of a string.
 const LONGEST_NAME: usize = 4096;
 
 const HOLDS: FormatHolds = FormatHolds {
@@ -41,12 +42,12 @@ const HOLDS: FormatHolds = FormatHolds {
 /// Writes the graph of one event.
 ///
 /// # Errors
-/// Where nothing costs anything, and those of the output.
+/// Returns an error if no function has a cost, or if the output cannot be written.
 pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
-    let source = GraphSource::of(profile, options, &HOLDS, diagnostics)?;
-    let graph = DrawnGraph::of(&source, options, RecursionShape::Folded, diagnostics)?;
-    // In a diff, the later run's column stands behind the earlier run's.
+    let source = GraphSource::new(profile, options, &HOLDS, diagnostics)?;
+    let graph = DrawnGraph::build(&source, options, RecursionShape::Folded, diagnostics)?;
+    // In a diff, the column of the later run follows the column of the earlier run.
     let shown = graph.columns.len() - 1;
     let total = graph.totals()[shown];
     ensure!(
@@ -55,10 +56,10 @@ pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
         graph.columns[shown]
     );
     let least = options.threshold.unwrap_or(LEAST_PERCENT);
-    let drawing = DotDrawing::of(&graph, shown, total, least);
+    let drawing = DotDrawing::new(&graph, shown, total, least);
     drawing.write(export.out)?;
     export.out.flush()?;
-    drawing.say_left_out(diagnostics);
+    drawing.warn_about_omissions(diagnostics);
     Ok(())
 }
 
@@ -67,16 +68,16 @@ struct DotDrawing<'g, 'n> {
     /// The column that is drawn.
     shown: usize,
     total: Count,
-    /// Which functions are drawn.
+    /// For each function, true if it is drawn.
     is_drawn: Vec<bool>,
-    /// In percent of the total.
+    /// The limit for functions, in percent of the total.
     least: f64,
     left_out: usize,
     left_out_arrows: usize,
     arrows: Vec<BTreeMap<usize, Arrow>>,
 }
 
-/// The calls of one function to another.
+/// The calls from one function to another.
 #[derive(Clone, Copy, Default)]
 struct Arrow {
     calls: Count,
@@ -84,7 +85,12 @@ struct Arrow {
 }
 
 impl<'g, 'n> DotDrawing<'g, 'n> {
-    fn of(graph: &'g DrawnGraph<'n>, shown: usize, total: Count, least: f64) -> DotDrawing<'g, 'n> {
+    fn new(
+        graph: &'g DrawnGraph<'n>,
+        shown: usize,
+        total: Count,
+        least: f64,
+    ) -> DotDrawing<'g, 'n> {
         let costs: Vec<Count> = graph
             .all()
             .map(|(_, function)| inclusive(function, shown))
@@ -99,20 +105,20 @@ impl<'g, 'n> DotDrawing<'g, 'n> {
         let mut left_out_arrows = 0;
         let limit = total as f64 * least / CALLS_BESIDE_FUNCTIONS / 100.0;
         for (caller, (_, function)) in graph.all().enumerate() {
-            let mut of_caller: BTreeMap<usize, Arrow> = BTreeMap::new();
+            let mut outgoing: BTreeMap<usize, Arrow> = BTreeMap::new();
             for arc in &function.arcs {
-                let arrow = of_caller.entry(arc.callee.index()).or_default();
+                let arrow = outgoing.entry(arc.callee.index()).or_default();
                 arrow.calls += arc.calls;
                 arrow.cost += arc.incl[shown];
             }
-            let all = of_caller.len();
-            of_caller.retain(|callee, arrow| {
-                // Recursive arcs are always drawn; their cost is counted in the call from outside.
+            let all = outgoing.len();
+            outgoing.retain(|callee, arrow| {
+                // Recursive arcs are always drawn, because their cost is counted in the call from outside.
                 let is_wide = arrow.cost as f64 >= limit || *callee == caller;
                 is_wide && is_drawn[*callee] && is_drawn[caller]
             });
-            left_out_arrows += all - of_caller.len();
-            arrows[caller] = of_caller;
+            left_out_arrows += all - outgoing.len();
+            arrows[caller] = outgoing;
         }
         DotDrawing {
             graph,
@@ -150,14 +156,14 @@ impl<'g, 'n> DotDrawing<'g, 'n> {
             }
             let delta = self.delta(function);
             let color = match delta {
-                Some(delta) => color::of_delta(delta, most),
+                Some(delta) => color::delta_color(delta, most),
                 None => temperature(self.share(inclusive(function, self.shown))),
             };
             let frame = match is_own(names) {
                 true => "black\", penwidth=\"2".to_owned(),
                 false => hex(color),
             };
-            // White on a pale red or blue cannot be read.
+            // White text on pale red or blue is unreadable.
             let font = if delta.is_some() {
                 ", fontcolor=black"
             } else {
@@ -181,8 +187,8 @@ impl<'g, 'n> DotDrawing<'g, 'n> {
                     0 => String::new(),
                     _ => format!("{}\\n", percent(share * 100.0)),
                 };
-                // Stacks do not tell how often.
-                let calls = match self.graph.is_of_stacks {
+                // Stacks have no call counts.
+                let calls = match self.graph.is_from_stacks {
                     true => String::new(),
                     false => format!("{}×", arrow.calls),
                 };
@@ -196,7 +202,7 @@ impl<'g, 'n> DotDrawing<'g, 'n> {
         writeln!(out, "}}")
     }
 
-    /// Object, name, shares with and without what it calls, and how often it was called.
+    /// Returns the label of a box: object, name, inclusive share, self share, change and number of calls.
     fn label(
         &self,
         names: FunctionNames,
@@ -215,10 +221,10 @@ impl<'g, 'n> DotDrawing<'g, 'n> {
         lines.join("\\n")
     }
 
-    /// How often each function was called; `None` for all where nothing is known of calls.
+    /// Returns the number of calls of each function; all are `None` if the number of calls is unknown.
     fn called(&self) -> Vec<Option<Count>> {
         let mut called = vec![
-            (self.graph.has_calls && !self.graph.is_of_stacks).then_some(0);
+            (self.graph.has_calls && !self.graph.is_from_stacks).then_some(0);
             self.is_drawn.len()
         ];
         for arc in self.graph.all().flat_map(|(_, function)| &function.arcs) {
@@ -229,7 +235,7 @@ impl<'g, 'n> DotDrawing<'g, 'n> {
         called
     }
 
-    /// Of a diff, how much more a function costs in the later run, with what it calls.
+    /// Returns the change in a function's inclusive cost; `None` outside a diff.
     fn delta(&self, function: &GraphFunction) -> Option<Count> {
         let before = self.shown.checked_sub(1)?;
         Some(inclusive(function, self.shown) - inclusive(function, before))
@@ -239,15 +245,15 @@ impl<'g, 'n> DotDrawing<'g, 'n> {
         count as f64 / self.total as f64
     }
 
-    fn say_left_out(&self, diagnostics: &mut Diagnostics) {
+    fn warn_about_omissions(&self, diagnostics: &mut Diagnostics) {
         if self.left_out > 0 {
             let drawn = self.is_drawn.len() - self.left_out;
             let limit = match drawn {
-                MOST_FUNCTIONS => format!("beside the {MOST_FUNCTIONS} largest"),
+                MOST_FUNCTIONS => format!("beyond the {MOST_FUNCTIONS} largest"),
                 _ => format!("below {} of the total", percent(self.least)),
             };
             diagnostics.warn(format!(
-                "{} {limit} and {} left out (--threshold takes a percentage)",
+                "left out: {} {limit}, and {} (--threshold PERCENT sets the limit)",
                 plural(self.left_out as Count, "function", "functions"),
                 plural(self.left_out_arrows as Count, "arrow", "arrows")
             ));
@@ -271,16 +277,16 @@ fn is_own(names: FunctionNames) -> bool {
         obj: names.obj.map(Name::from),
         ..Frame::default()
     };
-    whose_by(&[Facts::of(&frame)]) == [Whose::Own]
+    classify_facts(&[Facts::from_frame(&frame)]) == [CodeOrigin::Own]
 }
 
-/// gprof2dot's colour of a share: from dark blue to saturated red.
+/// Returns gprof2dot's colour of a share: from dark blue to saturated red.
 fn temperature(share: f64) -> Color {
     let share = share.clamp(0.0, 1.0);
     let hue = 2.0 / 3.0 * (1.0 - share);
     let saturation = 0.8 + 0.2 * share;
     let lightness = 0.25 + 0.25 * share;
-    // Below one half, this is the conversion of the CSS colour module.
+    // This is the conversion of the CSS colour module for a lightness up to one half.
     let high = lightness * (saturation + 1.0);
     let low = lightness * 2.0 - high;
     let channel = |hue: f64| {
@@ -307,7 +313,7 @@ fn hex(color: Color) -> String {
     format!("#{:02x}{:02x}{:02x}", color.r, color.g, color.b)
 }
 
-/// A text between the quotes of a label, where a backslash begins an escape.
+/// Escapes a text for the quotes of a label, in which a backslash begins an escape.
 fn quoted(text: &str) -> String {
     let mut text = visible(text).into_owned();
     if let Some((end, _)) = text.char_indices().nth(LONGEST_NAME - 1) {
@@ -324,8 +330,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_those_of_gprof2dot() {
-        // gprof2dot's own for these shares.
+    fn colours_equal_those_of_gprof2dot() {
+        // These are gprof2dot's own results for these shares.
         for (share, expected) in [
             (0.0, "#0d0d73"),
             (0.3658, "#0ba35d"),

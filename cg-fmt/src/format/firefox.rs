@@ -1,31 +1,31 @@
-//! A profile of the Firefox Profiler (<https://profiler.firefox.com>), as its "processed" format was in version 55: every
-//! later profiler upgrades it, and each thread has its tables to itself.
+//! A profile of the Firefox Profiler (<https://profiler.firefox.com>) in version 55 of the "processed" format. Every later
+//! profiler upgrades this version. Each thread has its own tables.
 //!
-//! The format has one weight a sample, so one event is written: times as `tracing-ms`, bytes as `bytes`, all else as `samples`.
-//! The two runs of a diff are two threads. Samples stand where the profile says that they were taken. Where it does not, a
-//! stack is one sample, which stands behind those before it: largest first as in the stream, times one after the other, counts
-//! a millisecond apart. That is said on standard error, and `meta.extra` of the profile has it too.
+//! The format has one weight per sample, so one event is written: times as `tracing-ms`, bytes as `bytes`, and all others as
+//! `samples`. The two runs of a diff are two threads. Samples are at their recorded times. If the profile has no times, each
+//! stack is one sample, in the order of the stream, largest first. Then a sample that measures time begins at the end of the
+//! previous one, and other samples are a millisecond apart. A warning and `meta.extra` of the profile report this.
 
 use std::fmt::{self, Display};
 use std::io::{self, Write};
 
+use cg_collections::intern::Id;
+use cg_collections::maps::{Map, OrderedSet};
+use cg_names::code_origin::CodeOwner;
 use cg_names::paths::base_name;
-use cg_names::whose::CodeOwner;
-use cg_stream::intern::Id;
-use cg_stream::maps::{Map, OrderedSet};
 use cg_stream::record::{Frame, RunRecord};
-use cg_stream::tool::Diagnostics;
+use cg_tool::Diagnostics;
 use serde_json::{Value, json};
 
 use super::holds::{FormatHolds, Held};
 use super::scale::UnitScale;
 use super::stacks::{StackNodeId, StackRow, StackRows, Whereabouts, WrittenFrameId, WrittenStacks};
-use crate::output::Export;
+use crate::export::Export;
 
 /// The version of the format.
 const VERSION: u32 = 55;
 
-/// Whose code it is, with their colours; a frame refers to one by index. The profiler wants a grey one.
+/// The origins of code with their colours. A frame refers to a category by index. The profiler requires a grey category.
 const CATEGORIES: [(&str, &str); 7] = [
     ("Other", "grey"),
     ("Own", "yellow"),
@@ -50,7 +50,7 @@ fn category(owner: CodeOwner, frame: &Frame) -> usize {
     }
 }
 
-/// Addresses from here on lose digits where JavaScript reads them.
+/// Addresses beginning with this one lose digits in JavaScript.
 const BEYOND_JAVASCRIPT: u64 = 1 << 53;
 
 const HOLDS: FormatHolds = FormatHolds {
@@ -73,19 +73,19 @@ const HOLDS: FormatHolds = FormatHolds {
 /// Writes the stacks of a profile with one of their events.
 pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
-    let stacks = WrittenStacks::of(profile, options, &HOLDS, diagnostics)?;
-    let rows = StackRows::of(&stacks)?;
+    let stacks = WrittenStacks::select(profile, options, &HOLDS, diagnostics)?;
+    let rows = StackRows::collect(&stacks)?;
     let mut writing = FirefoxWriting {
         stacks: &stacks,
         rows: &rows,
-        scale: UnitScale::of(stacks.unit_of(&stacks.events[0])),
+        scale: UnitScale::parse(stacks.unit(&stacks.events[0])),
         run: profile.run_record().unwrap_or_default(),
         lost_addresses: 0,
     };
     writing.file(export.out)?;
     export.out.flush()?;
-    writing.say(diagnostics);
-    rows.say(&stacks, diagnostics);
+    writing.warn(diagnostics);
+    rows.warn(&stacks, diagnostics);
     Ok(())
 }
 
@@ -97,16 +97,16 @@ struct FirefoxWriting<'w, 'a> {
     lost_addresses: u64,
 }
 
-/// What is said where times are made up.
-const NO_TIMES: &str = "the profile has no times of samples: its stacks stand one after the other, largest first, and the time axis means nothing";
+/// The warning about invented times.
+const NO_TIMES: &str = "the profile has no times of samples: its stacks follow each other, largest first, and the time axis has no meaning";
 
 impl FirefoxWriting<'_, '_> {
-    fn say(&self, diagnostics: &mut Diagnostics) {
+    fn warn(&self, diagnostics: &mut Diagnostics) {
         let event = &self.stacks.events[0];
         let weights = self.scale.weight_type();
         if event != weights && weights == "samples" {
             diagnostics.warn(format!(
-                "profiles of the Firefox Profiler have no name for {event}: it is called {weights} there"
+                "profiles of the Firefox Profiler cannot name {event}: they call it {weights}"
             ));
         }
         if !self.rows.has_times() {
@@ -114,7 +114,7 @@ impl FirefoxWriting<'_, '_> {
         }
         if self.lost_addresses > 0 {
             diagnostics.warn(format!(
-                "{} addresses are 2^53 or more, which JavaScript cannot hold: left out",
+                "left out: {} addresses of 2^53 or more, which JavaScript cannot hold",
                 self.lost_addresses
             ));
         }
@@ -164,12 +164,13 @@ impl FirefoxWriting<'_, '_> {
         write!(out, ",\"threads\":[")?;
         let mut written = 0;
         let places = self.rows.by_place();
-        // A process has a main thread: the one of its number, else the first of it.
-        let is_of_its_number = |place: &Whereabouts| place.tid.is_some() && place.tid == place.pid;
+        // The main thread of a process is the thread with the process's number, or else its first thread.
+        let has_number_of_process =
+            |place: &Whereabouts| place.tid.is_some() && place.tid == place.pid;
         let mut main: Map<_, Whereabouts> = Map::default();
         for (place, _) in &places {
             let known = main.entry((place.pid, place.process)).or_insert(*place);
-            if is_of_its_number(place) && !is_of_its_number(known) {
+            if has_number_of_process(place) && !has_number_of_process(known) {
                 *known = *place;
             }
         }
@@ -186,7 +187,7 @@ impl FirefoxWriting<'_, '_> {
         writeln!(out, "]}}")
     }
 
-    /// One thread with its tables.
+    /// Writes one thread with its tables.
     fn thread(
         &mut self,
         (place, rows): (Whereabouts, &[StackRow<'_>]),
@@ -197,7 +198,7 @@ impl FirefoxWriting<'_, '_> {
     ) -> io::Result<()> {
         let mut rows: Vec<&StackRow> = rows.iter().collect();
         rows.sort_by_key(|row| row.time);
-        let tables = ThreadTables::of(self.rows, rows.iter().map(|row| row.node), libs);
+        let tables = ThreadTables::build(self.rows, rows.iter().map(|row| row.node), libs);
         self.lost_addresses += tables.lost_addresses;
         let stacks: Vec<usize> = rows.iter().map(|row| tables.stacks[&row.node]).collect();
         let name_of = |name: Option<_>| name.map_or("", |name| self.rows.place(name));
@@ -222,7 +223,7 @@ impl FirefoxWriting<'_, '_> {
             "nativeSymbols": {"length": 0, "address": [], "functionSize": [], "libIndex": [], "name": []},
         });
         let facts = facts.to_string();
-        // The tables can be long, so they are written directly instead of being built as JSON values first.
+        // The tables can be long, so they are written directly, without JSON values in memory.
         write!(
             out,
             "{},\"samples\":{{\"weightType\":\"{}\",",
@@ -233,29 +234,29 @@ impl FirefoxWriting<'_, '_> {
         self.times(&rows, column, out)?;
         let weights = rows
             .iter()
-            .map(|row| self.scale.of_count(row.counts[column]));
+            .map(|row| self.scale.convert(row.counts[column]));
         list(out, ",weight", weights)?;
         write!(out, ",\"length\":{}}}", stacks.len())?;
         tables.write(out)?;
         write!(out, "}}")
     }
 
-    /// When the samples were taken, in ms.
+    /// Writes the times of the samples, in ms.
     fn times(&self, rows: &[&StackRow], column: usize, out: &mut dyn Write) -> io::Result<()> {
         if self.rows.has_times() {
             let times = rows.iter().map(|row| row.time.unwrap_or(0));
             return list(
                 out,
                 ",time",
-                times.map(|time| UnitScale::NS.of_count(time.into())),
+                times.map(|time| UnitScale::NS.convert(time.into())),
             );
         }
-        if !self.scale.is_of_time() {
+        if !self.scale.is_time() {
             return list(out, ",time", 0..rows.len());
         }
         let mut sum = 0;
         let times = rows.iter().map(|row| {
-            let begin = self.scale.of_count(sum);
+            let begin = self.scale.convert(sum);
             sum += row.counts[column].abs();
             begin
         });
@@ -263,11 +264,11 @@ impl FirefoxWriting<'_, '_> {
     }
 }
 
-/// The tables of a thread, with what its stacks need and nothing else.
+/// The tables of a thread, with only the entries that its stacks need.
 #[derive(Default)]
 struct ThreadTables<'t> {
     stacks: Map<StackNodeId, usize>,
-    /// For each stack, its frame and the stack that called it.
+    /// For each stack, its innermost frame and its outer stack.
     stack_rows: Vec<(usize, Option<usize>)>,
     frames: OrderedSet<WrittenFrameId>,
     frame_rows: Vec<FirefoxFrame>,
@@ -276,13 +277,13 @@ struct ThreadTables<'t> {
     /// The index in `libs` and the index of the name.
     resources: OrderedSet<(usize, usize)>,
     strings: OrderedSet<&'t str>,
-    /// Addresses that JavaScript cannot hold.
+    /// The number of addresses that JavaScript cannot hold.
     lost_addresses: u64,
 }
 
 struct FirefoxFrame {
     function: usize,
-    /// In its object.
+    /// The address in its object.
     address: Option<u64>,
     line: Option<u64>,
     category: usize,
@@ -290,7 +291,7 @@ struct FirefoxFrame {
 }
 
 impl<'t> ThreadTables<'t> {
-    fn of(
+    fn build(
         rows: &'t StackRows,
         wanted: impl Iterator<Item = StackNodeId>,
         libs: &OrderedSet<&str>,
@@ -304,7 +305,7 @@ impl<'t> ThreadTables<'t> {
             }
         }
         let mut tables = ThreadTables::default();
-        // A stack comes after its outer stack, which has its index by then.
+        // A stack follows its outer stack, whose index is known by then.
         for node in rows.nodes.all().filter(|node| is_needed[node.index()]) {
             let frame = tables.frame(rows, rows.nodes.frame(node), libs);
             let outer = rows
@@ -408,7 +409,7 @@ impl<'t> ThreadTables<'t> {
         list(out, ",lib", resources.iter().map(|(lib, _)| lib))?;
         list(out, ",name", resources.iter().map(|(_, name)| name))?;
         list(out, ",host", resources.iter().map(|_| "null"))?;
-        // 1 is a library.
+        // Type 1 is a library.
         list(out, ",type", resources.iter().map(|_| 1))?;
         write!(out, "}},\"stringArray\":")?;
         serde_json::to_writer(out, &self.strings.iter().collect::<Vec<_>>())
@@ -416,7 +417,7 @@ impl<'t> ThreadTables<'t> {
     }
 }
 
-/// Writes a named list. A name that begins with a comma puts that comma in front of the list.
+/// Writes a named list. If the name begins with a comma, the comma precedes the list.
 fn list<T: Display>(
     out: &mut dyn Write,
     name: &str,

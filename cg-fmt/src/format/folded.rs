@@ -1,22 +1,23 @@
-//! Folded stacks: a line a stack, outermost frame first, and a count; of a diff two counts, that of the earlier run first.
+//! Folded stacks: one line per stack, outermost frame first, and a count. In a diff, each line has two counts, the count of
+//! the earlier run first.
 //!
-//! `main;parse;read 17` is what flamegraph.pl, inferno, speedscope, Firefox's profiler and Perfetto read. Lines are sorted
-//! as bytes by their stacks, as inferno's library wants them, and none has a count of 0. A frame is the name of its
-//! function, with the mark of its kind that perf's tools write (`_[k]`).
+//! flamegraph.pl, inferno, speedscope, Firefox's profiler and Perfetto read this format: `main;parse;read 17`. Lines are
+//! sorted as bytes by their stacks, as inferno's library requires, and no line has a count of 0. A frame is the name of its
+//! function, with the mark for its kind in the notation of perf's tools (`_[k]`).
 
 use std::io::Write;
 
+use cg_collections::intern::Made;
+use cg_collections::sorting::Order as _;
 use cg_document::number::{grouped, plural};
-use cg_stream::intern::Made;
 use cg_stream::record::{Count, FrameMarks};
-use cg_stream::sorting::Order as _;
-use cg_stream::tool::Diagnostics;
+use cg_tool::Diagnostics;
 
 use super::holds::{FormatHolds, Held};
 use super::stacks::{
     FrameTexts, InnerNeighbours, Losses, StackNodeId, StackNodes, WrittenStacks, frame_name,
 };
-use crate::output::Export;
+use crate::export::Export;
 
 const HOLDS: FormatHolds = FormatHolds {
     format: "folded stacks",
@@ -27,7 +28,7 @@ const HOLDS: FormatHolds = FormatHolds {
 /// Writes the stacks of a profile with one of their events.
 pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
-    let stacks = WrittenStacks::of(profile, options, &HOLDS, diagnostics)?;
+    let stacks = WrittenStacks::select(profile, options, &HOLDS, diagnostics)?;
     let mut texts = FrameTexts::default();
     let mut nodes = StackNodes::new(stacks.columns());
     let mut losses = Losses::default();
@@ -45,10 +46,10 @@ pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
             return Ok(());
         }
         frames.clear();
-        losses.note(&stack);
+        losses.record(&stack);
         for (number, frame) in stack.frames() {
-            frames.push(made.of(number, || {
-                texts.of(&frame_name(&stacks.written(frame)), marks(frame.marks()))
+            frames.push(made.get_or_make(number, || {
+                texts.intern(&frame_name(&stacks.written(frame)), marks(frame.marks()))
             })?);
         }
         if let Some(node) = nodes.stack(&frames)? {
@@ -57,15 +58,15 @@ pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
         anyhow::Ok(())
     })?;
     nodes.close();
-    FoldedLines::of(&nodes, &texts).write(export.out)?;
+    FoldedLines::new(&nodes, &texts).write(export.out)?;
     export.out.flush()?;
-    losses.say(&HOLDS, diagnostics);
-    left_out.say(&stacks, diagnostics);
-    say_changed(&texts, diagnostics);
+    losses.warn(&HOLDS, diagnostics);
+    left_out.warn(&stacks, diagnostics);
+    warn_about_changed_names(&texts, diagnostics);
     Ok(())
 }
 
-/// The marks of a frame as perf's tools write them: at most two, kernel or JIT before inlined or waker.
+/// Returns the marks of a frame in the notation of perf's tools: at most two, kernel or JIT before inlined or waker.
 fn marks(marks: FrameMarks) -> &'static str {
     match marks {
         FrameMarks {
@@ -91,11 +92,11 @@ fn marks(marks: FrameMarks) -> &'static str {
     }
 }
 
-/// Says how many names a text of stacks cannot hold.
-pub(super) fn say_changed(texts: &FrameTexts, diagnostics: &mut Diagnostics) {
+/// Warns about names that folded stacks cannot hold unchanged.
+pub(super) fn warn_about_changed_names(texts: &FrameTexts, diagnostics: &mut Diagnostics) {
     if texts.changed() > 0 {
         diagnostics.warn(format!(
-            "{} changed: folded stacks have no way to write \";\", control characters, blanks at the ends of a name or a number behind its last blank",
+            "{} changed: folded stacks cannot hold \";\", control characters, blanks at the ends of a name, or a number after its last blank",
             plural(texts.changed() as Count, "name is", "names are")
         ));
     }
@@ -110,7 +111,7 @@ struct UnfoldedStacks {
 }
 
 impl UnfoldedStacks {
-    fn say(&self, stacks: &WrittenStacks, diagnostics: &mut Diagnostics) {
+    fn warn(&self, stacks: &WrittenStacks, diagnostics: &mut Diagnostics) {
         let [one, many] = stacks.nouns;
         if self.zero > 0 {
             let zero = plural(self.zero.into(), one, many);
@@ -118,7 +119,7 @@ impl UnfoldedStacks {
         }
         if self.negative > 0 {
             diagnostics.warn(format!(
-                "{} with negative counts left out ({} {}): folded stacks hold none",
+                "{} with negative counts left out ({} {}): folded stacks have no negative counts",
                 plural(self.negative.into(), one, many),
                 grouped(self.negative_sum),
                 stacks.events[0]
@@ -127,24 +128,26 @@ impl UnfoldedStacks {
     }
 }
 
-/// The lines, in the order of their stacks as bytes.
+/// The lines, sorted as bytes by their stacks.
 struct FoldedLines<'s> {
     nodes: &'s StackNodes,
     texts: &'s FrameTexts,
     children: InnerNeighbours,
 }
 
-/// A step of the traversal: to write the stack that ends with `f`, or everything that begins with `f;`.
+/// A step of the traversal.
 #[derive(Clone, Copy)]
 enum FoldingStep {
+    /// Writes the stack that ends with this frame, `f`.
     Own(StackNodeId),
+    /// Writes all stacks that begin with this frame and have more frames, `f;`.
     Inner(StackNodeId),
-    /// The line is cut back to this length.
+    /// Truncates the line to this length.
     Back(usize),
 }
 
 impl<'s> FoldedLines<'s> {
-    fn of(nodes: &'s StackNodes, texts: &'s FrameTexts) -> FoldedLines<'s> {
+    fn new(nodes: &'s StackNodes, texts: &'s FrameTexts) -> FoldedLines<'s> {
         FoldedLines {
             nodes,
             texts,
@@ -152,7 +155,7 @@ impl<'s> FoldedLines<'s> {
         }
     }
 
-    /// Traverses the tree with an explicit stack, since profiled stacks may be deeper than our own call stack.
+    /// Traverses the tree with an explicit stack, because profiled stacks may be deeper than our own call stack.
     fn write(&self, out: &mut dyn Write) -> std::io::Result<()> {
         let mut line = String::new();
         let mut steps = Vec::new();
@@ -178,14 +181,15 @@ impl<'s> FoldedLines<'s> {
         Ok(())
     }
 
-    /// `a b` comes before `a;`, and both behind the stack that ends with `a`.
+    /// Pushes the steps for the frames below a node, in reverse order. `a b` precedes `a;`, and both follow the stack that
+    /// ends with `a`.
     fn push_steps(&self, node: Option<StackNodeId>, steps: &mut Vec<FoldingStep>) {
         let begin = steps.len();
-        for child in self.children.of(node) {
+        for child in self.children.get(node) {
             if self.nodes.own(*child).iter().any(|count| *count != 0) {
                 steps.push(FoldingStep::Own(*child));
             }
-            if !self.children.of(Some(*child)).is_empty() {
+            if !self.children.get(Some(*child)).is_empty() {
                 steps.push(FoldingStep::Inner(*child));
             }
         }
@@ -218,13 +222,13 @@ mod tests {
             let (stack, count) = line.rsplit_once(' ').unwrap();
             let frames: Vec<_> = stack
                 .rsplit(';')
-                .map(|name| texts.of(name, "").unwrap())
+                .map(|name| texts.intern(name, "").unwrap())
                 .collect();
             let node = nodes.stack(&frames).unwrap().unwrap();
             nodes.add(node, &[count.parse().unwrap()]);
         }
         let mut out = Vec::new();
-        FoldedLines::of(&nodes, &texts).write(&mut out).unwrap();
+        FoldedLines::new(&nodes, &texts).write(&mut out).unwrap();
         let mut sorted = lines.to_vec();
         sorted.sort_by_key(|line| line.rsplit_once(' ').unwrap().0);
         assert_eq!(

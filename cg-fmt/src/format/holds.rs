@@ -1,25 +1,25 @@
-//! What a format for other programs can hold: the rest is left out, which is said.
+//! The contents that a format for other programs can hold. The rest is left out with a warning.
 
 use anyhow::{bail, ensure};
 
 use crate::options::{Events, Options};
 
-/// What a format can hold.
+/// The contents that a format can hold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FormatHolds {
-    /// What files of the format are called in messages.
+    /// The name of such files in messages, in the plural.
     pub(crate) format: &'static str,
-    /// Whether a file has one event only.
+    /// True if a file can have only one event.
     pub(crate) one_event: bool,
     pub(crate) held: &'static [Held],
 }
 
-/// What stacks have besides functions and costs.
+/// A property of stacks besides functions and costs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Held {
     Files,
     Lines,
-    /// The file of a function beside that of its line.
+    /// The file of a function, if its line is in another file.
     Sites,
     Objects,
     Addresses,
@@ -30,19 +30,22 @@ pub(crate) enum Held {
     Labels,
     Times,
     Inlined,
-    /// Which code a compiler at run time made, and which is the kernel's.
+    /// The marks of code from a JIT compiler and of kernel code.
     Jit,
     Wakers,
 }
 
 impl FormatHolds {
-    /// Whether a format holds something.
+    /// Returns true if the format can hold this property.
     pub(crate) fn has(&self, held: Held) -> bool {
         self.held.contains(&held)
     }
 }
 
-/// The positions of the events to write.
+/// Returns the positions of the events to write.
+///
+/// # Errors
+/// Returns an error for an unknown event, and for several events if the format can hold only one.
 pub(crate) fn choose(
     names: &[&str],
     options: &Options,

@@ -1,19 +1,19 @@
-//! Records written as a stream again: added up, sorted and cut, with the `run` record of the whole.
+//! The profile as a stream: records added up, sorted and cut, after one `run` record for all inputs.
 
 use std::io::{self, Write};
 
+use cg_profile::Profile;
 use cg_stream::Writer;
-use cg_stream::profile::Profile;
 use cg_stream::record::{Counts, FnRecord, LeakRecord, Name, RecordType};
 
 use crate::options::{Events, Options};
 use crate::read::ReadProfile;
 use crate::report::diff::{self, Diffs};
-use crate::report::events::events_of;
+use crate::report::events::find_events;
 use crate::report::kinds;
 use crate::report::records::{Groups, Listings};
 
-/// Writes the records as a stream: all types, or the one asked for.
+/// Writes the records as a stream: all types, or the requested type.
 pub(crate) fn write(
     read: &ReadProfile,
     options: &Options,
@@ -25,7 +25,7 @@ pub(crate) fn write(
     let profile = &read.profile;
     let mut writer = Writer::new(out);
     let mut run = profile.run_record();
-    let diffs = diff::is_wanted(profile, options).then(|| Diffs::of(profile, options));
+    let diffs = diff::is_wanted(profile, options).then(|| Diffs::new(profile, options));
     if let Some(run) = &mut run {
         if let Some(diffs) = &diffs
             && profile.runs().len() > 1
@@ -71,7 +71,7 @@ fn write_rows<W: Write>(
         None if options.group_by.is_some() => kinds::listed(profile, options),
         None => profile.types().collect(),
     };
-    let records = Listings::of_kinds(profile, kinds.clone(), options)?;
+    let records = Listings::with_kinds(profile, kinds.clone(), options)?;
     let sorted: Vec<_> = (0..kinds.len())
         .map(|position| records.rows(position, options))
         .collect();
@@ -88,14 +88,14 @@ fn write_rows<W: Write>(
         };
         match records.groups(position) {
             Some(groups) => write_groups(profile, groups, &rows, writer)?,
-            None => profile.write_rows(kind, &rows, &events_of(profile, kind), writer)?,
+            None => profile.write_rows(kind, &rows, &find_events(profile, kind), writer)?,
         }
     }
     Ok(())
 }
 
-/// Writes groups as `fn` records that name what the group names and nothing else; crates, modules, threads and processes
-/// stand in `fn`.
+/// Writes groups as `fn` records that have only the name of the group. The names of crates, modules, threads and processes
+/// are in `fn`.
 fn write_groups<W: io::Write>(
     profile: &Profile,
     groups: &Groups,

@@ -1,7 +1,7 @@
-//! The formats that only cg-fmt has; those that other tools have too are in `cg_document`.
+//! The formats that only cg-fmt writes. Formats that other tools also write are in `cg_document`.
 //!
-//! A format is a file. One for people renders a document and knows no report. One for other programs, as JSON is, takes
-//! the records themselves, of which a document shows a part.
+//! Each format has a file. A format for people renders a document and does not know reports. A format for other programs,
+//! such as JSON, takes the records, because a document contains only some of their fields.
 
 pub(crate) mod callgrind;
 pub(crate) mod dot;
@@ -22,4 +22,4 @@ mod names;
 mod scale;
 mod stacks;
 
-pub(crate) use stacks::kind_of as kind_of_stacks;
+pub(crate) use stacks::select_kind as kind_of_stacks;

@@ -1,21 +1,21 @@
-//! Names as they are written: as the profile has them, or as every build of the same source has them.
+//! The names that exports contain: unchanged, or the same for every build of the same source.
 //!
-//! Stable names are the normal form that cg-diff joins by, so two exports have their functions in common in any viewer:
-//! without hashes, disambiguators and counters of closures, objects without directory, version and hash, files without
-//! their directories, which differ from machine to machine.
+//! Stable names are the normal form that cg-diff joins by, so any viewer can match the functions of two exports. They have
+//! no hashes, disambiguators and numbers of closures. Objects have no directory, version and hash. Files have no directory,
+//! because directories differ from machine to machine.
 
+use cg_collections::maps::Map;
 use cg_names::identity::{normal_file, normal_function, normal_object};
-use cg_stream::maps::Map;
-use cg_stream::profile::Profile;
+use cg_profile::Profile;
 use cg_stream::record::{DiffRecord, Frame, Name};
 
-/// The names of functions and objects whose stable form is another.
+/// Stable names by original name, only for names that differ from their stable form.
 type Changed = Map<String, String>;
 
-/// What names are written as.
+/// The mapping from names of a profile to names of an export.
 #[derive(Default)]
 pub(crate) struct WrittenNames {
-    /// `None` where names are written as they are.
+    /// `None` if names stay unchanged.
     stable: Option<Box<KnownStableNames>>,
 }
 
@@ -26,10 +26,10 @@ struct KnownStableNames {
 }
 
 impl WrittenNames {
-    /// The stable names of everything that a profile names.
+    /// Computes the stable names of all functions and objects of a profile.
     pub(crate) fn stable(profile: &Profile) -> WrittenNames {
         let mut names = KnownStableNames::default();
-        // The symbols do not tell functions from objects, so each text is tried as both; there are few.
+        // The table of symbols mixes functions and objects, so each text is added as both. There are few texts.
         for text in profile.symbols().all() {
             names.add_function(text);
             names.add_object(text);
@@ -63,7 +63,7 @@ impl WrittenNames {
         }
     }
 
-    /// A frame as it is written.
+    /// Returns a frame with the names to write.
     pub(crate) fn frame<'n>(&'n self, frame: &'n Frame<'_>) -> Frame<'n> {
         let name = |name: &'n Option<Name<'_>>, written: fn(&'n Self, &'n str) -> &'n str| {
             name.as_deref().map(|name| Name::from(written(self, name)))

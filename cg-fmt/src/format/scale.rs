@@ -1,13 +1,13 @@
-//! What counts are in the units of a viewer: exact, as a decimal shifts its point.
+//! Exact conversion of counts to the units of a viewer, by shifting the decimal point.
 
 use std::fmt;
 
 use cg_stream::record::Count;
 
-/// By which power of ten counts are smaller than what is written, and what that is.
+/// The factor between counts and written numbers, a power of ten, and the kind of the unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct UnitScale {
-    /// How many digits of a count stand behind the point; below 0, how many zeros are added.
+    /// The number of digits of a count after the decimal point. If it is negative, the number of zeros to append.
     decimals: i32,
     kind: ScaleKind,
 }
@@ -20,25 +20,25 @@ enum ScaleKind {
 }
 
 impl UnitScale {
-    /// Of nanoseconds, in milliseconds.
+    /// Converts nanoseconds to milliseconds.
     pub(crate) const NS: UnitScale = UnitScale {
         decimals: 6,
         kind: ScaleKind::Time,
     };
 
-    /// Of nanoseconds, in microseconds.
+    /// Converts nanoseconds to microseconds.
     pub(crate) const NS_IN_MICROS: UnitScale = UnitScale {
         decimals: 3,
         kind: ScaleKind::Time,
     };
 
-    /// Of a unit as a stream has it: `ns`, `bytes`, `0.001 samples`.
-    pub(crate) fn of(unit: Option<&str>) -> UnitScale {
+    /// Parses a unit of a stream: `ns`, `bytes`, `0.001 samples`.
+    pub(crate) fn parse(unit: Option<&str>) -> UnitScale {
         let unit = unit.unwrap_or_default();
-        // Counts are multiples of what stands in front of the unit.
+        // The factor before the unit is the value of one count.
         let (fraction, word) = match unit.split_once(' ') {
             Some((factor, word)) => match factor.strip_prefix("0.") {
-                // More digits than a stream keeps are no unit.
+                // Streams keep at most 18 digits, so a longer factor is not a unit.
                 Some(digits) if digits.len() <= 18 && digits.trim_start_matches('0') == "1" => {
                     (digits.len() as i32, word)
                 }
@@ -60,11 +60,11 @@ impl UnitScale {
         }
     }
 
-    pub(crate) fn is_of_time(self) -> bool {
+    pub(crate) fn is_time(self) -> bool {
         self.kind == ScaleKind::Time
     }
 
-    /// What the Firefox Profiler calls it; it knows no more.
+    /// Returns the name of the unit in the Firefox Profiler, which knows only these three.
     pub(crate) fn weight_type(self) -> &'static str {
         match self.kind {
             ScaleKind::Time => "tracing-ms",
@@ -73,18 +73,18 @@ impl UnitScale {
         }
     }
 
-    /// How long a count lasts; of what is no time, a microsecond each.
+    /// Returns the duration of a count. If the unit is not a time, one count lasts a microsecond.
     pub(crate) fn nanoseconds(self, count: Count) -> Count {
-        let of_one = if self.is_of_time() { 6 } else { 3 };
-        let power = Count::pow(10, (of_one - self.decimals).unsigned_abs());
-        match self.decimals <= of_one {
+        let exponent = if self.is_time() { 6 } else { 3 };
+        let power = Count::pow(10, (exponent - self.decimals).unsigned_abs());
+        match self.decimals <= exponent {
             true => count.saturating_mul(power),
             false => count / power,
         }
     }
 
-    /// A count as a number: of time in milliseconds.
-    pub(crate) fn of_count(self, count: Count) -> ScaledCount {
+    /// Converts a count to a decimal number; times are in milliseconds.
+    pub(crate) fn convert(self, count: Count) -> ScaledCount {
         ScaledCount {
             count,
             decimals: self.decimals,
@@ -148,9 +148,9 @@ mod tests {
             (Some("joules"), 3, "samples", "3"),
             (None, 3, "samples", "3"),
         ] {
-            let scale = UnitScale::of(unit);
+            let scale = UnitScale::parse(unit);
             assert_eq!(scale.weight_type(), kind, "{unit:?}");
-            assert_eq!(scale.of_count(count).to_string(), expected, "{unit:?}");
+            assert_eq!(scale.convert(count).to_string(), expected, "{unit:?}");
         }
     }
 }

@@ -1,17 +1,17 @@
 //! The JSON of speedscope (<https://www.speedscope.app/file-format-schema.json>).
 //!
-//! A profile of the file is one event of one thread; of a diff there is one for each of the two runs. Weights are self
-//! costs of whole stacks, outermost frame first. Speedscope refuses negative weights and reads numbers as JavaScript does.
+//! A profile in the file is one event of one thread, and in a diff one of the two runs. Weights are self costs of whole
+//! stacks, outermost frame first. Speedscope rejects negative weights, and reads numbers with the precision of JavaScript.
 
 use std::io::{self, Write};
 
-use cg_stream::intern::Id;
+use cg_collections::intern::Id;
 use cg_stream::record::Count;
 use serde_json::json;
 
 use super::holds::{FormatHolds, Held};
 use super::stacks::{StackRow, StackRows, Whereabouts, WrittenStacks};
-use crate::output::Export;
+use crate::export::Export;
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 
@@ -21,11 +21,11 @@ const HOLDS: FormatHolds = FormatHolds {
     held: &[Held::Files, Held::Lines, Held::Threads, Held::Processes],
 };
 
-/// Writes the stacks of a profile with all their events, or those that were asked for.
+/// Writes the stacks of a profile with all their events, or the requested ones.
 pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
-    let stacks = WrittenStacks::of(profile, options, &HOLDS, diagnostics)?;
-    let rows = StackRows::of(&stacks)?;
+    let stacks = WrittenStacks::select(profile, options, &HOLDS, diagnostics)?;
+    let rows = StackRows::collect(&stacks)?;
     let mut writing = SpeedscopeWriting {
         stacks: &stacks,
         rows: &rows,
@@ -34,16 +34,16 @@ pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     };
     writing.file(export.out)?;
     export.out.flush()?;
-    rows.say(&stacks, diagnostics);
+    rows.warn(&stacks, diagnostics);
     if writing.negative > 0 {
         diagnostics.warn(format!(
-            "{} negative counts left out: speedscope refuses a profile that has any",
+            "{} negative counts left out: speedscope rejects profiles with negative counts",
             writing.negative
         ));
     }
     if writing.largest > 1 << 53 {
         diagnostics.warn(
-            "counts above 2^53 lose digits in speedscope, which reads numbers as JavaScript does",
+            "counts above 2^53 lose digits in speedscope, which has the precision of JavaScript",
         );
     }
     Ok(())
@@ -89,7 +89,7 @@ impl SpeedscopeWriting<'_, '_> {
         writeln!(out, "]}}")
     }
 
-    /// One profile of the file.
+    /// Writes one profile of the file.
     fn profile(
         &mut self,
         (place, rows): (Whereabouts, &[StackRow<'_>]),
@@ -111,7 +111,7 @@ impl SpeedscopeWriting<'_, '_> {
         };
         write!(out, "{{\"type\":\"sampled\",\"name\":")?;
         serde_json::to_writer(&mut *out, &name)?;
-        // Keys that say what the name alone leaves open: speedscope ignores them, cg-parse reads them.
+        // The name is ambiguous, so additional keys have its parts. Speedscope ignores these keys, and cg-parse reads them.
         write!(out, ",\"event\":")?;
         serde_json::to_writer(&mut *out, &self.stacks.column_name(column))?;
         for (key, name) in [("thread", place.thread), ("process", place.process)] {
@@ -154,10 +154,10 @@ impl SpeedscopeWriting<'_, '_> {
         }
     }
 
-    /// The unit of a column, where speedscope has a word for it.
+    /// Returns speedscope's name of a column's unit; `none` if it has no name.
     fn unit(&self, column: usize) -> &'static str {
-        let event = self.stacks.event_of(column);
-        match self.stacks.unit_of(event) {
+        let event = self.stacks.event(column);
+        match self.stacks.unit(event) {
             Some("ns" | "nanoseconds") => "nanoseconds",
             Some("µs" | "us" | "microseconds") => "microseconds",
             Some("ms" | "milliseconds") => "milliseconds",

@@ -1,33 +1,33 @@
 //! A trace in the Trace Event Format, for Perfetto (<https://ui.perfetto.dev>), `chrome://tracing` and others.
 //!
-//! A frame of a stack is a slice: `B` begins it, `E` ends it, in the order of time, which tells outer from inner. Slices have
-//! nothing but times, so one event is written. Samples begin where the profile says that they were taken, or where the one
-//! before them ends, and last as long as they cost. Where the profile has no times, stacks stand one after the other, those
-//! with the same outer frames together, so that a thread looks like a flame graph. That is said on standard error.
+//! A frame of a stack is a slice: `B` begins it and `E` ends it. The records are in the order of time, so the nesting of
+//! slices is the nesting of frames. Slices have only times, so one event is written. A sample begins at its recorded time,
+//! or at the end of the previous sample, and its duration is its cost. If the profile has no times, stacks follow each
+//! other, those with the same outer frames together, so that a thread looks like a flame graph. A warning reports this.
 
 use std::io::{self, Write};
 
-use cg_stream::intern::Id as _;
-use cg_stream::profile::Profile;
+use cg_collections::intern::Id as _;
+use cg_profile::Profile;
 use cg_stream::record::Count;
-use cg_stream::tool::Diagnostics;
+use cg_tool::Diagnostics;
 use serde_json::json;
 
 use super::holds::{FormatHolds, Held};
 use super::scale::UnitScale;
 use super::stacks::{StackRow, StackRows, Whereabouts, WrittenFrameId, WrittenStacks};
+use crate::export::Export;
 use crate::options::{Events, Options};
-use crate::output::Export;
 
-/// Writes the stacks of a profile with one of their events: one that is a time, if there is any.
+/// Writes the stacks of a profile with one event. By default, this is an event that measures time, if there is one.
 pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
-    let stacks = WrittenStacks::of(profile, &in_time(profile, options), &HOLDS, diagnostics)?;
-    let rows = StackRows::of(&stacks)?;
+    let stacks = WrittenStacks::select(profile, &in_time(profile, options), &HOLDS, diagnostics)?;
+    let rows = StackRows::collect(&stacks)?;
     let mut writing = TraceWriting {
         stacks: &stacks,
         rows: &rows,
-        scale: UnitScale::of(stacks.unit_of(&stacks.events[0])),
+        scale: UnitScale::parse(stacks.unit(&stacks.events[0])),
         out: export.out,
         has_written: false,
         negative: 0,
@@ -35,8 +35,8 @@ pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     let pid = profile.run_record().and_then(|run| run.pid).unwrap_or(0);
     writing.file(pid)?;
     writing.out.flush()?;
-    writing.say(diagnostics);
-    rows.say(&stacks, diagnostics);
+    writing.warn(diagnostics);
+    rows.warn(&stacks, diagnostics);
     Ok(())
 }
 
@@ -53,7 +53,7 @@ const HOLDS: FormatHolds = FormatHolds {
     ],
 };
 
-/// The options, with the event that is a time where none is asked for.
+/// Returns the options with an event that measures time, unless the user requested an event.
 fn in_time(profile: &Profile, options: &Options) -> Options {
     let is_time = |event: &&String| {
         let units = profile
@@ -62,13 +62,13 @@ fn in_time(profile: &Profile, options: &Options) -> Options {
             .filter_map(|run| run.sampling.units.get(*event));
         units
             .into_iter()
-            .any(|unit| UnitScale::of(Some(unit)).is_of_time())
+            .any(|unit| UnitScale::parse(Some(unit)).is_time())
     };
     let time = profile.events().iter().find(is_time);
     Options {
         events: match (&options.events, time) {
             (Events::Fitting, Some(time)) => Events::Named(vec![time.clone()]),
-            (asked, _) => asked.clone(),
+            (requested, _) => requested.clone(),
         },
         ..options.clone()
     }
@@ -80,11 +80,11 @@ struct TraceWriting<'w, 'a, W: Write> {
     scale: UnitScale,
     out: W,
     has_written: bool,
-    /// Stacks whose cost is below 0.
+    /// The number of stacks with a negative cost.
     negative: u64,
 }
 
-/// The slices of a thread that are not ended yet, outermost first, and the time up to which it is written, in ns.
+/// The open slices of a thread, outermost first, and the time up to which it is written, in ns.
 #[derive(Default)]
 struct OpenFrames {
     frames: Vec<WrittenFrameId>,
@@ -92,19 +92,17 @@ struct OpenFrames {
 }
 
 impl<W: Write> TraceWriting<'_, '_, W> {
-    fn say(&self, diagnostics: &mut Diagnostics) {
+    fn warn(&self, diagnostics: &mut Diagnostics) {
         if !self.rows.has_times() {
-            diagnostics.warn("the profile has no times of samples: its stacks stand one after the other, and the time axis means nothing");
+            diagnostics.warn("the profile has no times of samples: its stacks follow each other, and the time axis has no meaning");
         }
-        if !self.scale.is_of_time() {
+        if !self.scale.is_time() {
             let event = &self.stacks.events[0];
-            diagnostics.warn(format!(
-                "traces hold times alone: 1 µs stands for 1 of {event}"
-            ));
+            diagnostics.warn(format!("traces hold only times: 1 µs means 1 {event}"));
         }
         if self.negative > 0 {
             diagnostics.warn(format!(
-                "{} negative counts left out: a slice cannot last less than nothing",
+                "{} negative counts left out: a slice cannot have a negative duration",
                 self.negative
             ));
         }
@@ -127,7 +125,7 @@ impl<W: Write> TraceWriting<'_, '_, W> {
         )
     }
 
-    /// Names a thread and its process.
+    /// Writes the names of a thread and its process.
     fn names(&mut self, place: Whereabouts, column: usize, [pid, tid]: [u64; 2]) -> io::Result<()> {
         let name_of = |name: Option<_>| name.map(|name| self.rows.place(name));
         let thread = match &self.stacks.runs {
@@ -154,7 +152,7 @@ impl<W: Write> TraceWriting<'_, '_, W> {
         write!(self.out, "{comma}\n{{{fields}}}")
     }
 
-    /// The slices of a thread.
+    /// Writes the slices of a thread.
     fn thread(&mut self, rows: &[StackRow], column: usize, ids: [u64; 2]) -> io::Result<()> {
         let mut order: Vec<(Vec<WrittenFrameId>, &StackRow)> = Vec::with_capacity(rows.len());
         for row in rows.iter().filter(|row| row.counts[column] != 0) {
@@ -192,9 +190,9 @@ impl<W: Write> TraceWriting<'_, '_, W> {
         self.end(&mut open, 0, ids)
     }
 
-    /// Ends all slices but so many.
+    /// Ends open slices, innermost first, until `left` of them are left.
     fn end(&mut self, open: &mut OpenFrames, left: usize, [pid, tid]: [u64; 2]) -> io::Result<()> {
-        let ts = UnitScale::NS_IN_MICROS.of_count(open.now);
+        let ts = UnitScale::NS_IN_MICROS.convert(open.now);
         while open.frames.len() > left {
             open.frames.pop();
             self.event(&format!(
@@ -205,15 +203,15 @@ impl<W: Write> TraceWriting<'_, '_, W> {
     }
 
     fn begin(&mut self, frame: WrittenFrameId, now: Count, [pid, tid]: [u64; 2]) -> io::Result<()> {
-        let ts = UnitScale::NS_IN_MICROS.of_count(now);
-        let of = self.rows.frame(frame);
-        let name = json!(of.name.as_deref());
+        let ts = UnitScale::NS_IN_MICROS.convert(now);
+        let names = self.rows.frame(frame);
+        let name = json!(names.name.as_deref());
         let owner = self.rows.owner(frame).word();
         let mut args = serde_json::Map::new();
-        if let Some(file) = of.file.as_deref() {
+        if let Some(file) = names.file.as_deref() {
             args.insert("filename".to_owned(), file.into());
         }
-        if let Some(line) = of.line {
+        if let Some(line) = names.line {
             args.insert("line".to_owned(), line.into());
         }
         let args = serde_json::Value::Object(args);

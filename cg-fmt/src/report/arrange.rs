@@ -1,4 +1,4 @@
-//! Rows and columns as the options want them: sorted, cut, chosen; and what is said of those that are left out.
+//! Sorting, cutting and choosing rows and columns as the options require, and the notes about omitted rows and columns.
 
 use cg_document::{Audience, Block, Cell, Cut, Table, UnknownColumn, number};
 use cg_stream::record::Count;
@@ -6,7 +6,8 @@ use cg_stream::record::Count;
 use super::events::EventColumns;
 use crate::options::Options;
 
-/// Sorts by a column as people call it, and shows that column. Turns the order around where the options say so.
+/// Sorts by a column, which may have a short name such as `self`, and shows this column. Reverses the order if the options
+/// request it.
 pub(crate) fn sort(
     table: &mut Table,
     key: Option<&str>,
@@ -28,7 +29,7 @@ pub(crate) fn sort(
     Ok(())
 }
 
-/// Keeps the first rows. Returns what was cut, measured by a column (`self` or `delta`) of the first event.
+/// Keeps the first rows. Returns the omitted rows, measured by a column (`self` or `delta`) of the first event.
 pub(crate) fn cut(
     table: &mut Table,
     rows: usize,
@@ -39,7 +40,7 @@ pub(crate) fn cut(
     table.cut(rows, measure.as_deref())
 }
 
-/// Chooses columns as the options say.
+/// Chooses the columns of the options, or else the default columns of the format.
 pub(crate) fn choose_columns(
     table: &mut Table,
     first: Option<&str>,
@@ -58,7 +59,7 @@ pub(crate) fn choose_columns(
     table.choose(&names)
 }
 
-/// The column to sort by: if a diff has no column of this name, the event's `.delta`, or else its `.new`.
+/// Returns the column to sort by. If a diff has no column with this name, returns the event's `.delta`, or else its `.new`.
 fn sort_column(table: &Table<'_>, name: String) -> String {
     let candidates = [name.clone(), format!("{name}.delta"), format!("{name}.new")];
     let known = candidates
@@ -67,7 +68,7 @@ fn sort_column(table: &Table<'_>, name: String) -> String {
     known.unwrap_or(name)
 }
 
-/// A column as people call it: `self`, `incl` and `delta` are those of the first event.
+/// Returns the full name of a column: `self`, `incl` and `delta` are columns of the first event.
 fn column_name(key: &str, first: Option<&str>) -> String {
     let of_first = |make: fn(&str) -> String| first.map_or_else(|| key.to_owned(), make);
     match key {
@@ -81,12 +82,12 @@ fn column_name(key: &str, first: Option<&str>) -> String {
     }
 }
 
-/// The closing line of a listing that was cut.
+/// Returns the closing line of a listing with omitted rows.
 pub(crate) fn left_out<'a>(cut: &Cut, noun: &str, share: Option<String>) -> Block<'a> {
     Block::Note(format!("{} (--top all)", not_shown(cut, noun, share)))
 }
 
-/// How many rows were left out.
+/// Returns the words about the number of omitted rows.
 pub(crate) fn not_shown(cut: &Cut, noun: &str, share: Option<String>) -> String {
     let rows = number::grouped(cut.rows as Count);
     let with = share
@@ -95,7 +96,7 @@ pub(crate) fn not_shown(cut: &Cut, noun: &str, share: Option<String>) -> String 
     format!("{rows} more {noun}{with} not shown")
 }
 
-/// The cost of the rows that were left out, and what share of the first event's total it is.
+/// Returns the cost of the omitted rows, and its share of the first event's total.
 pub(crate) fn share(cut: &Cut, events: &EventColumns) -> Option<String> {
     let event = events.first()?;
     let percent = Cell::share(cut.sum, event.whole)
@@ -109,7 +110,7 @@ pub(crate) fn share(cut: &Cut, events: &EventColumns) -> Option<String> {
     ))
 }
 
-/// Says which events there are besides those shown.
+/// Returns a note with the events that are not shown.
 pub(crate) fn hidden<'a>(hidden: &[&str], options: &Options) -> Option<Block<'a>> {
     let names = hidden.join(", ");
     (!hidden.is_empty() && options.columns.is_empty())

@@ -1,15 +1,15 @@
-//! Columns that several reports have: events, and what names a function.
+//! Columns that several reports share: events and the names of functions.
 
 use cg_document::{Audience, Cell, Column, Layout, Worth};
-use cg_names::whose::CodeOwner;
-use cg_stream::derived::Formula;
-use cg_stream::profile::{FrameKey, FunctionKey, Profile, Symbol};
+use cg_names::code_origin::CodeOwner;
+use cg_profile::formula::Formula;
+use cg_profile::{FrameKey, FunctionKey, Profile, Symbol};
 use cg_stream::record::Count;
 
 use super::events::{EventColumn, EventColumns};
 use crate::options::{PercentOf, RatioColumn};
 
-/// A column of counts and a column of percentages for each event.
+/// Adds a column of counts and a column of percentages for each event.
 pub(crate) fn push_events<'a>(
     columns: &mut Vec<Column<'a>>,
     events: &EventColumns,
@@ -50,7 +50,7 @@ pub(crate) fn push_events<'a>(
     push_ratios(columns, events, prefix, counts);
 }
 
-/// A column for each ratio, of the sums of its events.
+/// Adds a column for each ratio, computed from the sums of its events.
 fn push_ratios<'a>(
     columns: &mut Vec<Column<'a>>,
     events: &EventColumns,
@@ -71,15 +71,15 @@ fn push_ratios<'a>(
 }
 
 fn quotient<'a>(formula: &Formula, counts: &[Count]) -> Cell<'a> {
-    let (dividend, divisor) = formula.of(counts);
+    let (dividend, divisor) = formula.evaluate(counts);
     Cell::quotient(dividend, divisor.unwrap_or(0))
 }
 
-/// Writes what 100 % is into the row of totals.
+/// Fills the row of totals, which has the bases of the percentages.
 pub(crate) fn set_totals(columns: &mut [Column], events: &EventColumns) {
-    let label = match events.of {
+    let label = match events.base {
         PercentOf::Total => "PROGRAM TOTALS",
-        PercentOf::Shown => "TOTALS OF WHAT IS SHOWN",
+        PercentOf::Shown => "TOTALS OF ALL ROWS",
     };
     for event in &events.events {
         for column in columns.iter_mut() {
@@ -111,7 +111,7 @@ pub(crate) fn set_totals(columns: &mut [Column], events: &EventColumns) {
     }
 }
 
-/// Function, file and object, in this order.
+/// Adds columns with function, file and object, in this order.
 pub(crate) fn push_function<'a>(
     columns: &mut Vec<Column<'a>>,
     prefix: &str,
@@ -145,7 +145,7 @@ pub(crate) fn push_function<'a>(
     );
 }
 
-/// Function, file, line and object of a frame, in this order, for programs.
+/// Adds columns with function, file, line and object of a frame, in this order, for programs.
 pub(crate) fn push_frame<'a>(
     columns: &mut Vec<Column<'a>>,
     frame: impl Fn(usize) -> Option<FrameKey> + Copy + 'a,
@@ -168,7 +168,7 @@ pub(crate) fn push_frame<'a>(
     );
 }
 
-/// The column `whose`: whose code a function is. Hidden by default.
+/// Returns the column `whose` with the owners of functions. It is hidden by default.
 pub(crate) fn code<'a>(owner: impl Fn(usize) -> CodeOwner + 'a) -> Column<'a> {
     Column::new(CODE, Layout::Text, move |row| {
         Cell::Text(owner(row).word().into())
@@ -176,5 +176,5 @@ pub(crate) fn code<'a>(owner: impl Fn(usize) -> CodeOwner + 'a) -> Column<'a> {
     .for_audience(Audience::Nobody)
 }
 
-/// The name of that column.
+/// The name of the column with the owners.
 pub(crate) const CODE: &str = "whose";

@@ -1,15 +1,15 @@
-//! Which events are shown, to whom, and what 100 % of each is.
+//! The choice of the events to show, their audience, and the base of their percentages.
 
 use cg_document::Audience;
-use cg_stream::profile::{Profile, Rows};
+use cg_profile::{Profile, Rows};
 use cg_stream::record::{Count, RecordType, add_counts};
 
 use crate::options::{Events, Options, PercentOf, RatioColumn};
 
-/// To people all events are shown up to this many; more make lines that nobody can read.
+/// The maximum number of events for which people see all. More events make lines too long to read.
 const FEW_EVENTS: usize = 3;
 
-/// The events that people see of program points, of DHAT's and of heaptrack's.
+/// The events that people see for program points of DHAT and heaptrack.
 const EVENTS_OF_PROGRAM_POINTS: [&str; 9] = [
     "total_bytes",
     "total_blocks",
@@ -22,11 +22,11 @@ const EVENTS_OF_PROGRAM_POINTS: [&str; 9] = [
     "suppressed_bytes",
 ];
 
-/// The events of a listing, with what 100 % of each is.
+/// The events of a listing, with the base of their percentages.
 pub(crate) struct EventColumns {
     pub(crate) events: Vec<EventColumn>,
     pub(crate) ratios: Vec<RatioColumn>,
-    pub(crate) of: PercentOf,
+    pub(crate) base: PercentOf,
 }
 
 /// One event.
@@ -35,27 +35,31 @@ pub(crate) struct EventColumn {
     /// Its position in the profile's events.
     pub(crate) index: usize,
     pub(crate) name: String,
-    /// What 100 % is.
+    /// The base of its percentages.
     pub(crate) whole: Count,
     pub(crate) audience: Audience,
-    /// Who sees inclusive cost in it: of many events people see that of the first and of the one sorted by.
+    /// The audience of its inclusive cost. If there are many events, people see it for the first event and the event to sort
+    /// by.
     pub(crate) incl_audience: Audience,
 }
 
 impl EventColumns {
-    /// The events that a record type has, the chosen ones first.
+    /// Returns the events of a record type, the chosen ones first.
+    ///
+    /// # Errors
+    /// Returns an error if a requested event does not exist.
     pub(crate) fn choose(
         profile: &Profile,
         kind: RecordType,
         options: &Options,
     ) -> anyhow::Result<EventColumns> {
-        let indexes = events_of(profile, kind);
+        let indexes = find_events(profile, kind);
         let names: Vec<&str> = indexes
             .iter()
             .map(|index| profile.events()[*index].as_str())
             .collect();
         let preferred: &[&str] = match kind {
-            // Program points are shown by function too.
+            // Program points may be shown by function.
             RecordType::ProgramPoint | RecordType::Fn => &EVENTS_OF_PROGRAM_POINTS,
             _ => &[],
         };
@@ -99,11 +103,11 @@ impl EventColumns {
                 .chain(others.iter().map(|position| column(position, rest)))
                 .collect(),
             ratios: options.ratios.clone(),
-            of: options.percent_of,
+            base: options.percent_of,
         })
     }
 
-    /// The events that people do not see because there are too many.
+    /// Returns the events that people do not see because there are too many.
     pub(crate) fn hidden(&self) -> Vec<&str> {
         let hidden = self.events.iter();
         hidden
@@ -112,7 +116,7 @@ impl EventColumns {
             .collect()
     }
 
-    /// Whether any of these costs has a count of an event that people see.
+    /// Returns true if any of these costs has a count for an event that people see.
     pub(crate) fn has_shown<'c>(&self, mut costs: impl Iterator<Item = &'c [Count]>) -> bool {
         let events = self.events.iter();
         let shown: Vec<usize> = events
@@ -123,25 +127,25 @@ impl EventColumns {
         costs.any(|cost| shown.iter().any(|event| count(cost, *event) != 0))
     }
 
-    /// The event that rows are sorted and measured by: the first one that is not 0 throughout.
+    /// Returns the event to sort and measure rows by: the first event whose total is not 0.
     pub(crate) fn first(&self) -> Option<&EventColumn> {
         let counted = self.events.iter().find(|event| event.whole != 0);
         counted.or(self.events.first())
     }
 
-    /// The name of the event that `self` and `incl` stand for.
+    /// Returns the name of the event that `self` and `incl` mean.
     pub(crate) fn first_name(&self) -> Option<&str> {
         self.first().map(|event| event.name.as_str())
     }
 
-    /// The position of the first event in the profile's events; any where there are none.
+    /// Returns the position of the first event in the profile's events; 0 if there are no events.
     pub(crate) fn first_index(&self) -> usize {
         self.first().map_or(0, |event| event.index)
     }
 }
 
-/// Those of the chosen events that only repeat one before them: all their counts are the same. So are the shares of samples
-/// that were taken at a steady rate, whose counts tell the same as the event that they were taken by.
+/// Returns the chosen events that only repeat an earlier event: all their counts are equal. `samples` repeats another event
+/// if all shares are equal, because samples at a steady rate have the shares of the event that triggers them.
 fn repeated_events(rows: &Rows, names: &[&str], indexes: &[usize], chosen: &[usize]) -> Vec<usize> {
     let count = |row: usize, position: usize| rows.count(row, indexes[position]);
     let total = |position: usize| {
@@ -166,7 +170,7 @@ fn repeated_events(rows: &Rows, names: &[&str], indexes: &[usize], chosen: &[usi
 }
 
 impl Events {
-    /// Who sees the events that were not chosen: nobody if events were chosen by name, else programs.
+    /// Returns the audience of the other events: nobody if events are chosen by name, else programs.
     pub(crate) fn audience_of_others(&self) -> Audience {
         match self {
             Events::Named(_) => Audience::Nobody,
@@ -175,8 +179,8 @@ impl Events {
     }
 }
 
-/// Positions of the events to show, and of the others. Where there are too many for people, they see the one that rows
-/// are ranked by, those that are preferred, and the one sorted by.
+/// Returns the positions of the events to show, and of the other events. If there are too many for people, they see the
+/// event that rows are ranked by, the preferred events, and the event to sort by.
 pub(crate) fn choose_events(
     names: &[&str],
     ranking: usize,
@@ -216,7 +220,7 @@ pub(crate) fn choose_events(
     Ok((chosen, others))
 }
 
-/// Whether a column's name is one of an event's: `Ir`, `incl.Ir`, `Ir%`, `Ir.delta`.
+/// Returns true if a column belongs to an event: `Ir`, `incl.Ir`, `Ir%`, `Ir.delta`.
 fn mentions_event(column: &str, event: &str) -> bool {
     let column = column.strip_prefix("incl.").unwrap_or(column);
     column
@@ -224,14 +228,15 @@ fn mentions_event(column: &str, event: &str) -> bool {
         .is_some_and(|rest| rest.is_empty() || rest.starts_with(['%', '.']))
 }
 
-/// The positions of the events that records of a type have. A stream of findings has the events of errors and of leaks.
-pub(crate) fn events_of(profile: &Profile, kind: RecordType) -> Vec<usize> {
+/// Returns the positions of the events that records of a type have. A stream of findings has events for errors and for
+/// leaks.
+pub(crate) fn find_events(profile: &Profile, kind: RecordType) -> Vec<usize> {
     (0..profile.events().len())
         .filter(|index| has_event(kind, &profile.events()[*index]))
         .collect()
 }
 
-/// Whether records of a type can have an event.
+/// Returns true if records of a type can have an event.
 pub(crate) fn has_event(kind: RecordType, event: &str) -> bool {
     match kind {
         RecordType::Leak => matches!(event, "bytes" | "blocks"),
@@ -243,14 +248,14 @@ pub(crate) fn has_event(kind: RecordType, event: &str) -> bool {
     }
 }
 
-/// What 100 % of each event is.
+/// Returns the base of the percentages of each event.
 fn wholes(profile: &Profile, kind: RecordType, percent_of: PercentOf) -> Vec<Count> {
     let mut wholes = match percent_of {
         PercentOf::Shown => Vec::new(),
         PercentOf::Total => profile.total().to_vec(),
     };
     wholes.resize(profile.events().len(), 0);
-    // A total of 0 means that none was given: fragments have none, nor have findings in every stream.
+    // A total of 0 means that there is no total, as in fragments and in some streams of findings. Use the sum instead.
     if wholes.contains(&0) {
         let (rows, mut sums) = (profile.table(kind), vec![0; wholes.len()]);
         (0..rows.len()).for_each(|row| add_counts(&mut sums, rows.cost(row)));

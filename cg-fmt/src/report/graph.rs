@@ -1,33 +1,35 @@
-//! The graph of a Massif run, for pictures.
+//! The graph of memory over time for pictures.
 
 use cg_document::{Block, Document, Graph};
-use cg_stream::profile::Profile;
+use cg_profile::Profile;
 
 use super::diff::{self, Diffs};
 use super::timeline::Timeline;
 use crate::options::Options;
 
-/// What `-f svg` is for.
-const WANTED: &str = "-f svg draws the snapshots of one run of Massif or heaptrack, or of two, also of cg-diff, the later over the earlier, and this is neither";
+/// The error for an input that `-f svg` cannot draw.
+const WANTED: &str = "-f svg needs the snapshots of one or two runs of Massif or heaptrack, or of their cg-diff; use -f flamegraph for stacks";
 
-/// Why two runs are no picture although they have snapshots.
-const TWO_UNITS: &str = "the runs count time in different units, and a picture has one axis of time: valgrind --tool=massif --time-unit=i, ms or B, the same for both";
+/// The error for two runs with different units of time.
+const TWO_UNITS: &str = "the runs count time in different units; record both with the same valgrind --tool=massif --time-unit=i, ms or B";
 
-/// How memory grew, as a picture shows it.
+/// A picture of memory over time.
 pub(crate) struct MemoryGraph(Graph);
 
 impl MemoryGraph {
+    /// Makes the graph of one run with snapshots, or of two.
+    ///
     /// # Errors
-    /// Where something else than one run with snapshots was read, or two of them.
-    pub(crate) fn of(profile: &Profile, options: &Options) -> anyhow::Result<MemoryGraph> {
-        let Some(timeline) = Timeline::of(profile) else {
+    /// Returns an error if the profile is not one or two runs with snapshots.
+    pub(crate) fn new(profile: &Profile, options: &Options) -> anyhow::Result<MemoryGraph> {
+        let Some(timeline) = Timeline::new(profile) else {
             anyhow::bail!(WANTED);
         };
         if timeline.is_in_time() {
             return Ok(MemoryGraph(timeline.graph(options)));
         }
         let graph = match diff::is_wanted(profile, options) {
-            true => Diffs::of(profile, options).graph(options),
+            true => Diffs::new(profile, options).graph(options),
             false => timeline.overlaid(options),
         };
         match graph {
@@ -37,7 +39,7 @@ impl MemoryGraph {
         }
     }
 
-    /// The graph alone.
+    /// Returns a document with only the graph.
     pub(crate) fn document(&self) -> Document<'_> {
         Document {
             blocks: vec![Block::Graph(self.0.clone())],

@@ -1,17 +1,17 @@
-//! What rows are grouped by, and the group of a function.
+//! The criteria for groups, and the group of a function.
 
 use bstr::BString;
+use cg_names::code_origin::CodeOwner;
 use cg_names::paths::base_name;
 use cg_names::structure::ParsedName;
-use cg_names::whose::CodeOwner;
 
 use crate::options::GroupBy;
 
-/// The group of rows that tell no group.
+/// The group of rows whose group is unknown.
 pub(crate) const UNKNOWN: &str = "???";
 
 impl GroupBy {
-    /// The name of the column that has the groups' names.
+    /// Returns the name of the column with the names of groups.
     pub(crate) fn column(self) -> &'static str {
         match self {
             GroupBy::Function => "fn",
@@ -40,9 +40,9 @@ impl GroupBy {
     }
 }
 
-/// The group of a function with these names. Where names have no path, as in C, the object stands for crate and module,
-/// and where there is no object, the file.
-pub(crate) fn group_of(
+/// Returns the group of a function with these names. If names have no path, as in C, the object replaces crate and module.
+/// Without an object, the file replaces them.
+pub(crate) fn find_group(
     name: Option<&str>,
     file: Option<&str>,
     obj: Option<&str>,
@@ -64,8 +64,8 @@ pub(crate) fn group_of(
         GroupBy::Object => known(obj),
         GroupBy::Crate => of_path(function.crate_name_in(file.unwrap_or_default())),
         GroupBy::Module => of_path(function.module_name_in(file.unwrap_or_default())),
-        GroupBy::Whose => CodeOwner::of([name, file, obj]).word().to_owned(),
-        // A function does not tell its thread or process.
+        GroupBy::Whose => CodeOwner::from_names([name, file, obj]).word().to_owned(),
+        // The thread and process of a function are unknown.
         GroupBy::Thread | GroupBy::Process => known(None),
     }
 }
@@ -76,13 +76,19 @@ mod tests {
 
     #[test]
     fn functions_without_a_path_are_grouped_by_object_then_file() {
-        let of = |name, file, obj| group_of(name, file, obj, GroupBy::Crate);
-        assert_eq!(of(Some("demo::main"), None, Some("/usr/bin/demo")), "demo");
+        let group = |name, file, obj| find_group(name, file, obj, GroupBy::Crate);
         assert_eq!(
-            of(Some("malloc"), Some("malloc.c"), Some("/lib/libc.so.6")),
+            group(Some("demo::main"), None, Some("/usr/bin/demo")),
+            "demo"
+        );
+        assert_eq!(
+            group(Some("malloc"), Some("malloc.c"), Some("/lib/libc.so.6")),
             "libc.so.6"
         );
-        assert_eq!(of(Some("malloc"), Some("/src/malloc.c"), None), "malloc.c");
-        assert_eq!(of(None, None, None), "???");
+        assert_eq!(
+            group(Some("malloc"), Some("/src/malloc.c"), None),
+            "malloc.c"
+        );
+        assert_eq!(group(None, None, None), "???");
     }
 }

@@ -1,8 +1,8 @@
-//! How memory grows over a run, named in one sentence with the figures it was judged by.
+//! The growth of memory over a run, in one sentence with the figures behind the judgement.
 //!
-//! A total holds from its snapshot to the next one, so shares of time are those of a step function. The fall at the end
-//! of a run, when a program frees what it holds, says nothing about growth: the run is judged up to the last snapshot
-//! that has at least half of the peak.
+//! The total of a snapshot is valid until the next snapshot, so shares of time come from a step function. The fall at the
+//! end of a run, when a program frees its memory, is not growth. So the judgement covers the run up to the last snapshot
+//! with at least half of the peak.
 
 use std::fmt;
 
@@ -15,9 +15,9 @@ pub(crate) enum Growth {
     TooFew,
     /// All snapshots are empty.
     NoMemory,
-    /// All snapshots are of one moment.
+    /// All snapshots have the same time.
     NoTime,
-    /// It falls deeply again and again.
+    /// It falls deeply several times.
     Sawtooth {
         falls: usize,
         deepest: u64,
@@ -25,34 +25,34 @@ pub(crate) enum Growth {
     },
     /// It rises along a line until the end.
     Linear { fit: f64, per_unit: f64 },
-    /// It is near the peak most of the time.
+    /// It is near the peak for most of the time.
     Plateau { share_of_time: f64, rise: f64 },
-    /// It still rises when the run ends, along no line.
+    /// It still rises when the run ends, but not along a line.
     Unbounded { second_half: f64 },
-    /// None of these: the peak passes.
+    /// Any other shape: the peak does not last.
     Hump { peak_at: f64 },
 }
 
-/// A fall is deep from this share of the peak on.
+/// The minimum share of the peak for a deep fall.
 const DEEP_FALL: f64 = 0.2;
-/// So many deep falls make a sawtooth.
+/// The minimum number of deep falls for a sawtooth.
 const SAWTEETH: usize = 3;
-/// How well a line must fit (R²) to be called one.
+/// The minimum fit (R²) for linear growth.
 const LINE: f64 = 0.95;
-/// A total is near the peak from this share of it on.
+/// The minimum share of the peak for a total near the peak.
 const NEAR_PEAK: f64 = 0.9;
-/// The share of time near the peak that makes a plateau.
+/// The minimum share of time near the peak for a plateau.
 const PLATEAU: f64 = 0.5;
-/// The share of the peak by which the second half of an unbounded growth rises.
+/// The minimum rise in the second half for unbounded growth, as a share of the peak.
 const STILL_RISING: f64 = 0.25;
-/// A run that ends with at least this share of its peak ends at its peak.
+/// The minimum share of the peak for a run that ends at its peak.
 const AT_PEAK: f64 = 0.95;
 /// If the judged part is at least this share of the whole time, its end counts as the end of the run.
 const MOST_OF_THE_RUN: f64 = 0.9;
 
 impl Growth {
-    /// Judges snapshots in the order of their time.
-    pub(crate) fn of(points: &[Point]) -> Growth {
+    /// Judges snapshots, which must be sorted by time.
+    pub(crate) fn judge(points: &[Point]) -> Growth {
         let peak = points.iter().map(|point| point.total).max().unwrap_or(0);
         let start = points.first().map_or(0.0, |point| point.time);
         let end = points.last().map_or(0.0, |point| point.time);
@@ -113,7 +113,8 @@ impl Growth {
         }
     }
 
-    /// The two ends of the line of growth, if growth is linear: the second is the last point with half of the peak.
+    /// Returns the two ends of the line, if growth is linear. The second end is the last point with at least half of the
+    /// peak.
     pub(crate) fn line(&self, points: &[Point]) -> Option<[Point; 2]> {
         let Growth::Linear { per_unit, .. } = self else {
             return None;
@@ -126,19 +127,19 @@ impl Growth {
         let before = last.total as f64 - per_unit * (last.time - first.time);
         let start = Point {
             time: first.time,
-            // A float to an integer saturates.
+            // The cast saturates.
             total: before.max(0.0) as u64,
         };
         Some([start, *last])
     }
 
-    /// The sentence, with the run's unit of time.
+    /// Returns the sentence, with the run's unit of time.
     pub(crate) fn sentence(&self, time_unit: &str) -> String {
         let percent = |share: f64| number::percent(share * 100.0);
         match self {
             Growth::TooFew => "growth: not judged, there are too few snapshots".to_owned(),
-            Growth::NoMemory => "growth: none, no snapshot holds memory".to_owned(),
-            Growth::NoTime => "growth: not judged, no time passes between the snapshots".to_owned(),
+            Growth::NoMemory => "growth: none, all snapshots are empty".to_owned(),
+            Growth::NoTime => "growth: not judged, all snapshots have the same time".to_owned(),
             Growth::Sawtooth {
                 falls,
                 deepest,
@@ -166,14 +167,15 @@ impl Growth {
                 percent(*second_half),
             ),
             Growth::Hump { peak_at } => format!(
-                "growth: no lasting pattern (the peak, after {} of the time, passes)",
+                "growth: no lasting pattern (the peak, after {} of the time, does not last)",
                 percent(*peak_at),
             ),
         }
     }
 }
 
-/// How often the total falls by a deep share of the peak before it rises by as much again, and the deepest such fall.
+/// Returns the number of deep falls and the deepest one. After a deep fall, the total has to rise by as much before the next
+/// fall counts.
 fn deep_falls(points: &[Point], peak: u64) -> (usize, u64) {
     let deep = DEEP_FALL * peak as f64;
     let (mut falls, mut deepest) = (0, 0);
@@ -200,39 +202,39 @@ fn deep_falls(points: &[Point], peak: u64) -> (usize, u64) {
     (falls, deepest)
 }
 
-/// The share of time in which the total satisfies `is_so`.
-fn share_of_time(points: &[Point], is_so: impl Fn(&Point) -> bool) -> f64 {
+/// Returns the share of time in which the total satisfies `matches`.
+fn share_of_time(points: &[Point], matches: impl Fn(&Point) -> bool) -> f64 {
     let whole: f64 = points
         .windows(2)
         .map(|pair| pair[1].time - pair[0].time)
         .sum();
-    let so: f64 = points
+    let matching: f64 = points
         .windows(2)
-        .filter(|pair| is_so(&pair[0]))
+        .filter(|pair| matches(&pair[0]))
         .map(|pair| pair[1].time - pair[0].time)
         .sum();
-    so / whole
+    matching / whole
 }
 
-/// The least-squares line through the points: its R² and its slope.
+/// Returns R² and the slope of the least-squares line through the points.
 fn line(points: &[Point]) -> (f64, f64) {
     let count = points.len() as f64;
-    let mean_of = |value: fn(&Point) -> f64| points.iter().map(value).sum::<f64>() / count;
-    let time = mean_of(|point| point.time);
-    let total = mean_of(|point| point.total as f64);
-    let (mut covariance, mut of_time, mut of_total) = (0.0, 0.0, 0.0);
+    let mean = |value: fn(&Point) -> f64| points.iter().map(value).sum::<f64>() / count;
+    let time = mean(|point| point.time);
+    let total = mean(|point| point.total as f64);
+    let (mut covariance, mut time_variance, mut total_variance) = (0.0, 0.0, 0.0);
     for point in points {
         let (x, y) = (point.time - time, point.total as f64 - total);
         covariance += x * y;
-        of_time += x * x;
-        of_total += y * y;
+        time_variance += x * x;
+        total_variance += y * y;
     }
-    if of_time == 0.0 || of_total == 0.0 {
+    if time_variance == 0.0 || total_variance == 0.0 {
         return (0.0, 0.0);
     }
     (
-        covariance * covariance / (of_time * of_total),
-        covariance / of_time,
+        covariance * covariance / (time_variance * total_variance),
+        covariance / time_variance,
     )
 }
 
@@ -243,7 +245,7 @@ impl fmt::Display for Significant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let size = self.0.abs();
         if size >= 100.0 {
-            // Rates of memory are far below what a count holds.
+            // Rates of memory are far below the limit of a count.
             f.write_str(&number::grouped(self.0.round() as i128))
         } else {
             let digits = if size > 0.0 {
@@ -261,7 +263,7 @@ impl fmt::Display for Significant {
 mod tests {
     use super::*;
 
-    /// The judgement on totals one time unit apart.
+    /// Returns the sentence about totals that are one time unit apart.
     fn growth(totals: &[u64]) -> String {
         let points: Vec<Point> = totals
             .iter()
@@ -271,7 +273,7 @@ mod tests {
                 total: *total,
             })
             .collect();
-        Growth::of(&points).sentence("ms")
+        Growth::judge(&points).sentence("ms")
     }
 
     #[test]
@@ -282,7 +284,7 @@ mod tests {
                 "growth: linear growth (100 bytes per ms until the end; a line fits with R² 1.000)",
             ),
             (
-                // What is freed at the end is not part of the shape.
+                // The fall at the end is not part of the shape.
                 &[0, 10, 20, 30, 40, 50, 60, 70, 80, 90, 100, 0],
                 "growth: linear growth (10.0 bytes per ms until the end; a line fits with R² 1.000)",
             ),
@@ -300,25 +302,34 @@ mod tests {
             ),
             (
                 &[0, 10, 50, 100, 50, 20, 10, 5, 0, 0, 0],
-                "growth: no lasting pattern (the peak, after 30.00% of the time, passes)",
+                "growth: no lasting pattern (the peak, after 30.00% of the time, does not last)",
             ),
             (
                 &[0, 5, 10],
                 "growth: not judged, there are too few snapshots",
             ),
-            (&[0; 9], "growth: none, no snapshot holds memory"),
+            (&[0; 9], "growth: none, all snapshots are empty"),
         ] {
             assert_eq!(growth(totals), sentence, "{totals:?}");
         }
     }
 
     #[test]
-    fn snapshots_at_one_time_are_no_shape() {
+    fn snapshots_with_equal_times_are_not_judged() {
         let points = [Point {
             time: 7.0,
             total: 3,
         }; 9];
-        assert_eq!(Growth::of(&points), Growth::NoTime);
-        assert_eq!(Growth::of(&[]), Growth::TooFew);
+        assert_eq!(Growth::judge(&points), Growth::NoTime);
+        assert_eq!(Growth::judge(&[]), Growth::TooFew);
+    }
+
+    #[test]
+    fn total_holds_from_its_snapshot_to_the_next_one() {
+        let points = [(0.0, 0), (1.0, 100), (4.0, 100), (10.0, 0), (12.0, 100)];
+        let points = points.map(|(time, total)| Point { time, total });
+        // From 1 to 10 of 12 units of time.
+        let share = share_of_time(&points, |point| point.total >= 100);
+        assert!((share - 0.75).abs() < 1e-12, "{share}");
     }
 }

@@ -1,15 +1,15 @@
-//! Functions as if nothing were inlined: what each costs wherever its code is, and how much of that is its own.
+//! Functions as if nothing were inlined: the cost of each function in all places of its code, and the part out of line.
 
 use cg_document::{Block, Cell, Column, Document, Layout, Table, Worth};
-use cg_stream::profile::{InlinedFunctions, Profile};
+use cg_profile::{InlinedFunctions, Profile};
 use cg_stream::record::{Count, RecordType};
 
 use super::events::EventColumns;
-use super::records::{listed, table_of};
+use super::records::{listed, rows_table};
 use super::{kinds, origin};
-use crate::options::{Options, OutputFormat};
+use crate::options::Options;
 
-/// The functions of a profile whose inlined code is known by name.
+/// The functions of a profile in which the names of inlined functions are known.
 pub(crate) struct InlinedListing<'a> {
     profile: &'a Profile,
     functions: InlinedFunctions,
@@ -17,8 +17,9 @@ pub(crate) struct InlinedListing<'a> {
 }
 
 impl<'a> InlinedListing<'a> {
-    /// The report, where the profile has chains of inlined functions and nothing else was asked for.
-    pub(crate) fn of(
+    /// Computes the report; `None` unless the profile has chains of inlined functions and the user requested the default
+    /// view.
+    pub(crate) fn compute(
         profile: &'a Profile,
         options: &Options,
     ) -> anyhow::Result<Option<InlinedListing<'a>>> {
@@ -36,10 +37,10 @@ impl<'a> InlinedListing<'a> {
         &self.events
     }
 
-    /// The functions with every column that there is, in the order of their cost.
+    /// Returns the functions with all columns, sorted by cost.
     pub(crate) fn table(&self) -> Table<'_> {
         let kind = RecordType::Fn;
-        let mut table = table_of(self.profile, &self.functions.rows, kind, &self.events);
+        let mut table = rows_table(self.profile, &self.functions.rows, kind, &self.events);
         let names = table
             .columns
             .iter()
@@ -85,9 +86,7 @@ impl<'a> InlinedListing<'a> {
 }
 
 fn is_wanted(profile: &Profile, options: &Options) -> bool {
-    let is_document = options.format.is_for_people()
-        || matches!(options.format, OutputFormat::Csv | OutputFormat::Tsv);
-    is_document
+    options.format.has_columns()
         && options.view.is_list()
         && options.kind.is_none()
         && options.group_by.is_none()

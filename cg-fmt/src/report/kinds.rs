@@ -1,12 +1,12 @@
-//! Record types: which are listed, and what their rows are called.
+//! Record types: the choice of the types to list, and the nouns for their rows.
 
-use cg_stream::profile::Profile;
+use cg_profile::Profile;
 use cg_stream::record::{RecordType, Tool};
 
 use crate::options::Options;
 
-/// The record types to list: the one asked for, else the first in the order below that the input has. Errors and leaks of one log
-/// are told together.
+/// Returns the record types to list: the requested type, or else the first type in the order below that the input has.
+/// Errors and leaks of one log are listed together.
 pub(crate) fn listed(profile: &Profile, options: &Options) -> Vec<RecordType> {
     if let Some(kind) = options.kind {
         return vec![kind];
@@ -18,7 +18,7 @@ pub(crate) fn listed(profile: &Profile, options: &Options) -> Vec<RecordType> {
         &[RecordType::Line],
         &[RecordType::Call],
         &[RecordType::Error, RecordType::Leak],
-        // Those of heaptrack, whose snapshots may have heap records, are of the whole run.
+        // heaptrack has both: program points for the whole run, and heap records for snapshots.
         &[RecordType::ProgramPoint],
         &[RecordType::Heap],
         &[RecordType::Stack],
@@ -39,7 +39,7 @@ pub(crate) fn listed(profile: &Profile, options: &Options) -> Vec<RecordType> {
     }
 }
 
-/// What the rows of a record type are called in a sentence.
+/// Returns the noun for rows of a record type in a sentence.
 pub(crate) fn noun(kind: RecordType, count: usize) -> &'static str {
     let (one, many) = match kind {
         RecordType::Fn => ("function", "functions"),

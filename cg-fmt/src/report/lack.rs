@@ -1,24 +1,24 @@
-//! What is said to somebody whose input lacks the records that a view shows: the whole command that brings them.
+//! The command that adds the records which a view needs and the input lacks.
 
-use cg_stream::profile::Profile;
+use cg_profile::Profile;
 use cg_stream::record::Tool;
 use clap::ValueEnum as _;
 
 use crate::options::{Directions, Options, View};
 
-/// The command that shows what was asked for, made of what is known: the inputs that the stream is of, and the view.
-/// `option` is the one that has the reader make such records. `None` where no reading of this profile brings any.
+/// Returns the command that shows the requested view, with the inputs of the stream. `option` is the option of the reader
+/// that adds the missing records. Returns `None` if this profile cannot have such records.
 pub(crate) fn remedy(profile: &Profile, option: &str, options: &Options) -> Option<String> {
     let tool = profile.runs().first().and_then(|run| run.tool.as_ref());
-    let is_of_callgrind = tool.is_none_or(|tool| *tool == Tool::Callgrind);
+    let may_be_callgrind = tool.is_none_or(|tool| *tool == Tool::Callgrind);
     let has_lines = option == "--lines" && tool.is_some_and(|tool| *tool == Tool::Cachegrind);
-    if !is_of_callgrind && !has_lines {
+    if !may_be_callgrind && !has_lines {
         return None;
     }
     let inputs = inputs(profile);
     let view = view(options);
     if let View::Peek(_) = options.view {
-        // What brought a program to a function is told by the calls of others.
+        // A peek needs the calls of all functions on the way, so a filter would remove too much.
         return Some(format!("cg-parse {option} {inputs} | cg-fmt {view}"));
     }
     let some = format!("cg-filter {option} REGEX {inputs} | cg-fmt {view}");
@@ -30,7 +30,7 @@ pub(crate) fn remedy(profile: &Profile, option: &str, options: &Options) -> Opti
     })
 }
 
-/// The inputs as the stream names them, in the words of a shell.
+/// Returns the inputs of the stream as words of a shell; `PROFILE` if they are unknown or too many.
 fn inputs(profile: &Profile) -> String {
     const MOST_NAMED: usize = 3;
     let mut sources: Vec<&str> = Vec::new();
@@ -54,7 +54,7 @@ fn shell_word(text: &str) -> String {
     }
 }
 
-/// The options that the view was asked for by.
+/// Returns the options that request the view.
 fn view(options: &Options) -> String {
     match &options.view {
         View::Tree(Directions { callers, callees }) => match (callers, callees) {
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_of_files_are_words_of_a_shell() {
+    fn file_names_are_quoted_for_the_shell() {
         for (name, word) in [
             ("callgrind.out.7", "callgrind.out.7"),
             ("/a b/c", "'/a b/c'"),

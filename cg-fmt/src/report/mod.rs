@@ -1,9 +1,9 @@
-//! What is told of a profile, a room a report. A report has a function that works it out, `of`, and one that says it as
-//! a [`Document`]; it knows no format. What several reports need stands beside them, and knows none of them.
+//! The reports on a profile, one module each. A report has a function that computes it and a function that renders it as a
+//! [`Document`]. Reports do not know formats. Modules that several reports share do not depend on reports.
 
 use cg_document::Document;
-use cg_stream::profile::Profile;
-use cg_stream::tool::Diagnostics;
+use cg_profile::Profile;
+use cg_tool::Diagnostics;
 
 use crate::options::{Options, OutputFormat, View};
 
@@ -42,12 +42,12 @@ use source::AnnotatedSource;
 use totals::Totals;
 use tree::Trees;
 
-/// Whether a picture of memory over time can be drawn of a profile.
+/// Returns true if the profile has data for a picture of memory over time.
 pub(crate) fn has_memory_graph(profile: &Profile, options: &Options) -> bool {
-    MemoryGraph::of(profile, options).is_ok()
+    MemoryGraph::new(profile, options).is_ok()
 }
 
-/// What a profile and the options come to.
+/// A report, chosen by the options and the contents of the profile.
 pub(crate) enum Report<'a> {
     Inlined(Box<InlinedListing<'a>>),
     Records(Listings<'a>),
@@ -61,43 +61,45 @@ pub(crate) enum Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// The report that was asked for, else the one that tells most of what was read.
-    pub(crate) fn of(profile: &'a Profile, options: &Options) -> anyhow::Result<Report<'a>> {
+    /// Computes the requested report, or else the most informative one for the profile.
+    pub(crate) fn choose(profile: &'a Profile, options: &Options) -> anyhow::Result<Report<'a>> {
         if let View::Peek(wanted) = &options.view {
             return Trees::peek(profile, wanted, options).map(Report::Tree);
         }
         if options.format == OutputFormat::Svg {
-            return MemoryGraph::of(profile, options).map(Report::Graph);
+            return MemoryGraph::new(profile, options).map(Report::Graph);
         }
         if diff::is_wanted(profile, options) {
-            return Ok(Report::Diff(Box::new(Diffs::of(profile, options))));
+            return Ok(Report::Diff(Box::new(Diffs::new(profile, options))));
         }
-        if let Some(heap) = Heap::of(profile, options)? {
+        if let Some(heap) = Heap::compute(profile, options)? {
             return Ok(Report::Heap(heap));
         }
-        if let Some(inlined) = InlinedListing::of(profile, options)? {
+        if let Some(inlined) = InlinedListing::compute(profile, options)? {
             return Ok(Report::Inlined(Box::new(inlined)));
         }
-        if let Some(samples) = SampledFunctions::of(profile, options)? {
+        if let Some(samples) = SampledFunctions::compute(profile, options)? {
             return Ok(Report::Samples(Box::new(samples)));
         }
         if options.view.is_list()
-            && let Some(totals) = Totals::of(profile, options)
+            && let Some(totals) = Totals::compute(profile, options)
         {
             return Ok(Report::Totals(totals));
         }
         match &options.view {
             View::List | View::Snapshot(_) | View::Snapshots(_) | View::Peek(_) => {
-                Listings::of(profile, options).map(Report::Records)
+                Listings::select(profile, options).map(Report::Records)
             }
-            View::Tree(directions) => Trees::of(profile, *directions, options).map(Report::Tree),
+            View::Tree(directions) => {
+                Trees::compute(profile, *directions, options).map(Report::Tree)
+            }
             View::Source { places, context } => {
-                AnnotatedSource::of(profile, places, *context, options).map(Report::Source)
+                AnnotatedSource::compute(profile, places, *context, options).map(Report::Source)
             }
         }
     }
 
-    /// The report as a document.
+    /// Renders the report as a document.
     pub(crate) fn document(
         &self,
         options: &Options,

@@ -1,20 +1,20 @@
-//! Whose code functions and frames are, in the five words that tables, groups and peeks have for it.
+//! The owners of functions and frames, in the five classes of tables, groups and peeks.
 
 use std::collections::{HashMap, HashSet};
 
-use cg_names::whose::{CodeOwner, Facts, owners_by};
-use cg_stream::profile::{FrameKey, FunctionKey, Profile, StackFrames};
+use cg_names::code_origin::{CodeOwner, Facts, find_owners};
+use cg_profile::{FrameKey, FunctionKey, Profile, StackFrames};
 
-/// Answers for the functions of a profile; what is known of a function by itself is found out once.
+/// Finds the owners of functions in a profile. Caches the facts about each function.
 pub(crate) struct FunctionOwners<'p> {
     profile: &'p Profile,
     kernel: HashSet<FunctionKey>,
-    /// By function, and whether the frame is marked as the kernel's.
+    /// The facts by function, and by the mark of kernel code.
     facts: HashMap<(FunctionKey, bool), Facts>,
 }
 
 impl<'p> FunctionOwners<'p> {
-    pub(crate) fn of(profile: &'p Profile) -> FunctionOwners<'p> {
+    pub(crate) fn new(profile: &'p Profile) -> FunctionOwners<'p> {
         FunctionOwners {
             profile,
             kernel: kernel_functions(profile),
@@ -22,24 +22,25 @@ impl<'p> FunctionOwners<'p> {
         }
     }
 
-    /// Whose function it is, as far as it tells by itself.
-    pub(crate) fn of_function(&mut self, function: FunctionKey) -> CodeOwner {
+    /// Returns the owner of a function, judged without the frames around it.
+    pub(crate) fn find_function_owner(&mut self, function: FunctionKey) -> CodeOwner {
         let is_kernel = self.kernel.contains(&function);
-        self.facts(function, is_kernel).owner_alone()
+        self.facts(function, is_kernel).owner_without_context()
     }
 
-    /// Whose a frame is, as far as it tells by itself.
-    pub(crate) fn of_frame(&mut self, frame: FrameKey) -> CodeOwner {
-        self.facts(frame.function, frame.marks.kernel).owner_alone()
+    /// Returns the owner of a frame, judged without the frames around it.
+    pub(crate) fn find_frame_owner(&mut self, frame: FrameKey) -> CodeOwner {
+        self.facts(frame.function, frame.marks.kernel)
+            .owner_without_context()
     }
 
-    /// Whose the frames of a stack are, innermost first.
-    pub(crate) fn of_stack(&mut self, frames: StackFrames<'_>) -> Vec<CodeOwner> {
+    /// Returns the owners of the frames of a stack, innermost first.
+    pub(crate) fn find_stack_owners(&mut self, frames: StackFrames<'_>) -> Vec<CodeOwner> {
         let facts: Vec<Facts> = frames
             .iter()
             .map(|frame| self.facts(frame.function, frame.marks.kernel))
             .collect();
-        owners_by(&facts)
+        find_owners(&facts)
     }
 
     fn facts(&mut self, function: FunctionKey, is_kernel: bool) -> Facts {
@@ -48,12 +49,12 @@ impl<'p> FunctionOwners<'p> {
         *facts.or_insert_with(|| {
             let mut frame = function.frame(symbols);
             frame.kernel = is_kernel;
-            Facts::of(&frame)
+            Facts::from_frame(&frame)
         })
     }
 }
 
-/// The functions of which every frame is marked as the kernel's: a function has no mark itself.
+/// Returns the functions whose frames all have the mark of kernel code. Functions themselves have no mark.
 fn kernel_functions(profile: &Profile) -> HashSet<FunctionKey> {
     let frames = profile.stacks().distinct_frames();
     let (kernel, others): (Vec<&FrameKey>, Vec<&FrameKey>) =

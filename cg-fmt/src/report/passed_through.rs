@@ -1,10 +1,10 @@
-//! Inlined functions that only lead to another: they cost nothing themselves and have one other inlined into them. Trees
-//! leave them out on the way to that one.
+//! Inlined functions that only lead to another function: they have no self cost, and exactly one function is inlined into
+//! them. Trees leave them out.
 
 use cg_document::NAMELESS;
-use cg_stream::profile::{FunctionKey, Profile};
+use cg_profile::{FunctionKey, Profile};
 
-/// The functions that are left out in front of one.
+/// The functions that are left out before a function.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum PassedThrough {
     #[default]
@@ -14,7 +14,7 @@ pub(crate) enum PassedThrough {
 }
 
 impl PassedThrough {
-    /// Adds one more function.
+    /// Adds a function.
     pub(crate) fn and(self, function: FunctionKey) -> PassedThrough {
         match self {
             PassedThrough::Nothing => PassedThrough::One(function),
@@ -23,7 +23,7 @@ impl PassedThrough {
         }
     }
 
-    /// The words that stand behind the function that they lead to.
+    /// Returns the words after the name of the function that they lead to.
     pub(crate) fn words(self, profile: &Profile) -> Option<String> {
         match self {
             PassedThrough::Nothing => None,

@@ -1,14 +1,14 @@
-//! The snapshots of a run of Massif or heaptrack: how they follow each other, which is the peak, what is drawn of them.
+//! The snapshots of Massif or heaptrack: their order, their peak, and their graph.
 
 use std::fmt::Write as _;
 use std::rc::Rc;
 
+use cg_collections::sorting::Order as _;
 use cg_document::{
     Audience, Block, Cell, Column, Graph, Layout, Mark, Overlay, Point, Table, number,
 };
-use cg_stream::profile::Profile;
+use cg_profile::Profile;
 use cg_stream::record::{Count, RunRecord, SnapshotRecord};
-use cg_stream::sorting::Order as _;
 
 use super::growth::Growth;
 use super::origin::origin;
@@ -16,7 +16,7 @@ use crate::options::Options;
 
 mod sites;
 
-/// The snapshots that were read, at least one.
+/// The snapshots of a profile, at least one.
 pub(super) struct Timeline<'a> {
     pub(super) profile: &'a Profile,
     pub(super) snapshots: Vec<&'a SnapshotRecord>,
@@ -24,8 +24,8 @@ pub(super) struct Timeline<'a> {
 }
 
 impl<'a> Timeline<'a> {
-    /// The snapshots of a profile, if it has any.
-    pub(super) fn of(profile: &'a Profile) -> Option<Timeline<'a>> {
+    /// Returns the snapshots of a profile; `None` if it has none.
+    pub(super) fn new(profile: &'a Profile) -> Option<Timeline<'a>> {
         if profile.snapshots().is_empty() {
             return None;
         }
@@ -41,22 +41,22 @@ impl<'a> Timeline<'a> {
         })
     }
 
-    /// True where the snapshots follow each other. Those of several runs have no common time, and those of an xtree
-    /// file are one for each of its events.
+    /// Returns true if the snapshots form one sequence in time. Several runs have no common time, and an xtree file has one
+    /// snapshot for each event.
     pub(super) fn is_in_time(&self) -> bool {
         let mut snapshots = self.snapshots.iter();
         self.profile.runs().len() <= 1
             && snapshots.all(|snapshot| snapshot.event.is_none() && snapshot.run.is_none())
     }
 
-    /// The total at each snapshot.
+    /// Returns the total at each snapshot.
     pub(super) fn points(&self) -> Vec<Point> {
         self.snapshots.iter().map(|one| point(one)).collect()
     }
 
-    /// The peak and how memory grew, in a sentence each, and a graph of it.
+    /// Returns a sentence about the peak, a sentence about the growth, and a graph.
     pub(super) fn overview(&self, options: &Options) -> Vec<Block<'a>> {
-        let growth = Growth::of(&self.points());
+        let growth = Growth::judge(&self.points());
         let peak = self.peak_sentence().map(Block::Text);
         peak.into_iter()
             .chain([
@@ -69,12 +69,12 @@ impl<'a> Timeline<'a> {
     fn peak_sentence(&self) -> Option<String> {
         let peak = self.peak()?;
         let total = peak.total();
-        let what = match peak.detail.as_str() {
+        let title = match peak.detail.as_str() {
             "peak" => "peak",
             _ => "largest snapshot",
         };
         let mut sentence = format!(
-            "{what}: {} bytes ({}) at snapshot {}, time {} {}",
+            "{title}: {} bytes ({}) at snapshot {}, time {} {}",
             number::grouped(total),
             number::bytes(u64::try_from(total).unwrap_or(u64::MAX)),
             peak.snapshot,
@@ -84,7 +84,7 @@ impl<'a> Timeline<'a> {
         if let Some(largest) = self.larger_than_peak() {
             let _ = write!(
                 sentence,
-                "; the largest snapshot is {}, with {} bytes at time {}: Massif looks for a peak where memory is freed",
+                "; the largest snapshot is {}, with {} bytes at time {}: Massif looks for the peak only when memory is freed",
                 largest.snapshot,
                 number::grouped(largest.total()),
                 time(largest),
@@ -97,7 +97,7 @@ impl<'a> Timeline<'a> {
         if let Some(bytes) = process.max() {
             let _ = write!(
                 sentence,
-                "; the process held up to {} bytes ({})",
+                "; the process used up to {} bytes ({})",
                 number::grouped(bytes.into()),
                 number::bytes(bytes),
             );
@@ -105,10 +105,10 @@ impl<'a> Timeline<'a> {
         Some(sentence)
     }
 
-    /// The totals as a graph.
+    /// Returns the graph of the totals.
     pub(super) fn graph(&self, options: &Options) -> Graph {
         let points = self.points();
-        let growth = Growth::of(&points);
+        let growth = Growth::judge(&points);
         let mark = |snapshot: &SnapshotRecord, label: &str| Mark {
             point: point(snapshot),
             label: label.to_owned(),
@@ -131,27 +131,27 @@ impl<'a> Timeline<'a> {
         }
     }
 
-    /// The snapshot that is marked as the peak, else the largest.
+    /// Returns the snapshot that is marked as the peak, or else the largest.
     pub(super) fn peak(&self) -> Option<&'a SnapshotRecord> {
         let mut snapshots = self.snapshots.iter().copied();
         let marked = snapshots.find(|snapshot| snapshot.detail == "peak");
         marked.or_else(|| self.largest())
     }
 
-    /// The largest snapshot, of equals the first.
+    /// Returns the largest snapshot; the first if several are equal.
     fn largest(&self) -> Option<&'a SnapshotRecord> {
-        // `max_by_key` takes the last of equals.
+        // `max_by_key` returns the last of several equal items.
         let snapshots = self.snapshots.iter().copied().rev();
         snapshots.max_by_key(|snapshot| snapshot.total())
     }
 
-    /// The largest snapshot, where another one is marked as the peak.
+    /// Returns the largest snapshot if it is larger than the marked peak.
     fn larger_than_peak(&self) -> Option<&'a SnapshotRecord> {
         let (peak, largest) = (self.peak()?, self.largest()?);
         (largest.total() > peak.total()).then_some(largest)
     }
 
-    /// Whether this is of two runs, compared or one behind the other, that count time in different units.
+    /// Returns true if the profile has two runs, in a diff or in sequence, that count time in different units.
     pub(super) fn has_two_units(&self) -> bool {
         match self.profile.runs() {
             [before, after] => before.time_unit != after.time_unit,
@@ -160,7 +160,7 @@ impl<'a> Timeline<'a> {
         }
     }
 
-    /// Two runs in one graph, the later one drawn over the earlier; `None` where it is not two.
+    /// Returns the graph of two runs, the later run over the earlier one; `None` unless there are exactly two.
     pub(super) fn overlaid(&self, options: &Options) -> Option<Graph> {
         let [before, after] = self.profile.runs() else {
             return None;
@@ -182,7 +182,7 @@ impl<'a> Timeline<'a> {
         self.over((name(before), earlier), (name(after), later), options)
     }
 
-    /// The two runs of a diff in one graph; `None` where their snapshots are not in it.
+    /// Returns the graph of the two runs of a diff; `None` if the diff does not contain their snapshots.
     pub(super) fn compared(
         &self,
         [before, after]: [(usize, String); 2],
@@ -192,7 +192,7 @@ impl<'a> Timeline<'a> {
         if self.profile.runs().len() > 1 || !self.profile.runs().iter().all(is_one_unit) {
             return None;
         }
-        let of_run = |run: usize| {
+        let find_snapshots = |run: usize| {
             let snapshots = self.snapshots.iter().copied();
             let mut snapshots: Vec<&SnapshotRecord> = snapshots
                 .filter(|snapshot| snapshot.run == Some(run as u64))
@@ -200,11 +200,11 @@ impl<'a> Timeline<'a> {
             snapshots.order_by_key(|snapshot| snapshot.snapshot);
             snapshots
         };
-        let (earlier, later) = (of_run(before.0), of_run(after.0));
+        let (earlier, later) = (find_snapshots(before.0), find_snapshots(after.0));
         self.over((before.1, &earlier), (after.1, &later), options)
     }
 
-    /// A later run drawn over an earlier one.
+    /// Returns the graph of a later run over an earlier run.
     fn over(
         &self,
         (name_before, earlier): (String, &[&'a SnapshotRecord]),
@@ -226,13 +226,13 @@ impl<'a> Timeline<'a> {
                 name_of_graph: name_after,
                 points: part(earlier).points(),
             }),
-            // Layers are looked up by the number of a snapshot, and both runs have snapshots of the same numbers.
+            // Layers are identified by the number of a snapshot, and both runs use the same numbers.
             layers: Vec::new(),
             ..part(later).graph(options)
         })
     }
 
-    /// The columns of `ms_print`, under its headings, and which snapshots have a tree.
+    /// Returns a table with the columns and headings of `ms_print`, and a column about trees.
     pub(super) fn table(&self) -> Table<'a> {
         let rows = (0..self.snapshots.len()).collect();
         let snapshots: Rc<[&SnapshotRecord]> = self.snapshots.as_slice().into();
@@ -300,14 +300,14 @@ fn point(snapshot: &SnapshotRecord) -> Point {
     }
 }
 
-/// A time as a float, limited to the 64 bits that Massif counts in.
+/// Returns a time as a float, limited to the 64 bits of Massif's counters.
 fn time_as_float(snapshot: &SnapshotRecord) -> f64 {
     const FARTHEST: f64 = i64::MAX as f64;
     let time = snapshot.time.as_f64().unwrap_or(0.0);
     time.clamp(-FARTHEST, FARTHEST)
 }
 
-/// A time with a comma between thousands, where it is whole.
+/// Formats a time. An integer gets commas between thousands.
 pub(super) fn time(snapshot: &SnapshotRecord) -> String {
     match snapshot.time.as_i128() {
         Some(time) => number::grouped(time),

@@ -1,17 +1,16 @@
-//! Totals without records: what counters and benchmarks sum up, a row an event of each run, and what two of them say
-//! together.
+//! Totals without records, from counters and benchmarks: one row per event of each run, with ratios between events.
 
 use cg_document::{Audience, Block, Cell, Column, Document, Layout, Table, number};
-use cg_stream::profile::Profile;
+use cg_profile::Profile;
 use cg_stream::record::{Count, Counts, RunRecord, Tool};
 
 use super::{arrange, origin};
 use crate::options::{Options, RatioColumn};
 
-/// The report on runs that have nothing but totals.
+/// The report on runs that have only totals.
 pub(crate) struct Totals<'a> {
     profile: &'a Profile,
-    /// The labels that a run can have, in the order of their keys.
+    /// The labels of all runs, sorted.
     labels: Vec<&'a str>,
     rows: Vec<TotalsRow<'a>>,
     ratios: Vec<RatioColumn>,
@@ -22,20 +21,20 @@ struct TotalsRow<'a> {
     run: &'a RunRecord,
     event: &'a str,
     count: Count,
-    /// Its ratio to another event, in words.
-    says: Option<String>,
+    /// Its ratio to another event, as a text.
+    kind: Option<String>,
 }
 
 impl<'a> Totals<'a> {
-    /// The report, where totals are all that was read and nothing else was asked for.
-    pub(crate) fn of(profile: &'a Profile, options: &Options) -> Option<Totals<'a>> {
-        let is_of_counters = |run: &RunRecord| {
+    /// Computes the report; `None` unless the input has only totals and the user requested the default view.
+    pub(crate) fn compute(profile: &'a Profile, options: &Options) -> Option<Totals<'a>> {
+        let has_only_counters = |run: &RunRecord| {
             matches!(run.tool, Some(Tool::PerfStat | Tool::Gungraun)) && !run.is_diff()
         };
         let runs = profile.runs();
         let has_records = profile.types().next().is_some() || !profile.snapshots().is_empty();
-        let is_asked_for = options.kind.is_none() && options.group_by.is_none();
-        if has_records || runs.is_empty() || !is_asked_for || !runs.iter().all(is_of_counters) {
+        let is_default = options.kind.is_none() && options.group_by.is_none();
+        if has_records || runs.is_empty() || !is_default || !runs.iter().all(has_only_counters) {
             return None;
         }
         let mut labels: Vec<&str> = Vec::new();
@@ -52,7 +51,7 @@ impl<'a> Totals<'a> {
                     run,
                     event,
                     count: total?.get(event),
-                    says: ratio(event, total?),
+                    kind: ratio(event, total?),
                 })
             })
         });
@@ -88,14 +87,14 @@ impl<'a> Totals<'a> {
                 ("not counted", &run.counters.not_counted),
                 ("not supported by the machine", &run.counters.not_supported),
             ];
-            for (what, events) in lists.into_iter().filter(|(_, events)| !events.is_empty()) {
-                document.push(Block::Text(format!("{what}: {}", events.join(", "))));
+            for (title, events) in lists.into_iter().filter(|(_, events)| !events.is_empty()) {
+                document.push(Block::Text(format!("{title}: {}", events.join(", "))));
             }
         }
         Ok(document)
     }
 
-    /// A ratio of a run's totals, beside the event that is divided.
+    /// Returns the column of a ratio. The row of the event that is divided has the value.
     fn ratio<'t>(&'t self, ratio: &'t RatioColumn) -> Column<'t> {
         let events = self.profile.events();
         let cell = move |row: usize| {
@@ -108,7 +107,7 @@ impl<'a> Totals<'a> {
             let counts = events
                 .iter()
                 .map(|event| total.map_or(0, |total| total.get(event)));
-            let (dividend, divisor) = ratio.formula.of(&counts.collect::<Vec<_>>());
+            let (dividend, divisor) = ratio.formula.evaluate(&counts.collect::<Vec<_>>());
             Cell::quotient(dividend, divisor.unwrap_or(0))
         };
         let audience = Audience::all_if(ratio.is_shown);
@@ -122,7 +121,7 @@ impl<'a> Totals<'a> {
             .iter()
             .map(|label| {
                 let label = *label;
-                // What tells benchmarks apart is their name.
+                // People identify benchmarks by name, so the description is only for programs.
                 let audience = match label {
                     "description" => Audience::Programs,
                     _ => Audience::All,
@@ -161,8 +160,8 @@ impl<'a> Totals<'a> {
         }
         columns.push(
             Column::new("ratio", Layout::Text, move |row: usize| {
-                let says = rows[row].says.as_ref();
-                says.map_or(Cell::Empty, |says| Cell::Text(says.clone().into()))
+                let kind = rows[row].kind.as_ref();
+                kind.map_or(Cell::Empty, |kind| Cell::Text(kind.clone().into()))
             })
             .titled(""),
         );
@@ -170,7 +169,7 @@ impl<'a> Totals<'a> {
     }
 }
 
-/// Events that are a part of others: the part, the events that sum to the whole, and the words for the ratio.
+/// Events that count a part of other events: the part, the events that sum to the whole, and the words for the ratio.
 const PARTS: [(&str, &[&str], &str); 9] = [
     ("branch-misses", &["branches"], "of branches"),
     ("branch-misses", &["branch-instructions"], "of branches"),
@@ -183,28 +182,29 @@ const PARTS: [(&str, &[&str], &str); 9] = [
     ("D1mw", &["Dw"], "of writes"),
 ];
 
-/// What an event's count says together with another's: instructions per cycle, and rates of misses.
+/// Returns the ratio of an event to another event: instructions per cycle, or a rate of misses.
 fn ratio(event: &str, total: &Counts) -> Option<String> {
-    let (before, name, behind) = bare(event);
-    // The event of the same processors and the same mode.
-    let of = |other: &str| {
-        let count = total.get(&format!("{before}{other}{behind}"));
+    let (prefix, name, suffix) = split_event(event);
+    // Compare only with an event for the same processors and the same mode.
+    let count_event = |other: &str| {
+        let count = total.get(&format!("{prefix}{other}{suffix}"));
         (count > 0).then_some(count as f64)
     };
-    let count = of(name)?;
+    let count = count_event(name)?;
     if name == "instructions" {
-        let cycles = of("cycles").or_else(|| of("cpu-cycles"))?;
+        let cycles = count_event("cycles").or_else(|| count_event("cpu-cycles"))?;
         return Some(format!("{} per cycle", number::quotient(count / cycles)));
     }
     PARTS.iter().find_map(|(part, wholes, words)| {
-        let whole: f64 = wholes.iter().map(|whole| of(whole)).sum::<Option<f64>>()?;
+        let wholes = wholes.iter().map(|whole| count_event(whole));
+        let whole: f64 = wholes.sum::<Option<f64>>()?;
         let is_part = *part == name;
         is_part.then(|| format!("{} {words}", number::percent(count / whole * 100.0)))
     })
 }
 
 /// Splits an event into processors, name and mode: `cpu_core/cycles/u`, `cycles:u`.
-fn bare(event: &str) -> (&str, &str, &str) {
+fn split_event(event: &str) -> (&str, &str, &str) {
     if let Some((processors, rest)) = event.split_once('/')
         && let Some(end) = rest.find('/')
     {
@@ -221,7 +221,7 @@ mod tests {
     use cg_stream::record::Name;
 
     #[test]
-    fn ratios_are_of_events_of_one_mode() {
+    fn ratios_use_only_events_of_the_same_mode() {
         let total = [
             ("cycles:u", 200),
             ("cycles:k", 50),
@@ -239,7 +239,7 @@ mod tests {
                 .map(|(event, count)| (Name::from(event), count))
                 .into(),
         );
-        for (event, says) in [
+        for (event, kind) in [
             ("cycles:u", None),
             ("instructions:u", Some("1.5 per cycle")),
             ("cpu_core/instructions/", Some("0.5 per cycle")),
@@ -248,7 +248,7 @@ mod tests {
             ("I1mr", Some("0.50% of instructions")),
             ("instructions:k", None),
         ] {
-            assert_eq!(ratio(event, &total).as_deref(), says, "{event}");
+            assert_eq!(ratio(event, &total).as_deref(), kind, "{event}");
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Names with line breaks. A path or a symbol may contain them, and neither Callgrind nor Cachegrind escapes them: a
-//! line that the format does not know, directly behind a line that gave a name, is read as the rest of that name.
+//! Names with line breaks. A path or a symbol may contain them, and neither Callgrind nor Cachegrind escapes them.
+//! If a line that the format does not define directly follows a line with a name, it is read as the rest of the name.
 
 use cg_reader::excerpt;
 use cg_stream::Diagnostics;
 
-/// A line that gave a name, and what it gave it to.
+/// A line that gave a name, and the thing that it named.
 #[derive(Clone, Copy)]
 pub(crate) struct NameLine<T> {
     line_number: u64,
@@ -16,14 +16,14 @@ impl<T> NameLine<T> {
         NameLine { line_number, given }
     }
 
-    /// What the earlier line named, if this line directly follows it.
+    /// Returns the thing that the earlier line named; `None` if this line does not directly follow it.
     pub(crate) fn continued_at(self, line_number: u64) -> Option<T> {
         (self.line_number + 1 == line_number).then_some(self.given)
     }
 }
 
-/// Appends this line to the name that began in the line before, and warns that it was read so.
-pub(crate) fn continued(
+/// Appends this line to the name that began on the previous line, and warns about it.
+pub(crate) fn append_to_name(
     begun: &[u8],
     line: &[u8],
     source: &str,
@@ -31,7 +31,7 @@ pub(crate) fn continued(
     diagnostics: &mut Diagnostics,
 ) -> Vec<u8> {
     diagnostics.warn(format!(
-        "{source}:{line_number}: taken for the rest of the name in the line before: {}",
+        "{source}:{line_number}: read as the rest of the name on the previous line: {}",
         excerpt(line)
     ));
     [begun, b"\n", line].concat()

@@ -1,6 +1,6 @@
-//! Reads what Callgrind and Cachegrind write into the [`cg_costs`] model.
+//! Reads profiles of Callgrind and Cachegrind into the [`cg_costs`] model.
 //!
-//! [`sums`] adds up what several inputs hold.
+//! [`sums`] adds up the profiles of several inputs.
 #![warn(missing_docs)]
 
 use cg_costs::section::Section;

@@ -1,13 +1,14 @@
-//! What shows an input to be Callgrind's or Cachegrind's.
+//! Detection of Callgrind and Cachegrind profiles.
 
 use cg_reader::{Head, Reach};
 
 use super::sums::Summed;
 
-/// Where an input shows itself as one of the two, and as which; `None` for which where more of it has to be seen.
+/// Finds the line that identifies an input as one of the two formats, and the format; `None` as the format if more of the
+/// input is needed to decide. Returns `None` for other inputs.
 pub fn recognise(head: &Head) -> Option<(usize, Option<Summed>)> {
-    // Cachegrind's header has these two keys and no other (`cg_main.c:fprint_CC_table_and_calc_totals`). Its `cmd:` is
-    // not escaped, so whatever stands behind it may be an argument's further lines.
+    // Before `events:`, Cachegrind writes only `desc:` and `cmd:` (`cg_main.c:fprint_CC_table_and_calc_totals`).
+    // It does not escape `cmd:`, so any line after it may belong to an argument with line breaks.
     let mut only_cachegrind_keys = true;
     let mut has_command = false;
     let mut header_lines = 0;
@@ -38,11 +39,11 @@ pub fn recognise(head: &Head) -> Option<(usize, Option<Summed>)> {
     None
 }
 
-/// Callgrind's or Cachegrind's, by what stands behind a header that can be either's.
+/// Chooses between Callgrind and Cachegrind by the lines after a header that both formats allow.
 ///
-/// Cachegrind's body has nothing but files, functions, absolute lines with counts, and `summary:` at the end. One that
-/// begins with a position at once is Cachegrind's unless a line of Callgrind's follows. Blank lines and comments in front
-/// are Callgrind's custom, but somebody may have put them into a profile of Cachegrind's: there its end decides.
+/// A Cachegrind body has only files, functions, absolute lines with counts, and `summary:` at the end. A body that begins
+/// immediately with a position is Cachegrind's, unless it has a line that only Callgrind writes. Callgrind puts blank lines
+/// and comments before the body. They may also have been added to a Cachegrind profile, so the end of the body decides.
 fn recognise_body<'a>(mut lines: impl Iterator<Item = &'a [u8]>, reach: Reach) -> Option<Summed> {
     let mut is_in_front = true;
     let mut has_blank_in_front = false;
@@ -51,7 +52,7 @@ fn recognise_body<'a>(mut lines: impl Iterator<Item = &'a [u8]>, reach: Reach) -
             has_blank_in_front |= is_in_front;
             continue;
         }
-        // A function may be called `(1)`; in front of a name this is Callgrind's compression.
+        // A function may be called `(1)`, but a number before a name is Callgrind's compression.
         let is_compressed = has_blank_in_front && defines_number(line);
         if is_callgrind_line(line) || is_compressed {
             return Some(Summed::Callgrind);
@@ -60,7 +61,7 @@ fn recognise_body<'a>(mut lines: impl Iterator<Item = &'a [u8]>, reach: Reach) -
             if !is_in_front {
                 return Some(Summed::Cachegrind);
             }
-            // In front of the costs it is Callgrind's, unless there are none.
+            // Callgrind writes `summary:` before the costs. Cachegrind writes it last, here without any costs.
             return match lines.find(|line| !is_blank_or_comment(line)) {
                 Some(_) => Some(Summed::Callgrind),
                 None if reach == Reach::Beginning => None,
@@ -76,8 +77,8 @@ fn recognise_body<'a>(mut lines: impl Iterator<Item = &'a [u8]>, reach: Reach) -
     }
 }
 
-/// Whether what follows the line of events is the body of a profile, or nothing: other texts have lines that begin with the
-/// word. `None` where more has to be seen.
+/// Returns true if the lines after `events:` are the body of a profile, or if there are none. Other texts may have lines
+/// that begin with `events:`. Returns `None` if more of the input is needed to decide.
 fn has_costs_behind<'a>(mut lines: impl Iterator<Item = &'a [u8]>, reach: Reach) -> Option<bool> {
     let is_header = |line: &[u8]| {
         let keys = [&b"desc:"[..], b"cmd:", b"events:"];
@@ -100,7 +101,7 @@ fn is_blank_or_comment(line: &[u8]) -> bool {
     line.is_empty() || line.starts_with(b"#")
 }
 
-/// True for header lines that only Callgrind's format has.
+/// Returns true for header lines that only Callgrind's format has.
 fn is_callgrind_key(line: &[u8]) -> bool {
     const KEYS: [&[u8]; 7] = [
         b"version:",
@@ -114,7 +115,7 @@ fn is_callgrind_key(line: &[u8]) -> bool {
     KEYS.iter().any(|key| line.starts_with(key))
 }
 
-/// True for lines that Cachegrind's format has not: calls, objects, jumps, relative lines, the sums of a part.
+/// Returns true for lines that Cachegrind's format lacks: calls, objects, jumps, relative lines, the sums of a part.
 fn is_callgrind_line(line: &[u8]) -> bool {
     const BEGINNINGS: [&[u8]; 10] = [
         b"calls=", b"rcalls=", b"cfn=", b"cfi=", b"cfl=", b"cob=", b"ob=", b"jump=", b"jcnd=",
@@ -128,7 +129,7 @@ fn is_callgrind_line(line: &[u8]) -> bool {
     }
 }
 
-/// `fn=(1) main`: a name with a number in front of it.
+/// Returns true for a position line that gives a name a number, such as `fn=(1) main`.
 fn defines_number(line: &[u8]) -> bool {
     let name = line.get(3..).filter(|_| line.get(2) == Some(&b'='));
     name.and_then(|name| name.strip_prefix(b"("))

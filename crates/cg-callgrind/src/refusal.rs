@@ -1,16 +1,16 @@
-//! Why a reader stops.
+//! The reasons for which a reader stops.
 
+use cg_collections::intern::TooMany;
 use cg_costs::tables::NoRoom;
 use cg_reader::Error;
-use cg_stream::intern::TooMany;
 
-/// Why reading stops at a line.
+/// The reason for which reading stops at a line.
 pub(crate) enum Refusal {
-    /// The format does not know this line; it may be the rest of the line before it.
+    /// The format does not define this line. It may be the rest of the previous line.
     Unknown(String),
-    /// The format knows the line, but something in it is wrong.
+    /// The format defines the line, but its contents are invalid.
     Line(String),
-    /// An error that has nothing to do with the line.
+    /// An error that does not concern the line.
     Other(Error),
 }
 
@@ -33,6 +33,7 @@ impl From<TooMany> for Refusal {
 }
 
 impl Refusal {
+    /// Converts to an error at this line.
     pub(crate) fn at(self, line_number: u64) -> Error {
         match self {
             Refusal::Unknown(message) | Refusal::Line(message) => Error::at(line_number, message),

@@ -1,4 +1,4 @@
-//! The profiles that are summed: Callgrind's and Cachegrind's, one section a tool, written once all inputs are read.
+//! Sums of Callgrind and Cachegrind profiles. There is one section per tool, written when all inputs are read.
 
 use std::mem;
 
@@ -14,7 +14,7 @@ use crate::{PartDone, cachegrind, callgrind};
 /// A tool whose profiles are summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Summed {
-    /// Callgrind, and who writes its format.
+    /// Callgrind, and other programs that write its format.
     Callgrind,
     /// Cachegrind.
     Cachegrind,
@@ -53,7 +53,7 @@ impl Summed {
         }
     }
 
-    /// Writes a section to which all that belongs to it was added; says which inlined functions stay unknown.
+    /// Writes a complete section. Returns messages, for example about inlined functions that remain unknown.
     fn write(
         self,
         section: &mut Section,
@@ -61,16 +61,16 @@ impl Summed {
         out: &mut Out,
     ) -> Result<Vec<String>, Error> {
         let folded = match self {
-            // A part has what its functions' levels cost in it.
+            // With `--per-part`, a recursion level keeps the cost that it has in its part.
             Summed::Callgrind if !options.per_part && !options.levels => {
                 callgrind::levels::fold(section)
             }
             Summed::Callgrind | Summed::Cachegrind => Ok(()),
         };
         folded.map_err(|no_room| Error::whole(no_room.to_string()))?;
-        let mut said = Vec::new();
+        let mut messages = Vec::new();
         if options.code {
-            said = read_code(section, &options.search)?;
+            messages = read_code(section, &options.search)?;
         }
         let mut inlines = None;
         if options.inline {
@@ -79,29 +79,29 @@ impl Summed {
         if let Some(inlines) = &inlines {
             let innermost =
                 |section: &Section, function, at| inlines.innermost(section, function, at);
-            let told = section.tell_arcs_apart(innermost, options.instr);
-            told.map_err(|no_room| Error::whole(no_room.to_string()))?;
+            let result = section.split_arcs_by_chain(innermost, options.instr);
+            result.map_err(|no_room| Error::whole(no_room.to_string()))?;
         }
         if let Some(graph) = section.stacks.take() {
-            let said = write::write_stacks(section, &graph, out)?;
-            // For the next part.
+            let message = write::write_stacks(section, &graph, out)?;
+            // Keep the graph for the next part.
             section.stacks = Some(graph);
-            return Ok(Vec::from_iter(said));
+            return Ok(Vec::from_iter(message));
         }
         write::write(section, inlines.as_ref(), options, out)?;
-        said.extend(inlines.iter().flat_map(|inlines| inlines.messages(section)));
-        Ok(said)
+        messages.extend(inlines.iter().flat_map(|inlines| inlines.messages(section)));
+        Ok(messages)
     }
 }
 
-/// The sections in the making, in the order in which their tools were first met.
+/// The unfinished sections, in the order in which their tools first appeared.
 pub struct Sums<'a> {
     options: &'a Options,
     sections: Vec<(Summed, Section)>,
 }
 
 impl<'a> Sums<'a> {
-    /// Nothing read yet.
+    /// Creates sums without any section.
     pub fn new(options: &'a Options) -> Sums<'a> {
         Sums {
             options,
@@ -109,20 +109,20 @@ impl<'a> Sums<'a> {
         }
     }
 
-    /// Adds a profile to its tool's section; with `--per-part` writes a section for each of its parts instead.
+    /// Adds a profile to its tool's section. With `--per-part`, writes a section for each part instead.
     pub fn read(&mut self, tool: Summed, reading: &mut Reading) -> Result<(), Error> {
         let source = reading.source;
         let options = self.options;
         if options.stacks && tool == Summed::Cachegrind {
             return Err(Error::whole(
-                "expected calls, found a profile of Cachegrind, which has none: stacks are in those of Callgrind",
+                "expected calls, found a Cachegrind profile, which has none; stacks need a Callgrind profile",
             ));
         }
         if options.per_part {
             let mut section = tool.section(options);
-            let mut said: Vec<String> = Vec::new();
+            let mut messages: Vec<String> = Vec::new();
             let mut write = |section: &mut Section| {
-                said.extend(tool.write(section, options, reading.out)?);
+                messages.extend(tool.write(section, options, reading.out)?);
                 section.clear();
                 Ok(())
             };
@@ -134,11 +134,11 @@ impl<'a> Sums<'a> {
                 &mut write,
                 reading.diagnostics,
             );
-            // What is left is the part in which an error was met.
+            // The remaining data is the part in which an error occurred.
             if section.event_count() > 0 {
-                said.extend(tool.write(&mut section, options, reading.out)?);
+                messages.extend(tool.write(&mut section, options, reading.out)?);
             }
-            for message in said {
+            for message in messages {
                 reading.warn(message);
             }
             return result;
@@ -163,13 +163,13 @@ impl<'a> Sums<'a> {
             part_done,
             reading.diagnostics,
         );
-        let of_input = mem::replace(&mut section.run, nothing);
-        section.run = before.and(of_input);
+        let input_facts = mem::replace(&mut section.run, nothing);
+        section.run = before.and(input_facts);
         result
     }
 
-    /// Writes the sections. `all_read` is false where an input could not be opened or recognised: a sum that may lack
-    /// something gets no `end`.
+    /// Writes the sections. `all_read` is false if an input could not be opened or recognised. The sums may then be
+    /// incomplete, so they get no `end`.
     pub fn write(
         mut self,
         all_read: bool,
@@ -178,14 +178,14 @@ impl<'a> Sums<'a> {
     ) -> Result<(), Error> {
         for (tool, section) in &mut self.sections {
             if !all_read {
-                section.leave_open();
+                section.mark_incomplete();
             }
             if section.event_count() == 0 {
                 continue;
             }
             match tool.write(section, self.options, out) {
                 Err(error @ Error::Malformed { .. }) => {
-                    diagnostics.trouble(error.in_file(&section.run.sources.join(", ")));
+                    diagnostics.error(error.in_file(&section.run.sources.join(", ")));
                 }
                 result => {
                     for message in result? {

@@ -1,23 +1,23 @@
-//! Finds the cycles of a call graph: its strongly connected components with more than one function.
+//! Cycles of a call graph: strongly connected components with more than one function.
 
-use cg_stream::components::components;
+use cg_collections::components::components;
 
 use crate::ids::ArcId;
 use crate::tables::{NoRoom, Signedness, add_inclusive_row};
 
-/// An arc between two different functions, numbered from 0, and the row of its cost.
+/// An arc between two different functions, with the row of its cost. Functions are numbered from 0.
 #[derive(Clone, Copy, Debug)]
 pub struct Between {
-    /// Number of the caller.
+    /// The number of the caller.
     pub caller: usize,
-    /// Number of the callee.
+    /// The number of the callee.
     pub callee: usize,
-    /// The calls between them.
+    /// The calls from caller to callee.
     pub row: ArcId,
 }
 
-/// The cycle of each function, numbered from 0; `None` for a function in no cycle. `arcs` are pairs of caller and
-/// callee, which differ.
+/// Returns the cycle of each function, numbered from 0; `None` if a function is not in a cycle. `arcs` are pairs of
+/// different functions, caller first.
 pub fn find(functions: usize, arcs: impl Iterator<Item = (usize, usize)>) -> Vec<Option<usize>> {
     let component_of = components(functions, arcs);
     let mut members = vec![0usize; functions];
@@ -36,8 +36,8 @@ pub fn find(functions: usize, arcs: impl Iterator<Item = (usize, usize)>) -> Vec
     component_of.into_iter().map(circle).collect()
 }
 
-/// Tells which cycles are recursion: with `believes_all` all of them, otherwise those in which some function has more
-/// incoming cost than entered the cycle from outside, which without recursion is impossible.
+/// Returns for each cycle true if it is recursion. With `believes_all` all cycles are recursion. Otherwise, some function of
+/// the cycle must have more incoming cost than all calls into the cycle, which is impossible without recursion.
 pub fn recursive<'a>(
     circle_of: &[Option<usize>],
     arcs: &[Between],
@@ -73,10 +73,12 @@ pub fn recursive<'a>(
 
 #[cfg(test)]
 mod tests {
+    use cg_collections::intern::Id as _;
+
     use super::*;
 
     #[test]
-    fn circles_are_the_components_of_more_than_one() {
+    fn circles_are_components_with_several_functions() {
         let arcs = [(0, 1), (1, 2), (2, 1), (2, 3), (3, 4), (4, 3), (4, 5)];
         let circle_of = find(6, arcs.into_iter());
         assert_eq!(circle_of[0], None);
@@ -84,5 +86,62 @@ mod tests {
         assert!(circle_of[1].is_some() && circle_of[1] == circle_of[2]);
         assert!(circle_of[3].is_some() && circle_of[3] == circle_of[4]);
         assert_ne!(circle_of[1], circle_of[3]);
+    }
+
+    /// Returns true for each cycle that is recursion, given the cycle of each function and calls with two events.
+    fn recursions(
+        circle_of: &[Option<usize>],
+        calls: &[(usize, usize, [u64; 2])],
+        believes_all: bool,
+    ) -> Vec<bool> {
+        let arcs: Vec<Between> = (calls.iter().enumerate())
+            .map(|(row, (caller, callee, _))| Between {
+                caller: *caller,
+                callee: *callee,
+                row: ArcId::at(row).unwrap(),
+            })
+            .collect();
+        let mut incoming = vec![[0; 2]; circle_of.len()];
+        for (_, callee, cost) in calls {
+            for (sum, cost) in incoming[*callee].iter_mut().zip(cost) {
+                *sum += cost;
+            }
+        }
+        recursive(
+            circle_of,
+            &arcs,
+            |row| &calls[row.index()].2,
+            2,
+            Signedness::Unsigned,
+            believes_all,
+            |function| &incoming[function],
+        )
+        .unwrap()
+    }
+
+    #[test]
+    fn cycle_is_recursion_if_a_member_has_more_incoming_cost_than_enters_the_cycle() {
+        let one = [None, Some(0), Some(0)];
+        let calls = |back: [u64; 2]| [(0, 1, [10, 3]), (1, 2, [7, 0]), (2, 1, back)];
+        // Calls between the members that cost nothing more prove nothing.
+        assert_eq!(recursions(&one, &calls([0, 0]), false), [false]);
+        assert_eq!(recursions(&one, &calls([0, 0]), true), [true]);
+        assert_eq!(recursions(&one, &calls([1, 0]), false), [true]);
+        // One event is enough.
+        assert_eq!(recursions(&one, &calls([0, 1]), false), [true]);
+    }
+
+    #[test]
+    fn calls_from_another_cycle_enter_a_cycle() {
+        let two = [Some(0), Some(0), Some(1), Some(1)];
+        let calls = [
+            (0, 1, [2, 0]),
+            (1, 0, [1, 0]),
+            (1, 2, [5, 0]),
+            (2, 3, [5, 0]),
+            (3, 2, [0, 0]),
+        ];
+        // Nothing enters the first cycle, so it must be recursion.
+        assert_eq!(recursions(&two, &calls, false), [true, false]);
     }
 }

@@ -1,20 +1,20 @@
 //! Ids of the names and rows of a section.
 
-use cg_stream::intern::Bytes;
+use cg_collections::intern::Bytes;
 
-cg_stream::ids! {
-    /// A name in the files of a section: of a function, a file or an object.
+cg_collections::ids! {
+    /// The name of a function, a file or an object in a section.
     pub struct StringId;
     /// A function of a section.
     pub struct FunctionId;
-    /// A function as a file names it, before recursion levels and callers are folded: what costs and arcs are added to
-    /// while a part is read.
+    /// A function under a file's own name, before recursion levels and callers are folded. While a part is read, costs and
+    /// arcs are added to these.
     pub struct FileFunctionId;
     /// The calls from one line of a function to another function.
     pub struct ArcId;
 }
 
-/// Interned names. The first is the empty string, which means that no name is given.
+/// Interned names. The first is the empty string, which means a missing name.
 pub type Strings = Bytes<StringId>;
 
 impl Default for StringId {
@@ -24,6 +24,6 @@ impl Default for StringId {
 }
 
 impl StringId {
-    /// The empty string, which stands for a name that is not given.
+    /// The empty string, which means a missing name.
     pub const NOT_GIVEN: StringId = StringId::FIRST;
 }

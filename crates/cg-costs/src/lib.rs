@@ -1,7 +1,8 @@
-//! Costs of functions, lines and calls, with what was inlined and through which callers: the model of what Callgrind and
-//! Cachegrind count.
+//! Costs of functions, lines and calls, with inlined functions and call stacks: the model for profiles of Callgrind and
+//! Cachegrind.
 //!
-//! Readers fill a [`section`]; [`inlines`] and [`stacks`] derive from it what was asked for, and `write` hands it on.
+//! Readers fill a [`section`]. [`inlines`] and [`stacks`] derive further data from it on request. `write` writes its
+//! records.
 #![warn(missing_docs)]
 
 pub mod circles;

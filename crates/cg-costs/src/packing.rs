@@ -1,4 +1,4 @@
-//! Numbers in as few bytes as they need, seven bits a byte.
+//! Numbers in a variable-length encoding, with seven bits per byte.
 
 #[inline]
 pub(crate) fn put(out: &mut Vec<u8>, mut number: u64) {
@@ -9,7 +9,7 @@ pub(crate) fn put(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// A number that is read as signed: small ones of either sign are short.
+/// Writes a number that is read as signed. Numbers close to 0 are short, whatever their sign.
 pub(crate) fn put_difference(out: &mut Vec<u8>, difference: u64) {
     put(out, zigzag(difference));
 }
@@ -20,7 +20,8 @@ pub(crate) fn zigzag(difference: u64) -> u64 {
     ((signed << 1) ^ (signed >> 63)).cast_unsigned()
 }
 
-/// The number that `bytes` begin with; mostly it is a byte.
+/// Reads the number at the beginning of `bytes`. Returns it and the rest; `None` if the number is incomplete. Most numbers
+/// take one byte.
 #[inline(always)]
 pub(crate) fn take(bytes: &[u8]) -> Option<(u64, &[u8])> {
     match bytes.split_first() {

@@ -1,5 +1,5 @@
-//! Looks the addresses up that stdin has, a hexadecimal one a line, and prints how many frames there are, inlined ones among
-//! them: by this crate's walk, or by the crate `addr2line`. For `scripts/bench lookup`.
+//! Looks up addresses from stdin, one hexadecimal address per line, and prints the number of frames, including inlined
+//! frames. Uses this crate's walk or the crate `addr2line`. For `scripts/bench lookup`.
 //!
 //! ```sh
 //! nm --defined-only PROGRAM | cut -d ' ' -f 1 | lookup walk PROGRAM
@@ -8,7 +8,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a measurement that cannot be taken ends"
+    reason = "a failed measurement ends the program"
 )]
 
 use std::collections::HashMap;
@@ -37,13 +37,13 @@ fn main() {
 fn by_walk(path: &Path, addresses: &[u64]) -> usize {
     let search = Search::default();
     let object = ObjectFile::open(path, &search.limits).unwrap();
-    let info = DebugInfo::of(&object, &search).unwrap();
+    let info = DebugInfo::find(&object, &search).unwrap();
     let chains = info.chains(addresses);
     let innermost = chains.innermost.iter().flatten();
     innermost.map(|node| chains.chain(*node).count()).sum()
 }
 
-/// One address at a time. Names are demangled, as they are by the walk, each once.
+/// Looks up one address at a time. Demangles each name once, like the walk.
 fn by_addr2line(path: &Path, addresses: &[u64]) -> usize {
     let bytes = std::fs::read(path).unwrap();
     let file = object::File::parse(&*bytes).unwrap();

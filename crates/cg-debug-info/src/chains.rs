@@ -1,10 +1,10 @@
-//! The result: for each address the chain of functions whose code is there, inlined ones first.
+//! The result of a lookup: for each address, the chain of functions of the code there, innermost inlined function first.
 
 use std::path::PathBuf;
 
-use cg_stream::maps::Map;
+use cg_collections::maps::Map;
 
-/// A place that code can be in: a function, inlined into another or not.
+/// A function at one place: out of line, or inlined into another function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ChainNodeId(u32);
 
@@ -17,66 +17,66 @@ pub struct ChainFunctionId(u32);
 pub struct FileId(u32);
 
 impl ChainNodeId {
-    /// Its position among [`Chains::nodes`].
+    /// Returns the position in [`Chains::nodes`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl ChainFunctionId {
-    /// Its position among [`Chains::functions`].
+    /// Returns the position in [`Chains::functions`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 impl FileId {
-    /// Its position among [`Chains::files`].
+    /// Returns the position in [`Chains::files`].
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A function as it stands in a chain.
+/// A function in a chain.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ChainNode {
-    /// The function that this one is inlined into, and where it is called there; none where it is not inlined.
+    /// The function that this function is inlined into, and the place of the call; `None` if it is not inlined.
     pub inlined_into: Option<(ChainNodeId, SourcePlace)>,
     /// The function.
     pub function: ChainFunctionId,
 }
 
-/// A line of a source file. Either is left out where the debug information leaves it out.
+/// A line of a source file. The debug information may omit the file, the line, or both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SourcePlace {
     /// The file.
     pub file: Option<FileId>,
-    /// The line, counted from 1; 0 where the compiler names none.
+    /// The line, counted from 1; 0 if it is unknown.
     pub line: u32,
 }
 
-/// What a line table has at an address.
+/// The entry of a line table for an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TableLine {
-    /// The line, counted from 1; 0 where the compiler names none.
+    /// The line, counted from 1; 0 if it is unknown.
     pub line: u32,
-    /// Its file.
+    /// The file of the line.
     pub file: Option<FileId>,
-    /// The file of the first of the rows in front of it that have a line of this number, or its own. Valgrind takes such
-    /// rows for one, and has this file for all of them.
+    /// The file of the first row in the preceding run of rows with this line number, or else `file`. Valgrind merges such
+    /// rows and uses this file for all of them.
     pub first_file: Option<FileId>,
 }
 
-/// A line of a line table, as interned.
+/// The id of an interned line of a line table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct TableLineId(u32);
 
-/// A function as its debug information describes it. Two entries that say the same are one function.
+/// A function, as described by its debug information. Entries with equal descriptions are one function.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ChainFunction {
-    /// Demangled where it is mangled; else with the namespaces and types it is declared in. Empty where it has no name.
+    /// The demangled name. A name that is not mangled includes its namespaces and types. Empty if there is no name.
     pub name: Vec<u8>,
-    /// Where it is declared.
+    /// The place of the declaration.
     pub declared: SourcePlace,
 }
 
@@ -87,35 +87,35 @@ pub struct Chains {
     functions: Vec<ChainFunction>,
     files: Vec<Vec<u8>>,
     table_lines: Vec<TableLine>,
-    /// The innermost function of each address, in the order in which they were asked for.
+    /// The innermost function at each address, in the order of the addresses.
     pub innermost: Vec<Option<ChainNodeId>>,
-    /// What the line table has at each of them.
+    /// The entry of the line table for each address.
     pub lines: Vec<Option<TableLineId>>,
-    /// What was damaged or missing on the way.
-    pub troubles: Troubles,
-    /// The files of split units that were read: what the object calls each, and where it was.
+    /// The damaged or missing parts of the debug information.
+    pub errors: Errors,
+    /// The files of split units: the path in the object, and the path of the file that was read.
     pub split_files: Vec<(PathBuf, PathBuf)>,
 }
 
 /// The parts of the debug information that could not be used. All other results are valid.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
-pub struct Troubles {
-    /// Units that hold addresses and could not be read to their ends.
+pub struct Errors {
+    /// The number of units with addresses that could not be read completely.
     pub damaged_units: usize,
-    /// Why the first of them could not.
+    /// The error in the first of these units.
     pub first_damage: Option<String>,
-    /// Files that hold debug information of the addresses and are not there, each once: split units (`.dwo`), and what dwz
-    /// moved to a file of its own. No more than some thousands are named.
+    /// Missing files with debug information for the addresses, each once: split units (`.dwo`) and dwz's alternate files. At
+    /// most a few thousand are listed.
     pub missing: Vec<String>,
-    /// The work was ended by its limit; see [`Limits`](crate::Limits).
+    /// True if the work reached its limit; see [`Limits`](crate::Limits).
     pub exhausted: bool,
 }
 
-impl Troubles {
-    /// Notes that a file is not there.
-    pub(crate) fn miss(&mut self, name: &[u8]) {
-        let name = String::from_utf8_lossy(&name[..name.len().min(LONGEST_MISSING)]);
-        if self.missing.len() < MOST_MISSING
+impl Errors {
+    /// Records a missing file.
+    pub(crate) fn add_missing(&mut self, name: &[u8]) {
+        let name = String::from_utf8_lossy(&name[..name.len().min(MAX_MISSING_LEN)]);
+        if self.missing.len() < MAX_MISSING
             && !self
                 .missing
                 .iter()
@@ -128,59 +128,60 @@ impl Troubles {
     }
 }
 
-/// How many missing files are named, and how much of their names: they come out of a file that may be made up.
-const MOST_MISSING: usize = 4096;
-const LONGEST_MISSING: usize = 1024;
+/// The maximum number of missing files to record. The file that names them may be malicious.
+const MAX_MISSING: usize = 4096;
+/// The maximum length of the name of a missing file.
+const MAX_MISSING_LEN: usize = 1024;
 
 impl Chains {
-    /// A node.
+    /// Returns a node.
     pub fn node(&self, id: ChainNodeId) -> ChainNode {
         self.nodes[id.0 as usize]
     }
 
-    /// A function.
+    /// Returns a function.
     pub fn function(&self, id: ChainFunctionId) -> &ChainFunction {
         &self.functions[id.0 as usize]
     }
 
-    /// Whether the line table has any of the addresses.
+    /// Returns true if the line table covers any of the addresses.
     pub fn has_lines(&self) -> bool {
         !self.table_lines.is_empty()
     }
 
-    /// Whether all functions of a chain that are inlined have names, so that what is innermost is known. The function around
-    /// them has one in the profile.
+    /// Returns true if all inlined functions of a chain have names, so that the innermost function is known. The outermost
+    /// function has its name in the profile.
     pub fn has_names(&self, innermost: ChainNodeId) -> bool {
         let mut inlined = (self.chain(innermost)).filter(|node| node.inlined_into.is_some());
         inlined.all(|node| !self.function(node.function).name.is_empty())
     }
 
-    /// A line of the line table.
+    /// Returns a line of the line table.
     pub fn table_line(&self, id: TableLineId) -> TableLine {
         self.table_lines[id.0 as usize]
     }
 
-    /// The path of a file, put together from its directories as Valgrind does: neither `.` nor `..` is resolved.
+    /// Returns the path of a file, joined from its directories as in Valgrind, without resolving `.` and `..`.
     pub fn file(&self, id: FileId) -> &[u8] {
         &self.files[id.0 as usize]
     }
 
-    /// All nodes; inliners come before what is inlined into them.
+    /// Iterates over all nodes. Inliners precede their inlinees.
     pub fn nodes(&self) -> impl Iterator<Item = (ChainNodeId, ChainNode)> {
         (0..).map(ChainNodeId).zip(self.nodes.iter().copied())
     }
 
-    /// The paths of all files.
+    /// Iterates over the paths of all files.
     pub fn files(&self) -> impl Iterator<Item = &[u8]> {
         self.files.iter().map(Vec::as_slice)
     }
 
-    /// All functions.
+    /// Iterates over all functions.
     pub fn functions(&self) -> impl Iterator<Item = (ChainFunctionId, &ChainFunction)> {
         (0..).map(ChainFunctionId).zip(self.functions.iter())
     }
 
-    /// The nodes of a chain, innermost first.
+    /// Iterates over the nodes of a chain, innermost first.
     pub fn chain(&self, innermost: ChainNodeId) -> impl Iterator<Item = ChainNode> {
         std::iter::successors(Some(self.node(innermost)), |node| {
             node.inlined_into.map(|(host, _)| self.node(host))
@@ -188,7 +189,7 @@ impl Chains {
     }
 }
 
-/// Chains under construction; equal entries are interned.
+/// Chains under construction. Equal entries are interned.
 #[derive(Default)]
 pub(crate) struct Builder {
     chains: Chains,
@@ -234,7 +235,7 @@ impl Builder {
         id
     }
 
-    /// Says what the line table has at some of the addresses.
+    /// Sets the entry of the line table for a range of addresses, given by their indices.
     pub(crate) fn set_line(&mut self, addresses: std::ops::Range<usize>, line: TableLine) {
         let id = *self.table_line_ids.entry(line).or_insert_with(|| {
             let id = TableLineId(count(&self.chains.table_lines));
@@ -248,13 +249,13 @@ impl Builder {
         &mut self.chains.innermost
     }
 
-    /// Notes that a file of a split unit was read.
-    pub(crate) fn read_split(&mut self, called: PathBuf, path: PathBuf) {
+    /// Records the file of a split unit that was read.
+    pub(crate) fn add_split_file(&mut self, called: PathBuf, path: PathBuf) {
         self.chains.split_files.push((called, path));
     }
 
-    pub(crate) fn troubles(&mut self) -> &mut Troubles {
-        &mut self.chains.troubles
+    pub(crate) fn errors(&mut self) -> &mut Errors {
+        &mut self.chains.errors
     }
 
     pub(crate) fn finish(self) -> Chains {
@@ -262,7 +263,7 @@ impl Builder {
     }
 }
 
-/// How many there are, as the number of the next. Limits keep all tables far below 2^32 entries.
+/// Returns the number of items, which is the id of the next item. Limits keep all tables far below 2^32 entries.
 fn count<T>(items: &[T]) -> u32 {
     u32::try_from(items.len()).expect("limits keep tables small")
 }

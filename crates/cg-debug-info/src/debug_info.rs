@@ -1,14 +1,14 @@
-//! The debug information of one object, and what is asked of it.
+//! The debug information of one object, and the lookups in it.
 
 use std::ffi::OsStr;
 use std::ops::Range;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use cg_stream::maps::Set;
+use cg_collections::maps::Set;
 use gimli::{Dwarf, DwarfPackageSections, DwarfSections, EndianSlice, RunTimeEndian, Section};
 
-use crate::chains::{Builder, ChainNode, ChainNodeId, Chains, SourcePlace, Troubles};
+use crate::chains::{Builder, ChainNode, ChainNodeId, Chains, Errors, SourcePlace};
 use crate::dwarf::{
     DwarfUnits, OpenUnit, Skeleton, Slice, Stop, load, load_package, unit_in_package,
 };
@@ -20,36 +20,36 @@ use crate::search::{DebugFile, DebugSource, Search};
 use crate::walk::{NOTHING, RawNode, Walk};
 use crate::{Error, Limits};
 
-/// The DWARF that belongs to an object, read.
+/// The DWARF of an object, in memory.
 pub struct DebugInfo {
     search: Search,
     object: PathBuf,
-    /// The debug file, where it is not the object.
+    /// The debug file; `None` if it is the object itself.
     file: Option<ObjectFile>,
     source: DebugSource,
     endian: RunTimeEndian,
     sections: DwarfSections<Vec<u8>>,
     alternate: Option<DwarfSections<Vec<u8>>>,
     package: Option<DwarfPackageSections<Vec<u8>>>,
-    /// The file that dwz moved debug information to, where it is not there.
+    /// The name of dwz's alternate file, if it is missing.
     missing_alternate: Option<Vec<u8>>,
-    /// The files that belong to the object and are not it or its debug file.
+    /// The other files that belong to the object.
     beside: Vec<PathBuf>,
 }
 
 impl DebugInfo {
-    /// Finds and reads the debug information of an object: its own, or that of the debug file that belongs to it.
+    /// Finds and reads the debug information of an object, in the object itself or in its debug file.
     ///
     /// # Errors
-    /// [`Error::NoDebugInfo`] where there is none; others where what there is cannot be read.
-    pub fn of(object: &ObjectFile, search: &Search) -> Result<DebugInfo, Error> {
+    /// Returns [`Error::NoDebugInfo`] if there is none, and other errors if it cannot be read.
+    pub fn find(object: &ObjectFile, search: &Search) -> Result<DebugInfo, Error> {
         DebugInfo::read(object, search.debug_file(object)?, search)
     }
 
-    /// Reads the debug information of an object whose debug file was found.
+    /// Reads the debug information of an object, given its debug file.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// Returns an error if the debug information cannot be read.
     pub fn read(
         object: &ObjectFile,
         found: DebugFile,
@@ -89,29 +89,31 @@ impl DebugInfo {
         })
     }
 
-    /// The files that have more of its debug information, split units aside: what dwz moved, and packages.
+    /// Returns the other files with debug information of the object, except split units: dwz's alternate file and the
+    /// package.
     pub fn beside(&self) -> &[PathBuf] {
         &self.beside
     }
 
-    /// Where it was found.
+    /// Returns the place in which the debug information was found.
     pub fn source(&self) -> &DebugSource {
         &self.source
     }
 
-    /// The debug file, where it is not the object itself. It has symbols that a stripped object lacks.
+    /// Returns the debug file; `None` if it is the object itself. The debug file has symbols that a stripped object lacks.
     pub fn file(&self) -> Option<&ObjectFile> {
         self.file.as_ref()
     }
 
-    /// The chain of functions and the line at each of `addresses`, which are sorted and all different.
+    /// Returns the chain of functions and the line at each of `addresses`, which have to be sorted and unique.
     ///
-    /// Nothing that is damaged keeps the rest from being found: see [`Troubles`].
+    /// Damaged parts do not affect other results: see [`Errors`].
     pub fn chains(&self, addresses: &[u64]) -> Chains {
         self.resolve(addresses, None)
     }
 
-    /// Where inlined code begins and ends, in the units that hold some of `addresses`; sorted, each once.
+    /// Returns the addresses at which inlined code begins or ends, in units that contain some of `addresses`. Sorted and
+    /// unique.
     pub fn edges(&self, addresses: &[u64]) -> Vec<u64> {
         let mut edges = Vec::new();
         self.resolve(addresses, Some(&mut edges));
@@ -123,7 +125,7 @@ impl DebugInfo {
     fn resolve(&self, addresses: &[u64], edges: Option<&mut Vec<u64>>) -> Chains {
         let mut builder = Builder::new(addresses.len());
         if let Some(name) = &self.missing_alternate {
-            builder.troubles().miss(name);
+            builder.errors().add_missing(name);
         }
         self.with_dwarf(|dwarf| {
             let mut resolve = Resolve {
@@ -140,7 +142,8 @@ impl DebugInfo {
         builder.finish()
     }
 
-    /// The rows of the line tables that lie in one of `ranges`, which are sorted and do not overlap; by address.
+    /// Returns the rows of the line tables that overlap one of `ranges`, by address. The ranges have to be sorted and must
+    /// not overlap each other.
     pub fn rows(&self, ranges: &[Range<u64>]) -> (Vec<LineTableRow>, Chains) {
         let mut builder = Builder::new(0);
         let mut kept = Vec::new();
@@ -163,7 +166,7 @@ impl DebugInfo {
                     )
                 });
                 if let Err(stop) = read
-                    && note(builder.troubles(), &stop)
+                    && record_stop(builder.errors(), &stop)
                 {
                     return;
                 }
@@ -187,18 +190,18 @@ fn borrow<'a>(
     sections.borrow_with_sup(alternate, |bytes| EndianSlice::new(bytes, endian))
 }
 
-/// Records why work on a unit ended; true if work on the whole object ends.
-fn note(troubles: &mut Troubles, stop: &Stop) -> bool {
-    let what = match stop {
+/// Records the reason for which work on a unit stopped. Returns true if work on the whole object has to stop.
+fn record_stop(errors: &mut Errors, stop: &Stop) -> bool {
+    let damage = match stop {
         Stop::Exhausted => {
-            troubles.exhausted = true;
+            errors.exhausted = true;
             return true;
         }
         Stop::Damaged(error) => error.to_string(),
-        Stop::Beyond(what) => (*what).to_owned(),
+        Stop::Beyond(limit) => (*limit).to_owned(),
     };
-    troubles.damaged_units += 1;
-    troubles.first_damage.get_or_insert(what);
+    errors.damaged_units += 1;
+    errors.first_damage.get_or_insert(damage);
     false
 }
 
@@ -206,9 +209,9 @@ fn note(troubles: &mut Troubles, stop: &Stop) -> bool {
 struct Resolve<'r> {
     info: &'r DebugInfo,
     addresses: &'r [u64],
-    /// Where edges of inlined code are wanted, and nothing else.
+    /// The edges of inlined code, if only these are wanted.
     edges: Option<&'r mut Vec<u64>>,
-    /// For each address the innermost node of the unit that is being walked; all [`NOTHING`] between units.
+    /// The innermost node at each address in the current unit; all [`NOTHING`] between units.
     raw: Vec<u32>,
     builder: &'r mut Builder,
     /// The line tables that were read.
@@ -220,7 +223,7 @@ impl Resolve<'_> {
     fn all<'d>(&mut self, dwarf: &'d Dwarf<Slice<'d>>) {
         let limits = &self.info.search.limits;
         if let Err(stop) = self.in_units(dwarf, limits) {
-            note(self.builder.troubles(), &stop);
+            record_stop(self.builder.errors(), &stop);
         }
     }
 
@@ -237,7 +240,7 @@ impl Resolve<'_> {
         let mut names = DwarfNames::new(&units, alternate.as_ref());
         for index in 0..units.len() {
             if let Err(stop) = self.in_unit(&units, index, &mut names)
-                && note(self.builder.troubles(), &stop)
+                && record_stop(self.builder.errors(), &stop)
             {
                 break;
             }
@@ -245,7 +248,7 @@ impl Resolve<'_> {
         Ok(())
     }
 
-    /// Finds what one unit has of the addresses, or its split unit.
+    /// Resolves the addresses in one unit, or in its split unit.
     fn in_unit<'d>(
         &mut self,
         units: &DwarfUnits<'d>,
@@ -277,7 +280,7 @@ impl Resolve<'_> {
         walked.and(lines)
     }
 
-    /// Walks one unit and keeps what it found, even if the walk failed midway.
+    /// Walks one unit. Keeps the results, even if the walk fails midway.
     fn unit<'d>(
         &mut self,
         units: &DwarfUnits<'d>,
@@ -298,7 +301,7 @@ impl Resolve<'_> {
         walked.and(taken)
     }
 
-    /// Makes chains of the nodes that hold an address and of their inliners.
+    /// Converts the nodes that contain an address, and their inliners, to chains.
     fn take_over<'d>(
         &mut self,
         nodes: &[RawNode],
@@ -313,7 +316,7 @@ impl Resolve<'_> {
         {
             is_used[*number as usize] = true;
         }
-        // Inliners come before their inlinees.
+        // Inliners precede their inlinees.
         for number in (0..nodes.len()).rev() {
             if let (true, Some(host)) = (is_used[number], nodes[number].inlined_into) {
                 is_used[host as usize] = true;
@@ -358,7 +361,7 @@ impl Resolve<'_> {
         Ok(())
     }
 
-    /// Finds the split unit that belongs to a skeleton unit and walks it.
+    /// Finds and walks the split unit of a skeleton unit.
     fn split<'d>(
         &mut self,
         units: &DwarfUnits<'d>,
@@ -391,12 +394,12 @@ impl Resolve<'_> {
                 if self.split_units(&dwarf, units.limits, skeleton.skeleton(), &mut files)? {
                     let called = Path::new(OsStr::from_bytes(directory));
                     let called = called.join(OsStr::from_bytes(name.slice()));
-                    self.builder.read_split(called, path);
+                    self.builder.add_split_file(called, path);
                     return Ok(());
                 }
             }
         }
-        self.builder.troubles().miss(name.slice());
+        self.builder.errors().add_missing(name.slice());
         Ok(())
     }
 
@@ -405,7 +408,8 @@ impl Resolve<'_> {
         load(&file, true).ok()
     }
 
-    /// Walks the unit that belongs to a skeleton; false where it is not among these, which are of another build.
+    /// Walks the unit that belongs to a skeleton. Returns false if `dwarf` does not contain it. The file is then from
+    /// another build.
     fn split_units<'d>(
         &mut self,
         dwarf: &'d Dwarf<Slice<'d>>,

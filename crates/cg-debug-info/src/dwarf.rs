@@ -1,10 +1,10 @@
-//! The DWARF of one file as bytes, and its units, opened at bounded cost.
+//! The DWARF sections of one file, and its units, opened at limited cost.
 
 use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use cg_stream::maps::Map;
+use cg_collections::maps::Map;
 use gimli::{
     Abbreviations, AttributeValue, DebugAbbrev, DebugAbbrevOffset, DebugInfoOffset,
     DebugLineOffset, DebuggingInformationEntry, Dwarf, DwarfSections, EndianSlice, Reader,
@@ -17,14 +17,14 @@ use crate::object_file::ObjectFile;
 
 pub(crate) type Slice<'a> = EndianSlice<'a, RunTimeEndian>;
 
-/// Why work on a unit ended before its end.
+/// The reason for which work on a unit stopped early.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The unit is damaged; others may not be.
+    /// The unit is damaged. Other units may be intact.
     Damaged(gimli::Error),
-    /// Something in it exceeds a limit; other units may be fine.
+    /// The unit exceeds a limit. Other units may be fine.
     Beyond(&'static str),
-    /// The work came to its limit: nothing more is done for the object.
+    /// The limit of the work for the whole object has been reached.
     Exhausted,
 }
 
@@ -40,7 +40,7 @@ impl From<crate::limits::Exhausted> for Stop {
     }
 }
 
-/// The sections that chains and lines are found from; all others stay on the disk.
+/// The sections that are read for chains and lines.
 const SECTIONS: [SectionId; 9] = [
     SectionId::DebugInfo,
     SectionId::DebugAbbrev,
@@ -53,7 +53,7 @@ const SECTIONS: [SectionId; 9] = [
     SectionId::DebugRngLists,
 ];
 
-/// The sections of a file; of its split variety where `is_split`.
+/// Reads the sections of a file. With `is_split`, reads the sections of split units.
 pub(crate) fn load(file: &ObjectFile, is_split: bool) -> Result<DwarfSections<Vec<u8>>, Error> {
     let mut budget = file.budget();
     DwarfSections::load(|id| {
@@ -71,7 +71,7 @@ pub(crate) fn load(file: &ObjectFile, is_split: bool) -> Result<DwarfSections<Ve
     })
 }
 
-/// The sections of a package of split units.
+/// Reads the sections of a package of split units.
 pub(crate) fn load_package(
     file: &ObjectFile,
 ) -> Result<gimli::DwarfPackageSections<Vec<u8>>, Error> {
@@ -85,8 +85,8 @@ pub(crate) fn load_package(
     })
 }
 
-/// One split unit of a package, completed by the sections that stay in the object. Sections that are not read are left
-/// out: gimli's own function for this requires all of them.
+/// Returns one split unit of a package, together with the sections that stay in the object. gimli has a function for this,
+/// but it requires sections that are not read here.
 pub(crate) fn unit_in_package<'a>(
     package: &gimli::DwarfPackage<Slice<'a>>,
     id: gimli::DwoId,
@@ -127,23 +127,23 @@ pub(crate) fn unit_in_package<'a>(
     Ok(Some(dwarf))
 }
 
-/// The units of one `.debug_info` and what has been opened of them.
+/// The units of one `.debug_info`, some of them opened.
 pub(crate) struct DwarfUnits<'a> {
     pub(crate) dwarf: &'a Dwarf<Slice<'a>>,
-    /// Where each begins, ascending.
+    /// The offset of each unit, ascending.
     offsets: Vec<usize>,
-    /// The offsets of the units' abbreviation tables, ascending. A table ends where the next begins at the latest, so
-    /// all of them together are read once, whatever they claim.
+    /// The offsets of the units' abbreviation tables, ascending. A table ends at the beginning of the next table at the
+    /// latest. So no byte of these tables is read twice, whatever the tables claim.
     abbreviations: Vec<usize>,
     opened: RefCell<Map<usize, Rc<OpenUnit<'a>>>>,
-    /// The abbreviation of the last first entry that was read, as it is written: that of most units is the same.
+    /// The bytes of the last root entry's abbreviation, and the parsed abbreviation. Most units have the same.
     root: RefCell<Option<(&'a [u8], Arc<Abbreviations>)>>,
     pub(crate) limits: &'a Limits,
-    /// Bases that the unit takes from its skeleton in the object.
+    /// The values that a split unit takes from its skeleton in the object.
     skeleton: Option<Skeleton<'a>>,
 }
 
-/// What a split unit takes from its skeleton.
+/// The values that a split unit takes from its skeleton.
 #[derive(Clone, Copy)]
 pub(crate) struct Skeleton<'a> {
     pub(crate) id: Option<gimli::DwoId>,
@@ -153,13 +153,13 @@ pub(crate) struct Skeleton<'a> {
     pub(crate) directory: Option<Slice<'a>>,
 }
 
-/// A unit whose first entry has been read.
+/// A unit whose root entry has been read.
 pub(crate) struct OpenUnit<'a> {
     pub(crate) unit: Unit<Slice<'a>>,
     pub(crate) line_program: Option<DebugLineOffset>,
-    /// The name of the file that has the rest of it.
+    /// The name of the file with the split part of the unit.
     pub(crate) split_name: Option<Slice<'a>>,
-    /// Names of a language with namespaces or types that functions are declared in.
+    /// True if the language has namespaces or types in which functions are declared.
     pub(crate) has_scopes: bool,
     pub(crate) language: Option<constants::DwLang>,
     producer: Option<AttributeValue<Slice<'a>>>,
@@ -170,7 +170,7 @@ pub(crate) struct OpenUnit<'a> {
 }
 
 impl<'a> OpenUnit<'a> {
-    /// Whether its source is C++.
+    /// Returns true if the source language is C++.
     pub(crate) fn is_cpp(&self) -> bool {
         matches!(
             self.language,
@@ -185,14 +185,14 @@ impl<'a> OpenUnit<'a> {
         )
     }
 
-    /// Whether the compiler was told to leave types and parameters out, as GCC notes it in its name.
+    /// Returns true if the compiler omitted types and parameters because of `-g1`. GCC records its options in the producer.
     pub(crate) fn has_no_types(&self, dwarf: Option<&Dwarf<Slice<'a>>>) -> bool {
         let producer = self.producer(dwarf);
         producer.is_some_and(|producer| producer.split(' ').any(|word| word.starts_with("-g1")))
     }
 
-    /// Whether the compiler numbers the closures of a function together: GCC before 13 does, where others number those apart
-    /// that have other parameters (`-fabi-version=18` in its manual).
+    /// Returns true if the compiler numbers all closures of a function together, as GCC before 13 does. Other compilers
+    /// number closures with different parameters separately (`-fabi-version=18` in GCC's manual).
     pub(crate) fn numbers_closures_together(&self, dwarf: &Dwarf<Slice<'a>>) -> bool {
         let version = self.producer(Some(dwarf)).and_then(|producer| {
             // `GNU C++17 12.2.0 -mtune=generic`
@@ -218,11 +218,11 @@ impl<'a> OpenUnit<'a> {
     }
 }
 
-/// Units kept open at a time. Names are looked up in the order of their offsets, so few are needed.
-const MOST_OPENED: usize = 32;
+/// The maximum number of open units. Names are looked up in the order of their offsets, so few units suffice.
+const MAX_OPENED: usize = 32;
 
 impl<'a> DwarfUnits<'a> {
-    /// Finds the units of `dwarf`; a damaged header ends them.
+    /// Finds the units of `dwarf`, up to the first damaged header.
     pub(crate) fn new(
         dwarf: &'a Dwarf<Slice<'a>>,
         limits: &'a Limits,
@@ -252,7 +252,7 @@ impl<'a> DwarfUnits<'a> {
         Ok(units)
     }
 
-    /// The same for a split unit, whose skeleton has the bases of its addresses.
+    /// Finds the units in the sections of a split unit, which takes some values from its skeleton.
     pub(crate) fn split(
         dwarf: &'a Dwarf<Slice<'a>>,
         limits: &'a Limits,
@@ -271,28 +271,27 @@ impl<'a> DwarfUnits<'a> {
         self.dwarf.debug_info.reader().endian()
     }
 
-    /// The unit that holds an offset in `.debug_info`, by its number.
+    /// Returns the number of the unit that contains an offset in `.debug_info`.
     pub(crate) fn holding(&self, offset: DebugInfoOffset) -> Option<usize> {
         (self.offsets.partition_point(|begin| *begin <= offset.0)).checked_sub(1)
     }
 
-    /// A unit by its number.
+    /// Opens a unit, given its number.
     pub(crate) fn open(&self, index: usize, steps: &mut Steps) -> Result<Rc<OpenUnit<'a>>, Stop> {
         if let Some(unit) = self.opened.borrow().get(&index) {
             return Ok(Rc::clone(unit));
         }
-        let unit = Rc::new(self.open_anew(DebugInfoOffset(self.offsets[index]), steps)?);
+        let unit = Rc::new(self.parse_unit(DebugInfoOffset(self.offsets[index]), steps)?);
         let mut opened = self.opened.borrow_mut();
-        if opened.len() >= MOST_OPENED {
+        if opened.len() >= MAX_OPENED {
             opened.clear();
         }
         opened.insert(index, Rc::clone(&unit));
         Ok(unit)
     }
 
-    /// A unit by its number, to be asked what its first entry says and for its line table, nothing else: of its
-    /// abbreviations only the one of that entry has been parsed. Most units of a large program are of no interest, and their
-    /// abbreviations are what takes time.
+    /// Opens a unit, given its number, only for its root entry and its line table. Parses only the abbreviation of the root
+    /// entry. Most units of a large program are not needed, and parsing their abbreviations takes most of the time.
     pub(crate) fn open_root(&self, index: usize, steps: &mut Steps) -> Result<OpenUnit<'a>, Stop> {
         let header = self
             .dwarf
@@ -303,9 +302,9 @@ impl<'a> DwarfUnits<'a> {
         self.read_root(unit, &root)
     }
 
-    /// Parses the abbreviations of a unit and its first entry. `Unit::new` would parse its line table's header, too,
-    /// which is not bounded and of use to few units.
-    fn open_anew(&self, offset: DebugInfoOffset, steps: &mut Steps) -> Result<OpenUnit<'a>, Stop> {
+    /// Parses the abbreviations and the root entry of a unit. `Unit::new` would also parse the header of its line table,
+    /// which is not limited in size and rarely needed.
+    fn parse_unit(&self, offset: DebugInfoOffset, steps: &mut Steps) -> Result<OpenUnit<'a>, Stop> {
         let header = self.dwarf.unit_header(offset)?;
         let abbreviations = self.parse_abbreviations(&header, steps)?;
         let unit = unit_without_bases(header, abbreviations, self.dwarf.file_type);
@@ -313,13 +312,13 @@ impl<'a> DwarfUnits<'a> {
         self.read_root(unit, &root)
     }
 
-    /// What the first entry of a unit says.
+    /// Reads the root entry of a unit.
     fn read_root(
         &self,
         mut unit: Unit<Slice<'a>>,
         root: &DebuggingInformationEntry<Slice<'a>>,
     ) -> Result<OpenUnit<'a>, Stop> {
-        // Strings and addresses need the bases, which can stand behind them.
+        // Read the bases first: strings and addresses need them and can precede them.
         for attribute in root.attrs() {
             match (attribute.name(), attribute.value()) {
                 (constants::DW_AT_str_offsets_base, AttributeValue::DebugStrOffsetsBase(base)) => {
@@ -344,7 +343,7 @@ impl<'a> DwarfUnits<'a> {
         if let Some(skeleton) = &self.skeleton {
             unit.low_pc = skeleton.low_pc;
             unit.addr_base = skeleton.addresses;
-            // Before DWARF 5 the lists of ranges stay in the object.
+            // Before DWARF 5, the lists of ranges stay in the object.
             if unit.header.version() < 5 {
                 unit.rnglists_base = skeleton.ranges;
             }
@@ -396,7 +395,7 @@ impl<'a> DwarfUnits<'a> {
         Ok(Arc::new(header.abbreviations(&self.abbreviations_to(end))?))
     }
 
-    /// The abbreviation of the first entry of a unit. GCC sorts them by how often they are used, so it can be the last.
+    /// Returns the abbreviation of a unit's root entry. GCC sorts abbreviations by frequency, so it can be the last one.
     fn root_abbreviation(
         &self,
         header: &UnitHeader<Slice<'a>>,
@@ -419,9 +418,9 @@ impl<'a> DwarfUnits<'a> {
             };
             skip_abbreviation(&mut rest)?;
         }
-        let behind = end - rest.len();
-        steps.take((behind - offset) as u64)?;
-        let own = &self.dwarf.debug_abbrev.reader().slice()[begin..behind];
+        let after = end - rest.len();
+        steps.take((after - offset) as u64)?;
+        let own = &self.dwarf.debug_abbrev.reader().slice()[begin..after];
         let mut root = self.root.borrow_mut();
         if let Some((_, known)) = root.as_ref().filter(|(last, _)| *last == own) {
             return Ok(Arc::clone(known));
@@ -431,8 +430,7 @@ impl<'a> DwarfUnits<'a> {
         Ok(Arc::clone(read))
     }
 
-    /// Where the abbreviations of a unit end at the latest. A longer table than the limit is cut; one that ends before the
-    /// cut is not affected.
+    /// Returns an upper bound of the end of a unit's abbreviations. Cuts the table at the limit.
     fn end_of_abbreviations(&self, header: &UnitHeader<Slice<'a>>) -> usize {
         let offset = header.debug_abbrev_offset().0;
         let next = (self.abbreviations).partition_point(|begin| *begin <= offset);
@@ -447,8 +445,8 @@ impl<'a> DwarfUnits<'a> {
     }
 }
 
-/// Skips what follows the code of an abbreviation: tag, whether it has children, pairs of attribute and form up to one of
-/// zeros (DWARF 5, section 7.5.3).
+/// Skips the rest of an abbreviation after its code: the tag, the flag for children, and pairs of attribute and form up to a
+/// pair of zeros (DWARF 5, section 7.5.3).
 fn skip_abbreviation(input: &mut Slice) -> Result<(), gimli::Error> {
     input.read_uleb128()?;
     input.read_u8()?;
@@ -463,7 +461,7 @@ fn skip_abbreviation(input: &mut Slice) -> Result<(), gimli::Error> {
     }
 }
 
-/// C and assembler: a function's name is all there is to it.
+/// Returns true for C and assembly, in which functions have no scopes.
 fn is_without_scopes(language: constants::DwLang) -> bool {
     matches!(
         language,
@@ -476,22 +474,24 @@ fn is_without_scopes(language: constants::DwLang) -> bool {
     )
 }
 
-/// A unit of which no attribute was read.
+/// Creates a unit before any of its attributes has been read.
 fn unit_without_bases<'a>(
     header: UnitHeader<Slice<'a>>,
     abbreviations: Arc<Abbreviations>,
     file_type: gimli::DwarfFileType,
 ) -> Unit<Slice<'a>> {
-    let of = header.encoding();
+    let encoding = header.encoding();
     Unit {
         abbreviations,
         name: None,
         comp_dir: None,
         low_pc: 0,
-        str_offsets_base: gimli::DebugStrOffsetsBase::default_for_encoding_and_file(of, file_type),
+        str_offsets_base: gimli::DebugStrOffsetsBase::default_for_encoding_and_file(
+            encoding, file_type,
+        ),
         addr_base: gimli::DebugAddrBase(0),
-        loclists_base: gimli::DebugLocListsBase::default_for_encoding_and_file(of, file_type),
-        rnglists_base: gimli::DebugRngListsBase::default_for_encoding_and_file(of, file_type),
+        loclists_base: gimli::DebugLocListsBase::default_for_encoding_and_file(encoding, file_type),
+        rnglists_base: gimli::DebugRngListsBase::default_for_encoding_and_file(encoding, file_type),
         line_program: None,
         dwo_id: match header.type_() {
             UnitType::Skeleton(id) | UnitType::SplitCompilation(id) => Some(id),

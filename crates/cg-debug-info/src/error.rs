@@ -1,37 +1,37 @@
-//! Why an object or its debug information could not be read.
+//! Errors from reading an object or its debug information.
 
 use std::io;
 
 use thiserror::Error as ThisError;
 
-/// What went wrong with one object or debug file. It does not name the file, which its caller knows.
+/// An error with one object or debug file. The message does not contain the file's name, which the caller knows.
 #[derive(Debug, ThisError)]
 #[non_exhaustive]
 pub enum Error {
-    /// It could not be opened or read.
+    /// The file could not be opened or read.
     #[error("{0}")]
     Io(#[from] io::Error),
-    /// A directory, a device, a FIFO or a socket: nothing of the kind is opened, since paths come from profiles.
+    /// A directory, a device, a FIFO or a socket. These are refused, because paths come from profiles.
     #[error("not a regular file")]
     NotRegular,
-    /// Not an ELF file that can be read; the reader's words.
+    /// The file is not a valid ELF file. Contains the reader's message.
     #[error("not a usable ELF file: {0}")]
     Malformed(String),
-    /// A section, or all of them together, claim more than is read of one file. See [`Limits`](crate::Limits).
-    #[error("its sections claim more than is read of one file")]
+    /// A section, or the sum of all sections, exceeds the size limit. See [`Limits`](crate::Limits).
+    #[error("the sections exceed the size limit for one file")]
     TooLarge,
-    /// A section is compressed in a way that is not known, or what came out is not what it claims.
+    /// A section has an unknown compression, or its decompressed size is wrong.
     #[error("cannot decompress its sections: {0}")]
     Compression(String),
-    /// No DWARF in the object, and no debug file for it was found.
+    /// The object has no DWARF, and there is no debug file for it.
     #[error("no debug information")]
     NoDebugInfo,
-    /// Its code is of a processor that is not decoded; the number that ELF has for it.
-    #[error("code of another processor than x86: {}", processor(*.0))]
+    /// The code is for an unsupported processor. Contains ELF's number of the processor.
+    #[error("code for a processor other than x86: {}", processor(*.0))]
     Processor(u16),
 }
 
-/// What a processor is called.
+/// Returns the name of a processor.
 fn processor(number: u16) -> String {
     use object::elf;
     let named = match elf::Machine(number) {

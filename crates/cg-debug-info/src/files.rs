@@ -1,28 +1,28 @@
-//! The paths of source files, out of the headers of line tables.
+//! The paths of source files, from the headers of line tables.
 
 use std::rc::Rc;
 
-use cg_stream::maps::Map;
+use cg_collections::maps::Map;
 use gimli::{Dwarf, Reader, Section};
 
 use crate::chains::{Builder, FileId};
 use crate::dwarf::{DwarfUnits, OpenUnit, Slice};
 use crate::limits::Steps;
 
-/// The file tables that were read: a path that was put together once is not put together again.
+/// A cache of file tables and of the paths built from them.
 #[derive(Default)]
 pub(crate) struct FileTables<'a> {
     tables: Map<usize, Option<Rc<gimli::LineProgramHeader<Slice<'a>>>>>,
     files: Map<(usize, u64), Option<FileId>>,
 }
 
-/// Tables kept at a time.
-const MOST_TABLES: usize = 16;
-/// Longer paths than any system has are damage.
-const LONGEST_PATH: usize = 1 << 14;
+/// The maximum number of tables in the cache.
+const MAX_TABLES: usize = 16;
+/// The maximum length of a path. No system has longer paths, so a longer one is damaged.
+const MAX_PATH_LEN: usize = 1 << 14;
 
 impl<'a> FileTables<'a> {
-    /// The file with a number in the table of a unit. Numbers begin at 1 before DWARF 5, and 0 is none.
+    /// Returns the file with this number in the table of a unit. Before DWARF 5, numbers begin at 1 and 0 means no file.
     pub(crate) fn file(
         &mut self,
         units: &DwarfUnits<'a>,
@@ -35,7 +35,7 @@ impl<'a> FileTables<'a> {
         if let Some(file) = self.files.get(&(offset, number)) {
             return *file;
         }
-        if self.tables.len() >= MOST_TABLES && !self.tables.contains_key(&offset) {
+        if self.tables.len() >= MAX_TABLES && !self.tables.contains_key(&offset) {
             self.tables.clear();
         }
         let table = (self.tables.entry(offset))
@@ -50,7 +50,7 @@ impl<'a> FileTables<'a> {
     }
 }
 
-/// A unit's line table, of which the header has been read; none where that is larger than any compiler makes one.
+/// Reads the header of a unit's line table; `None` if the header exceeds the limit, which no compiler reaches.
 pub(crate) fn program<'a>(
     units: &DwarfUnits<'a>,
     open: &OpenUnit<'a>,
@@ -72,7 +72,7 @@ pub(crate) fn program<'a>(
     program.ok()
 }
 
-/// How long the header says it is, which is what reading it costs.
+/// Returns the length of the header according to its own field. This is the cost of reading it.
 fn header_length(dwarf: &Dwarf<Slice>, offset: gimli::DebugLineOffset) -> Option<u64> {
     let mut input = *dwarf.debug_line.reader();
     input.skip(offset.0).ok()?;
@@ -84,7 +84,7 @@ fn header_length(dwarf: &Dwarf<Slice>, offset: gimli::DebugLineOffset) -> Option
     input.read_word(format).ok().map(|length| length as u64)
 }
 
-/// The path of a file: its directory, below that of the compilation where it is relative, and its name.
+/// Builds the path of a file from its directory and its name. A relative directory is below the compilation directory.
 pub(crate) fn path(
     dwarf: &Dwarf<Slice>,
     open: &OpenUnit,
@@ -107,5 +107,5 @@ pub(crate) fn path(
         }
         path.extend_from_slice(part.slice());
     }
-    (path.len() <= LONGEST_PATH && !path.is_empty()).then_some(path)
+    (path.len() <= MAX_PATH_LEN && !path.is_empty()).then_some(path)
 }

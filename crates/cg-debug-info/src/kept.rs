@@ -1,9 +1,9 @@
-//! Copies of object files and of what belongs to them, by build id: the build that was profiled is found again when another
-//! one stands where it stood.
+//! Copies of object files and related files, by build id. The profiled build can then be found even if its path has another
+//! build.
 //!
-//! `.build-id/XX/REST/elf` is the object and `.build-id/XX/REST.debug` its debug file, where perf and GDB look for them too.
-//! `by-path/PATH/XXREST` is a link to the object, for profiles that know it by its path alone. Split units and packages are
-//! beside the object, under the names that it is looked for with.
+//! `.build-id/XX/REST/elf` is the object and `.build-id/XX/REST.debug` is its debug file, so perf and GDB find them too.
+//! `by-path/PATH/XXREST` is a link to the object, for profiles that have only its path. Split units and packages are in the
+//! directory of the object, under the names that the search uses.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -15,32 +15,32 @@ use std::time::SystemTime;
 use crate::regular_file;
 use crate::search::below;
 
-/// A directory that holds them.
+/// A directory with copies of objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeptObjects {
     directory: PathBuf,
 }
 
-/// Where objects are by path.
+/// The directory with links by path.
 const BY_PATH: &str = "by-path";
-/// How many builds of one object are tried, the latest first: each takes a reading of the profile.
-const MOST_BUILDS: usize = 32;
+/// The maximum number of builds of one object to try, because each try reads the profile again.
+const MAX_BUILDS: usize = 32;
 
 impl KeptObjects {
-    /// A store in a directory, which need not be there yet.
+    /// Creates a store in a directory, which need not exist yet.
     pub fn new(directory: PathBuf) -> KeptObjects {
         KeptObjects { directory }
     }
 
-    /// The directory.
+    /// Returns the directory of the store.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Copies an object and what belongs to it, unless they are there; `path` is what profiles know it by.
+    /// Copies an object and related files, unless they are already in the store. `path` is the object's path in profiles.
     ///
     /// # Errors
-    /// Where a file cannot be read or written.
+    /// Returns an error if a file cannot be read or written.
     pub fn keep(
         &self,
         path: &Path,
@@ -61,7 +61,7 @@ impl KeptObjects {
         copy(object, &own.join("elf"))?;
         if let Some(debug_file) = debug_file {
             copy(debug_file, &folder.join(format!("{rest}.debug")))?;
-            // Links name a debug file.
+            // A debug link contains the file name of the debug file.
             let name = debug_file.file_name().unwrap_or(OsStr::new("debug"));
             link(Path::new(&format!("../{rest}.debug")), &own.join(name))?;
         }
@@ -89,7 +89,7 @@ impl KeptObjects {
         )
     }
 
-    /// The builds of an object that are kept, the latest first.
+    /// Returns the kept builds of an object, latest first.
     pub(crate) fn builds(&self, path: &Path) -> Vec<PathBuf> {
         let links = below(&self.directory.join(BY_PATH), path);
         let Ok(entries) = fs::read_dir(links) else {
@@ -100,12 +100,12 @@ impl KeptObjects {
             .filter_map(|file| Some((fs::metadata(&file).ok()?.modified().ok()?, file)))
             .collect();
         builds.sort();
-        let latest = builds.into_iter().rev().take(MOST_BUILDS);
+        let latest = builds.into_iter().rev().take(MAX_BUILDS);
         latest.map(|(_, file)| file).collect()
     }
 }
 
-/// What stands for the build id of a file that has none: a checksum of what is in it, and how long it is.
+/// Computes a replacement for a missing build id: a checksum of the file's contents, and its length.
 fn content_id(path: &Path) -> io::Result<String> {
     let mut file = regular_file::open(path).map_err(io::Error::other)?.file;
     let mut sum = flate2::Crc::new();
@@ -122,7 +122,7 @@ fn content_id(path: &Path) -> io::Result<String> {
     }
 }
 
-/// Copies a file to where none is. What another process sees there is all of it.
+/// Copies a file unless the target exists. Other processes never see an incomplete file.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     if to.exists() {
         return Ok(());
@@ -135,7 +135,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(&unfinished, to)
 }
 
-/// Makes a link where there is nothing.
+/// Creates a link unless the path exists.
 fn link(target: &Path, at: &Path) -> io::Result<()> {
     match symlink(target, at) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
@@ -148,7 +148,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_build_of_an_object_is_found_by_its_path_the_latest_first() {
+    fn builds_of_an_object_are_found_by_path_latest_first() {
         let directory = tempfile::tempdir().unwrap();
         let at = |name: &str| directory.path().join(name);
         let store = KeptObjects::new(at("store"));

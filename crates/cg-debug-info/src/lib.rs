@@ -1,14 +1,16 @@
-//! Which functions were inlined at an address, by name: out of the symbol tables and the DWARF of ELF objects.
+//! Names of the functions that are inlined at an address, from the symbol tables and the DWARF of ELF objects.
 //!
-//! [`ObjectFile`] is an object; [`CoveringSymbols`] tell whether it is the one that was profiled; [`DebugInfo`] finds its debug
-//! information and answers with [`Chains`]: for each address the functions whose code is there, the inlined ones first.
-//! Addresses are as the object counts them, which is what callgrind writes; who has run-time addresses takes off where the
-//! object was loaded. One walk over the entries answers for all addresses: see `walk.rs`.
+//! - [`ObjectFile`] is an object.
+//! - [`CoveringSymbols`] has its symbols, which show if it is the profiled build.
+//! - [`DebugInfo`] finds its debug information and returns [`Chains`]: for each address, the functions of the code there,
+//!   innermost inlined function first. One walk over the entries covers all addresses: see `walk.rs`.
+//! - [`MachineCode`] hashes the code of functions, for comparison with another build.
 //!
-//! [`MachineCode`] says by what code of a function is known, so that it can be compared with that of another build.
+//! Addresses are relative to the object, as in Callgrind's profiles. A caller with run-time addresses subtracts the load
+//! address of the object.
 //!
-//! Objects are input like any other: paths are opened as regular files only, and what reading them costs is limited by
-//! [`Limits`], whatever they claim. What is damaged is said in [`Troubles`] and keeps nothing else from being found.
+//! Objects are untrusted input. Paths are opened only as regular files, and the cost of reading a file is limited by
+//! [`Limits`], whatever the file claims. [`Errors`] records damaged parts. They do not affect other results.
 #![warn(missing_docs)]
 
 mod chains;
@@ -32,8 +34,8 @@ mod unwind;
 mod walk;
 
 pub use chains::{
-    ChainFunction, ChainFunctionId, ChainNode, ChainNodeId, Chains, FileId, SourcePlace, TableLine,
-    TableLineId, Troubles,
+    ChainFunction, ChainFunctionId, ChainNode, ChainNodeId, Chains, Errors, FileId, SourcePlace,
+    TableLine, TableLineId,
 };
 pub use debug_info::DebugInfo;
 pub use error::Error;

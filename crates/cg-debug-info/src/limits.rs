@@ -1,24 +1,26 @@
-//! What reading one object may cost. DWARF is input like any other: whatever its figures claim, memory and time stay
-//! within what is said here.
+//! Limits on the cost of reading one object. DWARF is untrusted input, so memory and time stay within these limits, whatever
+//! the figures in the file claim.
 
-/// How much of one file is read, and how long its debug information may be worked on.
+/// Limits on reading one file and on processing its debug information.
 #[derive(Debug, Clone)]
 pub struct Limits {
-    /// Bytes that compressed sections of one file may become, unless the file itself is large.
+    /// The maximum decompressed size of one file's sections in bytes, unless the file itself is large.
     pub decompressed: u64,
-    /// How many bytes a byte of a large file may become. Real debug information shrinks to a half or a third.
+    /// The maximum decompressed size per byte of a large file. Real debug information compresses to a half or a third.
     pub ratio: u64,
-    /// Steps, each about a nanosecond: addresses written, entries of range lists, bytes of abbreviations and line tables.
+    /// The maximum number of steps, each about a nanosecond: addresses written, entries of range lists, bytes of
+    /// abbreviations and line tables.
     pub steps: u64,
-    /// Inlined places that hold an address, in one unit.
+    /// The maximum number of inlined functions with an address, in one unit.
     pub nodes: usize,
-    /// How deep functions may be inlined or nested.
+    /// The maximum depth of inlined or nested functions.
     pub depth: usize,
-    /// Units of one object.
+    /// The maximum number of units in one object.
     pub units: usize,
-    /// Bytes of the abbreviations of one unit. What is parsed takes about twenty times as much memory.
+    /// The maximum size of the abbreviations of one unit in bytes. Parsed abbreviations take about twenty times as much
+    /// memory.
     pub abbreviations: usize,
-    /// Bytes of the file table of one unit.
+    /// The maximum size of the file table of one unit in bytes.
     pub file_table: u64,
 }
 
@@ -37,11 +39,11 @@ impl Default for Limits {
     }
 }
 
-/// The steps that are left; see [`Limits::steps`].
+/// The remaining steps; see [`Limits::steps`].
 #[derive(Debug)]
 pub(crate) struct Steps(u64);
 
-/// All steps are used up.
+/// The error after the last step.
 #[derive(Debug)]
 pub(crate) struct Exhausted;
 
@@ -61,5 +63,24 @@ impl Steps {
                 Err(Exhausted)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_step_is_left_after_the_limit_was_exceeded_once() {
+        let mut steps = Steps::new(&Limits {
+            steps: 5,
+            ..Limits::default()
+        });
+        assert!(steps.take(3).is_ok());
+        assert!(steps.take(3).is_err());
+        assert!(steps.take(1).is_err());
+        let mut steps = Steps(5);
+        assert!(steps.take(5).is_ok() && steps.take(0).is_ok());
+        assert!(steps.take(1).is_err());
     }
 }

@@ -1,28 +1,28 @@
-//! Lines of addresses, out of line tables.
+//! The lines of addresses, from line tables.
 
 use std::ops::Range;
 
-use cg_stream::maps::{Map, Set};
+use cg_collections::maps::{Map, Set};
 
 use crate::chains::{Builder, FileId, SourcePlace, TableLine};
 use crate::dwarf::{DwarfUnits, OpenUnit, Stop};
 use crate::files::{path, program};
 use crate::limits::Steps;
 
-/// Code that one row of a line table covers.
+/// The code of one row of a line table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LineTableRow {
-    /// Where it begins.
+    /// The first address of the row.
     pub begin: u64,
-    /// Where the next begins.
+    /// The first address of the next row.
     pub end: u64,
     /// The source line of this code.
     pub place: SourcePlace,
 }
 
-/// The rows of a unit's line table that overlap one of `ranges`, which are sorted and do not overlap each other.
+/// Adds the rows of a unit's line table that overlap one of `ranges`. The ranges are sorted and do not overlap each other.
 ///
-/// A table that several units share is read with the first of them; `seen` remembers which were.
+/// If several units share a table, it is read only for the first unit. `seen` has the tables that were read.
 pub(crate) fn rows<'a>(
     units: &DwarfUnits<'a>,
     open: &OpenUnit<'a>,
@@ -41,7 +41,7 @@ pub(crate) fn rows<'a>(
     let Some(program) = program(units, open, steps) else {
         return Ok(());
     };
-    // Rows ascend but for the beginnings of sequences, so the range of the last one is nearly always that of the next.
+    // Addresses ascend within a sequence, so the next row is nearly always in the same range.
     let (mut next, mut last_begin) = (0, u64::MAX);
     let mut overlaps = |begin: u64, end: u64| {
         let is_passed = |range: &Range<u64>| range.end <= begin;
@@ -83,9 +83,9 @@ pub(crate) fn rows<'a>(
     Ok(())
 }
 
-/// Says for each of `addresses`, which are sorted, what the line table of a unit has there.
+/// Sets the entry of a unit's line table for each of `addresses`, which are sorted.
 ///
-/// Code that the linker left out stands at 0 with all of its sequence, and is none.
+/// Skips sequences at address 0: the linker discarded their code.
 pub(crate) fn set_lines<'a>(
     units: &DwarfUnits<'a>,
     open: &OpenUnit<'a>,
@@ -105,7 +105,7 @@ pub(crate) fn set_lines<'a>(
     let mut files: Map<u64, Option<FileId>> = Map::default();
     let mut sequence = None;
     let mut last: Option<(u64, u64, u32)> = None;
-    // The rows of one line up to this address, and the file of the first of them.
+    // The end of the current run of rows with one line, the line, and the file of the first row.
     let mut run: Option<(u64, u32, u64)> = None;
     let mut next = 0;
     while let Some((header, row)) = rows.next_row()? {
@@ -116,11 +116,11 @@ pub(crate) fn set_lines<'a>(
             && sequence != Some(0)
         {
             let first = match run {
-                Some((until, of, first)) if (until, of) == (begin, line) => first,
+                Some((until, run_line, first)) if (until, run_line) == (begin, line) => first,
                 _ => file,
             };
             run = Some((end, line, first));
-            // Rows ascend but for the beginnings of sequences.
+            // Addresses ascend within a sequence. At its beginning, search again.
             if next == 0 || addresses.get(next - 1).is_some_and(|last| *last >= begin) {
                 next = addresses.partition_point(|address| *address < begin);
             }

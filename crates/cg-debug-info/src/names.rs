@@ -1,9 +1,9 @@
-//! What functions are called: names and declarations of the entries that chains refer to.
+//! The names and declarations of functions in chains.
 
 use std::rc::Rc;
 
+use cg_collections::maps::{Map, Set};
 use cg_names::structure::ParsedName;
-use cg_stream::maps::{Map, Set};
 use gimli::{DebugInfoOffset, constants};
 
 use crate::chains::{Builder, ChainFunction, ChainFunctionId, FileId, SourcePlace};
@@ -14,56 +14,57 @@ use crate::parameters::{Parameters, TypePiece, base_type};
 use crate::scopes::{ClosureType, DwarfScope, Scopes};
 use crate::walk::{Origin, file_index, origin_of};
 
-/// The most references followed: an inlined copy to its abstract entry, that to its declaration. Ends cycles.
-const MOST_REFERENCES: usize = 16;
-/// Names longer than this are damage.
-const LONGEST_NAME: usize = 1 << 16;
-/// How deep closures may be nested in each other, of which one names the other.
-const MOST_NESTED: usize = 8;
+/// The maximum number of references to follow, such as from an inlined copy to its abstract entry and to its declaration.
+/// Protects from cycles.
+const MAX_REFERENCES: usize = 16;
+/// The maximum length of a name. A longer name is damaged.
+const MAX_NAME_LEN: usize = 1 << 16;
+/// The maximum nesting depth of closures. The name of a closure contains the names of the closures around it.
+const MAX_NESTED: usize = 8;
 
-/// One `.debug_info` with what has been found out of its names.
+/// One `.debug_info`, with a cache of its names.
 pub(crate) struct DwarfNames<'u, 'a> {
     units: &'u DwarfUnits<'a>,
     alternate: Option<&'u DwarfUnits<'a>>,
     files: FileTables<'a>,
     alternate_files: FileTables<'a>,
     known: Map<Origin, ChainFunctionId>,
-    /// Functions that were described, and those that closures are in.
+    /// The described functions, and the functions around closures.
     named: Map<Origin, ChainFunction>,
-    /// The files of a split unit, whose line table is its skeleton's.
+    /// The files of a split unit, which come from the line table of its skeleton.
     skeleton_files: Option<&'u mut SkeletonFiles<'u>>,
 }
 
-/// The file that a skeleton has under a number.
+/// Returns the file with a number in the line table of a skeleton.
 pub(crate) type SkeletonFiles<'u> = dyn FnMut(u64, &mut Builder, &mut Steps) -> Option<FileId> + 'u;
 
-/// What entries say of a function, the first that says it.
+/// The attributes of a function, each from the first entry that has it.
 #[derive(Default)]
 struct DwarfDescription<'a> {
     name: Option<Slice<'a>>,
     linkage_name: Option<Slice<'a>>,
-    /// The entry that the declaration's scopes are around, in languages with scopes.
+    /// The declaration, whose scopes are part of the name; `None` in languages without scopes.
     last: Option<Origin>,
     file: Option<FileId>,
     line: u32,
     is_cpp: bool,
-    /// Other units can call it by a name.
+    /// True if other units can call the function by its name.
     is_external: bool,
     parameters: Option<Parameters<'a>>,
-    /// The linkage name, where it is a mangled one. Others are the names of symbols, of which some are assembler aliases, as
-    /// glibc's `__GI_` ones.
+    /// The demangled linkage name; `None` if it is not mangled. Such a name is the name of a symbol, and may be an assembler
+    /// alias, such as glibc's `__GI_` names.
     demangled: Option<Vec<u8>>,
 }
 
 impl DwarfDescription<'_> {
-    /// Whether it is a closure of Rust whose mangled name does not tell it from others.
+    /// Returns true if this is a Rust closure whose mangled name does not distinguish it from other closures.
     fn is_unnumbered_closure(&self) -> bool {
         let is_closure = |name: Slice| name.starts_with(b"{closure#");
         let is_unnumbered = |name: &Vec<u8>| name.ends_with(RUST_CLOSURE);
         self.name.is_some_and(is_closure) && self.demangled.as_ref().is_some_and(is_unnumbered)
     }
 
-    /// A function of C++ that no other unit knows, whose mangled name GCC leaves out.
+    /// Returns true for a C++ function that is local to its unit. GCC omits the mangled names of such functions.
     fn is_local_cpp(&self) -> bool {
         self.is_cpp && !self.is_external && self.linkage_name.is_none()
     }
@@ -85,7 +86,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         }
     }
 
-    /// The same for a split unit.
+    /// Creates the names for a split unit.
     pub(crate) fn split(
         units: &'u DwarfUnits<'a>,
         files: &'u mut SkeletonFiles<'u>,
@@ -96,7 +97,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         }
     }
 
-    /// The functions that `origins` are entries of, each asked for once.
+    /// Finds the functions with these entries, unless they are already known.
     pub(crate) fn describe(
         &mut self,
         mut origins: Vec<Origin>,
@@ -116,7 +117,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         Ok(())
     }
 
-    /// Finds the names of functions, and of those that closures among them are in.
+    /// Finds the names of functions, and of the functions around closures.
     fn name(
         &mut self,
         origins: &[Origin],
@@ -137,7 +138,8 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
             };
             described.push((*origin, description));
         }
-        let mut scopes = self.scopes_of(&mut described, steps)?;
+        let mut scopes = self.find_scopes(&mut described, steps)?;
+        // The name of a closure needs the name of the function around it.
         let hosts = (scopes.around.values().flatten()).filter_map(|scope| match scope {
             DwarfScope::Function(function) if !self.named.contains_key(function) => Some(*function),
             _ => None,
@@ -145,7 +147,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         let mut hosts: Vec<Origin> = hosts.collect();
         hosts.sort_unstable();
         hosts.dedup();
-        if nested < MOST_NESTED && !hosts.is_empty() {
+        if nested < MAX_NESTED && !hosts.is_empty() {
             self.name(&hosts, nested + 1, builder, steps)?;
         }
         let numbers = self.number_closures(&mut scopes, steps)?;
@@ -154,7 +156,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
                 (description.last).and_then(|last| Some(scopes.around.get(&last)?.as_slice()));
             let name = self.full_name(&description, around.unwrap_or_default(), &scopes, &numbers);
             let declared = match (description.file, around.unwrap_or_default().last()) {
-                // The function of a closure is declared where the closure is.
+                // The `operator()` of a closure is declared at the place of the closure.
                 (None, Some(DwarfScope::Unnamed(closure))) => {
                     self.declared(*closure, &scopes, builder, steps)
                 }
@@ -168,12 +170,12 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         Ok(())
     }
 
-    /// A function that was described.
+    /// Returns a described function.
     pub(crate) fn function(&self, origin: Origin) -> Option<ChainFunctionId> {
         self.known.get(&origin).copied()
     }
 
-    /// The file that a unit has under a number.
+    /// Returns the file with this number in the line table of a unit.
     pub(crate) fn file(
         &mut self,
         open: &OpenUnit<'a>,
@@ -194,7 +196,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         }
     }
 
-    /// The sections that an entry is in.
+    /// Returns the sections that contain an entry.
     pub(crate) fn dwarf(&self, origin: Origin) -> Option<&'u gimli::Dwarf<Slice<'a>>> {
         self.units_of(origin).map(|(units, _)| units.dwarf)
     }
@@ -213,7 +215,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         }
     }
 
-    /// Reads an entry and those that it refers to.
+    /// Reads an entry and the entries that it refers to.
     fn follow(
         &mut self,
         origin: Origin,
@@ -222,7 +224,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
     ) -> Result<DwarfDescription<'a>, Stop> {
         let mut description = DwarfDescription::default();
         let mut next = Some(origin);
-        for _ in 0..MOST_REFERENCES {
+        for _ in 0..MAX_REFERENCES {
             let Some(current) = next.take() else { break };
             let Some((units, offset)) = self.units_of(current) else {
                 break;
@@ -273,9 +275,9 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         Ok(description)
     }
 
-    /// Finds the scopes around functions whose names do not include them, and the types of their parameters: a walk or two
-    /// for each unit that has any.
-    fn scopes_of(
+    /// Finds the scopes of functions whose names do not include them, and the types of their parameters. Each unit with such
+    /// functions takes one or two walks.
+    fn find_scopes(
         &self,
         described: &mut [(Origin, DwarfDescription<'a>)],
         steps: &mut Steps,
@@ -291,7 +293,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         let mut types = Vec::new();
         for (_, description) in described {
             if let Some(last) = description.last.filter(|_| description.is_local_cpp()) {
-                // A name without its parameters is a name still.
+                // On an error, keep the name without its parameters.
                 description.parameters = match self.parameters(last, steps) {
                     Err(Stop::Exhausted) => return Err(Stop::Exhausted),
                     Err(_) => None,
@@ -300,7 +302,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
                 types.extend(description.parameters.iter().flat_map(declared_types));
             }
         }
-        types.retain(|of| !scopes.around.contains_key(of));
+        types.retain(|origin| !scopes.around.contains_key(origin));
         self.add_scopes(types, &mut scopes, steps)?;
         Ok(scopes)
     }
@@ -337,7 +339,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
             let Some((units, _)) = self.units_of(*first) else {
                 continue;
             };
-            // Names without their scopes are names still.
+            // On an error, keep the names without their scopes.
             if let Err(Stop::Exhausted) = scopes.add(units, &open, these, steps) {
                 return Err(Stop::Exhausted);
             }
@@ -345,8 +347,8 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         Ok(())
     }
 
-    /// What the closures around functions are called: after their parameters, and by their place among those of a scope, or
-    /// those that have the same parameters, as the compiler numbers them.
+    /// Names the closures around functions. A name has the parameters and a number. Depending on the compiler, closures are
+    /// numbered within their scope, or among the closures of the scope with the same parameters.
     fn number_closures(
         &self,
         scopes: &mut Scopes<'a>,
@@ -373,7 +375,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
             types.extend(declared_types(&parameters));
             closures.push((closure.parent, *closure, *origin, parameters));
         }
-        types.retain(|of| !scopes.around.contains_key(of));
+        types.retain(|origin| !scopes.around.contains_key(origin));
         self.add_scopes(types, scopes, steps)?;
         closures.sort_by_key(|(parent, closure, origin, _)| {
             (*parent, closure.line, closure.column, *origin)
@@ -381,7 +383,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         let mut counts: Map<(Option<Origin>, Vec<u8>), usize> = Map::default();
         let mut names = ClosureNames::default();
         for (parent, closure, origin, parameters) in closures {
-            let parameters = self.text_of(&parameters, scopes);
+            let parameters = self.render_parameters(&parameters, scopes);
             let group = match closure.is_numbered_together {
                 true => Vec::new(),
                 false => parameters.clone(),
@@ -395,7 +397,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         Ok(names)
     }
 
-    /// Where a closure is written.
+    /// Returns the place of a closure in the source.
     fn declared(
         &mut self,
         closure: Origin,
@@ -417,7 +419,7 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         }
     }
 
-    /// The file that the unit of an entry has under a number.
+    /// Returns the file with this number in the line table of an entry's unit.
     fn file_at(
         &mut self,
         entry: Origin,
@@ -436,8 +438,8 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         }
     }
 
-    /// The name of a function: as linkers know it where that is all there is to it, else with its scopes and, where GCC leaves
-    /// out what linkers know, its parameters.
+    /// Returns the name of a function: the linker's name if it is complete, else the name with its scopes. Adds parameters
+    /// if GCC has omitted the mangled name.
     fn full_name(
         &self,
         description: &DwarfDescription<'a>,
@@ -448,15 +450,18 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         if let Some(name) = &description.demangled {
             return number_rust_closures(name.clone(), description.name, around);
         }
-        // In C that can be the name of an assembler alias, as glibc's `__GI_` ones. Fortran's and D's are those of symbols.
-        let of_linker = description
+        // In C, the linkage name can be an assembler alias, such as glibc's `__GI_` names, so it is used only for languages
+        // with scopes. In Fortran and D it is the name of the symbol.
+        let linker_name = description
             .linkage_name
             .filter(|_| description.last.is_some());
-        let name = of_linker.or(description.name).or(description.linkage_name);
+        let name = linker_name
+            .or(description.name)
+            .or(description.linkage_name);
         let Some(name) = name else {
             return Vec::new();
         };
-        let is_whole = of_linker.is_some() || (description.is_cpp && description.is_external);
+        let is_whole = linker_name.is_some() || (description.is_cpp && description.is_external);
         let mut full = match is_whole {
             true => Vec::new(),
             false => self.prefix(around, numbers),
@@ -464,23 +469,23 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         full.extend_from_slice(name.slice());
         if let Some(parameters) = &description.parameters {
             full.push(b'(');
-            full.extend_from_slice(&self.text_of(parameters, scopes));
+            full.extend_from_slice(&self.render_parameters(parameters, scopes));
             full.push(b')');
             if parameters.is_const {
                 full.extend_from_slice(b" const");
             }
         }
-        full.truncate(LONGEST_NAME);
+        full.truncate(MAX_NAME_LEN);
         full
     }
 
-    /// The scopes of a name, up to the last `::`.
+    /// Returns the scopes of a name, up to the last `::`.
     fn prefix(&self, around: &[DwarfScope<'a>], numbers: &ClosureNames) -> Vec<u8> {
         let mut prefix = Vec::new();
         for scope in around {
             match scope {
                 DwarfScope::Named(name) => prefix.extend_from_slice(name.slice()),
-                // Its own name has the scopes around it.
+                // The function's name already includes its scopes.
                 DwarfScope::Function(function) => {
                     let Some(function) = self.named.get(function) else {
                         continue;
@@ -500,15 +505,15 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
         prefix
     }
 
-    /// Parameters as GNU's demangler writes them.
-    fn text_of(&self, parameters: &Parameters<'a>, scopes: &Scopes<'a>) -> Vec<u8> {
+    /// Renders parameters in the form of GNU's demangler.
+    fn render_parameters(&self, parameters: &Parameters<'a>, scopes: &Scopes<'a>) -> Vec<u8> {
         let mut text = Vec::new();
         for piece in &parameters.pieces {
             match piece {
                 TypePiece::Text(piece) => text.extend_from_slice(piece.as_bytes()),
                 TypePiece::Base(name) => text.extend_from_slice(base_type(name.slice())),
-                TypePiece::Declared(of, name) => {
-                    for scope in scopes.around.get(of).into_iter().flatten() {
+                TypePiece::Declared(origin, name) => {
+                    for scope in scopes.around.get(origin).into_iter().flatten() {
                         let scope = match scope {
                             DwarfScope::Named(scope) => scope.slice(),
                             DwarfScope::Function(function) => match self.named.get(function) {
@@ -524,26 +529,26 @@ impl<'u, 'a> DwarfNames<'u, 'a> {
                 }
             }
         }
-        text.truncate(LONGEST_NAME);
+        text.truncate(MAX_NAME_LEN);
         text
     }
 }
 
-/// What closures are called, by their types.
+/// The names of closures, by their types.
 type ClosureNames = Map<Origin, Vec<u8>>;
 
-/// The types of parameters that have scopes.
+/// Iterates over the types of parameters that may have scopes.
 fn declared_types<'p>(parameters: &'p Parameters<'_>) -> impl Iterator<Item = Origin> + 'p {
     parameters.pieces.iter().filter_map(|piece| match piece {
-        TypePiece::Declared(of, _) => Some(*of),
+        TypePiece::Declared(origin, _) => Some(*origin),
         _ => None,
     })
 }
 
-/// What Rust's legacy mangling calls every closure.
+/// The name of every closure in Rust's legacy mangling.
 const RUST_CLOSURE: &[u8] = b"{{closure}}";
 
-/// Gives the closures at the end of a name the numbers that debug information has for them.
+/// Replaces the closures at the end of a name by their numbered names in the debug information.
 fn number_rust_closures(mut name: Vec<u8>, own: Option<Slice>, around: &[DwarfScope]) -> Vec<u8> {
     let scopes = around.iter().rev().map(|scope| match scope {
         DwarfScope::Named(scope) => Some(*scope),
@@ -578,9 +583,9 @@ fn number_rust_closures(mut name: Vec<u8>, own: Option<Slice>, around: &[DwarfSc
     }
 }
 
-/// What a mangled name says; none of a name that is not mangled.
+/// Demangles a name; `None` if it is not mangled.
 fn demangled(linkage_name: &[u8]) -> Option<Vec<u8>> {
-    if linkage_name.len() > LONGEST_NAME {
+    if linkage_name.len() > MAX_NAME_LEN {
         return None;
     }
     let demangled = cg_names::demangle::demangle(linkage_name);

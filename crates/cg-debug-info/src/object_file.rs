@@ -1,6 +1,6 @@
-//! An ELF file: its sections, read one at a time and no others, and what it says of other files.
+//! An ELF file: its sections, read one at a time on demand, and its links to other files.
 //!
-//! Nothing is mapped: a file that shrinks while it is mapped ends the process. Sections are read where they are wanted.
+//! Does not map files into memory, because a file that shrinks while it is mapped kills the process.
 
 use std::fs::File;
 use std::io::Read;
@@ -14,7 +14,7 @@ use object::{Endian, Endianness, FileKind, ReadCache, ReadRef, elf};
 use crate::regular_file::{self, RegularFile};
 use crate::{Error, Limits};
 
-/// An object or a debug file, opened. Only its table of sections has been read.
+/// An open object or debug file. Only its table of sections has been read.
 pub struct ObjectFile {
     path: PathBuf,
     file: RegularFile,
@@ -30,14 +30,15 @@ pub struct ObjectFile {
 pub(crate) struct ObjectSection {
     name: Vec<u8>,
     compression: SectionCompression,
-    /// Where its bytes are in the file, compressed or not, without the header of the compression.
+    /// The offset in the file of the bytes, compressed or not, after the compression header.
     offset: u64,
+    /// The number of bytes in the file.
     stored: u64,
-    /// Its size in bytes, as the file claims.
+    /// The claimed size in bytes after decompression.
     size: u64,
     pub(crate) address: u64,
     pub(crate) is_code: bool,
-    /// Whether it is in memory, and nothing writes to it or executes it.
+    /// True if the section is loaded, and neither writable nor executable.
     is_constant: bool,
 }
 
@@ -49,22 +50,23 @@ enum SectionCompression {
     Unknown,
 }
 
-/// What is left to be read of a file; see [`Limits`].
+/// The number of bytes that may still be read from a file; see [`Limits`].
 pub(crate) struct Budget {
     plain: u64,
     decompressed: u64,
 }
 
-/// More than any linked object has; relocatable ones with a section a function are not read here.
-const MOST_SECTIONS: u32 = 0xffff;
-/// Notes and links are some dozens of bytes.
-const LONGEST_NOTE: u64 = 1 << 16;
+/// The maximum number of sections. No linked object has more. Relocatable files with one section per function are not read
+/// here.
+const MAX_SECTIONS: u32 = 0xffff;
+/// The maximum length of a note or link. Real ones have a few dozen bytes.
+const MAX_NOTE_LEN: u64 = 1 << 16;
 const SHF_WRITE: u64 = 1;
 const SHF_ALLOC: u64 = 2;
 const SHF_EXECINSTR: u64 = 4;
 
 impl ObjectFile {
-    /// Opens an ELF file, 32 or 64 bits, of either byte order.
+    /// Opens an ELF file, with 32 or 64 bits and any byte order.
     pub fn open(path: &Path, limits: &Limits) -> Result<ObjectFile, Error> {
         let file = regular_file::open(path)?;
         let cache = ReadCache::new(&file.file);
@@ -94,12 +96,12 @@ impl ObjectFile {
         Ok(object)
     }
 
-    /// Where it was opened.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// What the linker called this build.
+    /// Returns the build id that the linker has assigned.
     pub fn build_id(&self) -> Option<&[u8]> {
         self.build_id.as_deref()
     }
@@ -108,12 +110,12 @@ impl ObjectFile {
         self.is_64_bit
     }
 
-    /// The processor that it is for.
+    /// Returns the processor of the code.
     pub(crate) fn machine(&self) -> elf::Machine {
         self.machine
     }
 
-    /// How long the file is.
+    /// Returns the length of the file in bytes.
     pub(crate) fn length(&self) -> u64 {
         self.file.length
     }
@@ -129,13 +131,13 @@ impl ObjectFile {
         }
     }
 
-    /// True where it has DWARF of its own, be it only skeletons of split units.
+    /// Returns true if the file has DWARF, even if it is only skeletons of split units.
     pub fn has_debug_info(&self) -> bool {
         let has = |name: &[u8]| self.section(name).is_some_and(|section| section.stored > 0);
         has(b".debug_info") || has(b".debug_info.dwo")
     }
 
-    /// A section by its name or, as for GNU's older way to compress, by that with a `z` in it.
+    /// Finds a section by its name. Also finds the name with a `z` for GNU's older form of compression.
     pub(crate) fn section(&self, name: &[u8]) -> Option<&ObjectSection> {
         self.sections.iter().find(|section| {
             section.name == name
@@ -144,8 +146,8 @@ impl ObjectFile {
         })
     }
 
-    /// The address, as the object counts it, of what is first in its file and in memory. Profilers count from there: where
-    /// an object is loaded is where that comes to lie.
+    /// Returns the address that corresponds to the beginning of the file, from the first section in memory. Profilers'
+    /// addresses are relative to it, and an object's load address is the run-time address of this place.
     pub fn base_address(&self) -> Option<u64> {
         let in_memory = |section: &&ObjectSection| section.address > 0 && section.stored > 0;
         let first = self
@@ -156,7 +158,7 @@ impl ObjectFile {
         first.address.checked_sub(first.offset)
     }
 
-    /// The address, as the object counts it, of the code at an offset of its file.
+    /// Returns the address of the code at an offset in the file; `None` if there is no code.
     pub fn address_at(&self, offset: u64) -> Option<u64> {
         self.sections.iter().find_map(|section| {
             let inside = offset.checked_sub(section.offset)?;
@@ -165,14 +167,14 @@ impl ObjectFile {
         })
     }
 
-    /// Its sections of code, as ranges of addresses.
+    /// Iterates over the address ranges of the sections of code.
     pub(crate) fn code(&self) -> impl Iterator<Item = std::ops::Range<u64>> {
         (self.sections.iter())
             .filter(|section| section.is_code)
             .map(ObjectSection::addresses)
     }
 
-    /// Its sections of code: where they are in the file, and the address of each.
+    /// Iterates over the sections of code: their ranges in the file and their addresses.
     pub(crate) fn code_in_file(&self) -> impl Iterator<Item = (std::ops::Range<u64>, u64)> {
         (self.sections.iter())
             .filter(|section| section.is_code)
@@ -182,7 +184,7 @@ impl ObjectFile {
             })
     }
 
-    /// What may be read of it.
+    /// Returns the budget for reading this file.
     pub(crate) fn budget(&self) -> Budget {
         Budget {
             plain: self.file.length,
@@ -191,7 +193,7 @@ impl ObjectFile {
         }
     }
 
-    /// The bytes of a section; none where there is no such section.
+    /// Reads the bytes of a section; empty if there is no such section.
     pub(crate) fn read(&self, name: &[u8], budget: &mut Budget) -> Result<Vec<u8>, Error> {
         let Some(section) = self.section(name) else {
             return Ok(Vec::new());
@@ -219,19 +221,19 @@ impl ObjectFile {
         Ok(bytes)
     }
 
-    /// The bytes of code from an address on; none where it has not so many there.
+    /// Reads code from an address on; `None` if there are not enough bytes.
     pub(crate) fn loaded(&self, address: u64, length: u64) -> Option<Vec<u8>> {
         self.in_memory(address, length, |section| section.is_code)
     }
 
-    /// The same, or fewer where its section ends.
+    /// Reads code from an address on, up to the end of the section or `length` bytes.
     pub(crate) fn loaded_up_to(&self, address: u64, length: u64) -> Option<Vec<u8>> {
         let mut code = self.code();
         let section = code.find(|range| range.contains(&address))?;
         self.loaded(address, length.min(section.end - address))
     }
 
-    /// The bytes of constants at an address.
+    /// Reads constants at an address; `None` if there are not enough bytes.
     pub(crate) fn constant(&self, address: u64, length: u64) -> Option<Vec<u8>> {
         self.in_memory(address, length, |section| section.is_constant)
     }
@@ -256,11 +258,11 @@ impl ObjectFile {
     fn note(&self, name: &[u8]) -> Option<Vec<u8>> {
         let section = self.section(name)?;
         let is_short =
-            section.stored <= LONGEST_NOTE && section.compression == SectionCompression::None;
+            section.stored <= MAX_NOTE_LEN && section.compression == SectionCompression::None;
         is_short.then(|| self.bytes(section.offset, section.stored).ok())?
     }
 
-    /// `.note.gnu.build-id`: lengths of name and content, a type, the name `GNU`, the content.
+    /// Reads `.note.gnu.build-id`: the lengths of name and content, a type, the name `GNU`, the content.
     fn read_build_id(&self) -> Option<Vec<u8>> {
         let note = self.note(b".note.gnu.build-id")?;
         let word = |at: usize| -> Option<usize> {
@@ -273,7 +275,7 @@ impl ObjectFile {
         (!build_id.is_empty()).then(|| build_id.to_vec())
     }
 
-    /// `.gnu_debuglink`: the name of the debug file and the checksum of what is in it.
+    /// Reads `.gnu_debuglink`: the name of the debug file and the checksum of its contents.
     pub(crate) fn debug_link(&self) -> Option<(Vec<u8>, u32)> {
         let link = self.note(b".gnu_debuglink")?;
         let name = link.split(|byte| *byte == 0).next()?.to_vec();
@@ -282,7 +284,7 @@ impl ObjectFile {
         (!name.is_empty()).then(|| (name, self.endian.read_u32(checksum)))
     }
 
-    /// `.gnu_debugaltlink`: the file that dwz moved what several files share to, and its build id.
+    /// Reads `.gnu_debugaltlink`: the file into which dwz moved shared debug information, and its build id.
     pub(crate) fn alternate_link(&self) -> Option<(Vec<u8>, Vec<u8>)> {
         let link = self.note(b".gnu_debugaltlink")?;
         let end = link.iter().position(|byte| *byte == 0)?;
@@ -295,7 +297,7 @@ impl ObjectSection {
         self.address..self.address.saturating_add(self.size)
     }
 
-    /// Exactly as many bytes as it claims, which the caller has found to be few enough.
+    /// Decompresses exactly the claimed number of bytes. The caller has checked this number against the limits.
     fn decompress(&self, stored: &[u8]) -> Result<Vec<u8>, Error> {
         let failed = |error: &dyn std::fmt::Display| Error::Compression(error.to_string());
         let size = usize::try_from(self.size).map_err(|_| Error::TooLarge)?;
@@ -315,7 +317,7 @@ impl ObjectSection {
                     .map_err(|error| failed(&error))?;
             }
             SectionCompression::None | SectionCompression::Unknown => {
-                return Err(failed(&"a compression that is not known"));
+                return Err(failed(&"unknown compression"));
             }
         }
         if bytes.len() != size {
@@ -330,17 +332,17 @@ fn read_sections<Elf: FileHeader<Endian = Endianness>>(
 ) -> Result<(Endianness, elf::Machine, Vec<ObjectSection>), Error> {
     let header = Elf::parse(cache)?;
     let endian = header.endian()?;
-    // Its addresses would begin at 0 in every section.
+    // In a relocatable file, the addresses of every section begin at 0.
     if header.e_type(endian) == elf::ET_REL && !is_without_addresses(header, endian, cache) {
         return Err(Error::Malformed("a relocatable file".to_owned()));
     }
-    if header.shnum(endian, cache)? > MOST_SECTIONS {
+    if header.shnum(endian, cache)? > MAX_SECTIONS {
         return Err(Error::TooLarge);
     }
     let table = header.sections(endian, cache)?;
     let mut sections = Vec::new();
     for section in table.iter() {
-        // A debug file has the sections of code without their bytes.
+        // A debug file has sections of code without their bytes.
         let (offset, stored) = section.file_range(endian).unwrap_or((0, 0));
         let name = table.section_name(endian, section)?.to_vec();
         let flags = section.sh_flags(endian).0;
@@ -363,7 +365,7 @@ fn read_sections<Elf: FileHeader<Endian = Endianness>>(
             (found.offset, found.stored) = (offset, stored);
             found.size = compression.ch_size(endian).into();
         } else if found.name.starts_with(b".zdebug_") && stored >= 12 {
-            // GNU's older way: `ZLIB` and the size in eight bytes, the most significant first.
+            // GNU's older form: `ZLIB`, then the size in eight bytes, big-endian.
             let intro = (cache.read_bytes_at(offset, 12))
                 .map_err(|()| Error::Malformed("a section is cut short".to_owned()))?;
             if let Some(size) = intro
@@ -380,8 +382,8 @@ fn read_sections<Elf: FileHeader<Endian = Endianness>>(
     Ok((endian, header.e_machine(endian), sections))
 }
 
-/// Split units, also where they share a file with code, and what dwz moved to a file of its own are in relocatable files
-/// and have nothing to be relocated.
+/// Returns true for relocatable files that need no relocation: split units, even in a file with code, and dwz's alternate
+/// files.
 fn is_without_addresses<Elf: FileHeader<Endian = Endianness>>(
     header: &Elf,
     endian: Endianness,

@@ -1,6 +1,6 @@
-//! The parameters of C++ functions whose mangled names debug information leaves out: static ones, those of unnamed
-//! namespaces, and closures. They are spelled as the demangler of GNU spells them, as that is how symbols come out of
-//! Valgrind: `char const*`, `unsigned long`.
+//! The parameters of C++ functions without mangled names in the debug information: static functions, functions in unnamed
+//! namespaces, and closures. They are written as in GNU's demangler, which Valgrind uses for symbols: `char const*`,
+//! `unsigned long`.
 
 use gimli::{AttributeValue, DebugInfoOffset, UnitOffset, constants};
 
@@ -9,34 +9,34 @@ use crate::limits::Steps;
 use crate::names::DwarfNames;
 use crate::walk::{Origin, origin_of};
 
-/// How deep types may refer to each other.
-const DEEPEST_TYPE: usize = 24;
-/// How many parameters are written at the most, those of parameters included.
-const MOST_PARAMETERS: usize = 256;
+/// The maximum depth of types that refer to each other.
+const MAX_TYPE_DEPTH: usize = 24;
+/// The maximum number of parameters to write, including parameters in the types of parameters.
+const MAX_PARAMETERS: usize = 256;
 
 /// A piece of a type's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TypePiece<'a> {
-    /// Text that the language has.
+    /// Fixed text.
     Text(&'static str),
-    /// A type that is declared somewhere, and may be in scopes.
+    /// A declared type, which may be in scopes.
     Declared(Origin, Slice<'a>),
-    /// A type of the language.
+    /// A basic type of the language.
     Base(Slice<'a>),
 }
 
 /// The parameters of a function.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Parameters<'a> {
-    /// What stands between the parentheses.
+    /// The text between the parentheses.
     pub(crate) pieces: Vec<TypePiece<'a>>,
-    /// It does not change the object that it is called for.
+    /// True for a `const` member function.
     pub(crate) is_const: bool,
     count: usize,
 }
 
 impl<'a> DwarfNames<'_, 'a> {
-    /// The parameters of the function at an entry; none where the debug information has no parameters at all, as that of `-g1`.
+    /// Returns the parameters of the function at an entry; `None` if the debug information has no parameters, as with `-g1`.
     pub(crate) fn parameters(
         &self,
         function: Origin,
@@ -66,7 +66,7 @@ struct ParameterReader<'r, 'n, 'a> {
     names: &'r DwarfNames<'n, 'a>,
     steps: &'r mut Steps,
     parameters: Parameters<'a>,
-    /// How many types the one that is read is inside of.
+    /// The nesting depth of the current type.
     depth: usize,
 }
 
@@ -79,7 +79,7 @@ impl<'a> ParameterReader<'_, '_, 'a> {
         self.push(TypePiece::Text(text));
     }
 
-    /// Adds what the children of an entry say of parameters.
+    /// Adds the parameters among the children of an entry.
     fn add_parameters(
         &mut self,
         open: &OpenUnit<'a>,
@@ -101,26 +101,27 @@ impl<'a> ParameterReader<'_, '_, 'a> {
             let attributes = abbreviation.attributes();
             match abbreviation.tag() {
                 constants::DW_TAG_formal_parameter
-                    if is_child && self.parameters.count < MOST_PARAMETERS =>
+                    if is_child && self.parameters.count < MAX_PARAMETERS =>
                 {
                     let parameter =
                         self.read_parameter(&mut entries, attributes, open, function)?;
                     self.parameters.count += 1;
                     if parameter.is_object {
-                        self.parameters.is_const |= self.points_to_const(parameter.of_type)?;
+                        self.parameters.is_const |=
+                            self.points_to_const(parameter.declared_type)?;
                         continue;
                     }
                     self.text(std::mem::replace(&mut separator, ", "));
-                    // What a function may not change of its own copy is nobody else's affair.
-                    let of_type = self.without_qualifiers(parameter.of_type)?;
-                    self.add_type(of_type)?;
+                    // Qualifiers of a parameter itself concern only the function's own copy and are not part of the name.
+                    let declared_type = self.without_qualifiers(parameter.declared_type)?;
+                    self.add_type(declared_type)?;
                     continue;
                 }
                 constants::DW_TAG_unspecified_parameters if is_child => {
                     self.text(std::mem::replace(&mut separator, ", "));
                     self.text("...");
                 }
-                // Parameters are in front of what the function does.
+                // Parameters precede the entries of the function's body.
                 constants::DW_TAG_lexical_block
                 | constants::DW_TAG_variable
                 | constants::DW_TAG_inlined_subroutine => return Ok(()),
@@ -144,7 +145,7 @@ impl<'a> ParameterReader<'_, '_, 'a> {
             let value = attribute.value();
             match attribute.name() {
                 constants::DW_AT_artificial => parameter.is_object = true,
-                constants::DW_AT_type => parameter.of_type = target(value, open, function),
+                constants::DW_AT_type => parameter.declared_type = target(value, open, function),
                 constants::DW_AT_name => {
                     let dwarf = self.names.dwarf(function);
                     let name = dwarf.and_then(|dwarf| dwarf.attr_string(&open.unit, value).ok());
@@ -157,9 +158,11 @@ impl<'a> ParameterReader<'_, '_, 'a> {
         Ok(parameter)
     }
 
-    /// What a type refers to: its tag, and the type that it is made of.
-    fn type_at(&mut self, of: Option<Origin>) -> Result<Option<TypeEntry<'a>>, Stop> {
-        let Some(origin) = of else { return Ok(None) };
+    /// Reads the entry of a type; `None` if there is no entry.
+    fn type_at(&mut self, origin: Option<Origin>) -> Result<Option<TypeEntry<'a>>, Stop> {
+        let Some(origin) = origin else {
+            return Ok(None);
+        };
         self.steps.take(300)?;
         let Some((_, open)) = self.names.open(origin, self.steps)? else {
             return Ok(None);
@@ -174,44 +177,44 @@ impl<'a> ParameterReader<'_, '_, 'a> {
             tag: entry.tag(),
             name: name.and_then(|name| dwarf?.attr_string(&open.unit, name).ok()),
             inner: (entry.attr_value(constants::DW_AT_type))
-                .and_then(|of| target(of, &open, origin)),
+                .and_then(|value| target(value, &open, origin)),
             origin,
         }))
     }
 
-    /// A type without `const` and `volatile` of its own.
-    fn without_qualifiers(&mut self, mut of: Option<Origin>) -> Result<Option<Origin>, Stop> {
-        for _ in 0..DEEPEST_TYPE {
-            match self.type_at(of)? {
-                Some(entry) if is_qualifier(entry.tag) => of = entry.inner,
+    /// Returns a type without its own qualifiers, such as `const` and `volatile`.
+    fn without_qualifiers(&mut self, mut origin: Option<Origin>) -> Result<Option<Origin>, Stop> {
+        for _ in 0..MAX_TYPE_DEPTH {
+            match self.type_at(origin)? {
+                Some(entry) if is_qualifier(entry.tag) => origin = entry.inner,
                 _ => break,
             }
         }
-        Ok(of)
+        Ok(origin)
     }
 
-    fn points_to_const(&mut self, of: Option<Origin>) -> Result<bool, Stop> {
-        let of = self.without_qualifiers(of)?;
-        let Some(pointer) = self.type_at(of)? else {
+    fn points_to_const(&mut self, origin: Option<Origin>) -> Result<bool, Stop> {
+        let origin = self.without_qualifiers(origin)?;
+        let Some(pointer) = self.type_at(origin)? else {
             return Ok(false);
         };
         let object = self.type_at(pointer.inner)?;
         Ok(object.is_some_and(|object| object.tag == constants::DW_TAG_const_type))
     }
 
-    /// Adds the name of a type; what is no type is `void`.
-    fn add_type(&mut self, of: Option<Origin>) -> Result<(), Stop> {
+    /// Adds the name of a type. A missing type is `void`.
+    fn add_type(&mut self, origin: Option<Origin>) -> Result<(), Stop> {
         self.depth += 1;
-        match self.depth > DEEPEST_TYPE {
+        match self.depth > MAX_TYPE_DEPTH {
             true => self.text("?"),
-            false => self.add_known_type(of)?,
+            false => self.add_known_type(origin)?,
         }
         self.depth -= 1;
         Ok(())
     }
 
-    fn add_known_type(&mut self, of: Option<Origin>) -> Result<(), Stop> {
-        let Some(entry) = self.type_at(of)? else {
+    fn add_known_type(&mut self, origin: Option<Origin>) -> Result<(), Stop> {
+        let Some(entry) = self.type_at(origin)? else {
             self.text("void");
             return Ok(());
         };
@@ -236,7 +239,7 @@ impl<'a> ParameterReader<'_, '_, 'a> {
             }
         };
         let inner = self.type_at(entry.inner)?;
-        if let Some(inner) = inner.filter(|of| of.tag == constants::DW_TAG_subroutine_type) {
+        if let Some(inner) = inner.filter(|inner| inner.tag == constants::DW_TAG_subroutine_type) {
             let open = match mark {
                 "*" => "(*)(",
                 "&" => "(&)(",
@@ -250,7 +253,7 @@ impl<'a> ParameterReader<'_, '_, 'a> {
         Ok(())
     }
 
-    /// A name for a type is another name of it, but where the type has no other.
+    /// Adds a typedef. A typedef is an alias, unless it names an otherwise unnamed type.
     fn add_typedef(&mut self, entry: &TypeEntry<'a>) -> Result<(), Stop> {
         let inner = self.type_at(entry.inner)?;
         let is_only_name = inner.is_some_and(|inner| {
@@ -272,14 +275,14 @@ impl<'a> ParameterReader<'_, '_, 'a> {
         }
     }
 
-    /// `int (*)(char)`.
+    /// Adds the type of a function, such as `int (*)(char)`.
     fn add_function_type(&mut self, entry: &TypeEntry<'a>, open: &'static str) -> Result<(), Stop> {
         self.add_type(entry.inner)?;
         self.text(" ");
         self.text(open);
         if let Some((_, unit)) = self.names.open(entry.origin, self.steps)?
             && let Some(offset) = unit_offset(entry.origin, &unit)
-            && self.depth < DEEPEST_TYPE
+            && self.depth < MAX_TYPE_DEPTH
         {
             self.depth += 1;
             self.add_parameters(&unit, entry.origin, offset)?;
@@ -290,15 +293,15 @@ impl<'a> ParameterReader<'_, '_, 'a> {
     }
 }
 
-/// What the entry of a parameter says.
+/// The attributes of a parameter's entry.
 #[derive(Default)]
 struct Parameter {
-    of_type: Option<Origin>,
-    /// It is the object that the function is called for, or the closure.
+    declared_type: Option<Origin>,
+    /// True for `this`, and for the closure of a closure's function.
     is_object: bool,
 }
 
-/// What the entry of a type says.
+/// The attributes of a type's entry.
 struct TypeEntry<'a> {
     tag: constants::DwTag,
     name: Option<Slice<'a>>,
@@ -319,7 +322,7 @@ fn unit_offset(origin: Origin, open: &OpenUnit) -> Option<UnitOffset> {
     DebugInfoOffset(origin.offset()).to_unit_offset(&open.unit.header)
 }
 
-/// The entry that an attribute of another one refers to.
+/// Returns the entry that an attribute refers to.
 fn target<'a>(
     value: AttributeValue<Slice<'a>>,
     open: &OpenUnit<'a>,
@@ -328,7 +331,7 @@ fn target<'a>(
     Some(origin_of(value, open)?.seen_from(from))
 }
 
-/// The name of a type of the language as GNU's demangler writes it; GCC writes `long unsigned int` in debug information.
+/// Returns the name of a basic type in the form of GNU's demangler. In debug information, GCC writes `long unsigned int`.
 pub(crate) fn base_type(name: &[u8]) -> &[u8] {
     match name {
         b"long unsigned int" => b"unsigned long",

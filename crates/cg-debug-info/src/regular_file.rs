@@ -1,4 +1,5 @@
-//! Opening what a profile or an object names: regular files, and nothing that would block or answer to being opened.
+//! Opens paths from profiles and objects. Refuses everything except regular files, because opening other files can block or
+//! have side effects.
 
 use std::fs::{File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
@@ -6,17 +7,17 @@ use std::path::Path;
 
 use crate::Error;
 
-/// A regular file, and how large it is.
+/// A regular file, and its size.
 pub(crate) struct RegularFile {
     pub(crate) file: File,
     pub(crate) length: u64,
 }
 
-/// A file may claim this much whatever of it is on the disk; see [`open`].
+/// The maximum size of a file that is not checked for holes; see [`open`].
 const SMALL: u64 = 64 << 20;
 
-/// Opens a regular file for reading. `O_NONBLOCK` keeps the opening of a FIFO from waiting for its writer; what was
-/// opened is then looked at, not what stood at the path before.
+/// Opens a regular file for reading. With `O_NONBLOCK`, opening a FIFO does not wait for its writer. The check of the file
+/// type applies to the opened file, because the path may have changed since.
 pub(crate) fn open(path: &Path) -> Result<RegularFile, Error> {
     let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
     let file = OpenOptions::new()
@@ -28,17 +29,17 @@ pub(crate) fn open(path: &Path) -> Result<RegularFile, Error> {
         return Err(Error::NotRegular);
     }
     let length = metadata.len();
-    // A sparse file can claim terabytes. File systems that compress store a good part of what they claim.
+    // A sparse file can claim terabytes. A compressed file system still stores more than a sixteenth of a real file.
     if length > SMALL && metadata.blocks().saturating_mul(512) < length / 16 {
         return Err(Error::TooLarge);
     }
     Ok(RegularFile { file, length })
 }
 
-/// Opens a regular file that a profile names, and nothing that would block or answer to being opened.
+/// Opens a regular file at a path from a profile.
 ///
 /// # Errors
-/// Where it is none, or cannot be opened.
+/// Returns an error if the path is not a regular file or cannot be opened.
 pub fn open_regular(path: &Path) -> Result<File, Error> {
     open(path).map(|regular| regular.file)
 }
@@ -48,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_regular_files_are_opened_and_none_is_waited_for() {
+    fn only_regular_files_are_opened_without_waiting() {
         let folder = tempfile::tempdir().unwrap();
         assert!(matches!(open(folder.path()), Err(Error::NotRegular)));
         assert!(matches!(
@@ -66,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_of_holes_is_not_read() {
+    fn a_sparse_file_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("sparse");
         File::create(&path).unwrap().set_len(1 << 40).unwrap();

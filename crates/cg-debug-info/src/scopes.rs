@@ -1,50 +1,50 @@
-//! What functions and types are declared in: namespaces, types, other functions, and the closures of C++, which have no
-//! names.
+//! The scopes in which functions and types are declared: namespaces, types, other functions, and the unnamed closures of
+//! C++.
 
-use cg_stream::maps::Map;
+use cg_collections::maps::Map;
 use gimli::{AttributeValue, DebugInfoOffset, EntriesRaw, constants};
 
 use crate::dwarf::{DwarfUnits, OpenUnit, Slice, Stop};
 use crate::limits::Steps;
 use crate::walk::{Origin, file_index};
 
-/// How deep namespaces, types and functions are nested in each other.
-const MOST_SCOPES: usize = 256;
+/// The maximum nesting depth of namespaces, types and functions.
+const MAX_SCOPES: usize = 256;
 
 /// A scope around an entry.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum DwarfScope<'a> {
-    /// A namespace, a type, or a function of a language whose functions are called after those around them.
+    /// A namespace, a type, or a function in languages other than C++.
     Named(Slice<'a>),
-    /// A function of C++, by its entry.
+    /// A function in C++, by its entry.
     Function(Origin),
-    /// A type without a name, which a closure of C++ is.
+    /// A type without a name, such as a closure in C++.
     Unnamed(Origin),
 }
 
-/// The scopes of entries, outermost first, and the closures that were met while they were looked for.
+/// The scopes of entries, outermost first, and the closures found on the way.
 #[derive(Default)]
 pub(crate) struct Scopes<'a> {
     pub(crate) around: Map<Origin, Vec<DwarfScope<'a>>>,
     pub(crate) closures: Map<Origin, ClosureType>,
 }
 
-/// A type without a name that can be called.
+/// A type without a name, which may be a closure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ClosureType {
-    /// The scope that it is in; none outside of all.
+    /// The enclosing scope; `None` at the top level.
     pub(crate) parent: Option<Origin>,
     pub(crate) line: u32,
     pub(crate) column: u32,
     /// The number of its file in the unit's table.
     pub(crate) file: u64,
-    /// Whether it is numbered together with those that have other parameters.
+    /// True if closures with different parameters are numbered together.
     pub(crate) is_numbered_together: bool,
-    /// Its function.
+    /// Its `operator()`.
     pub(crate) call: Option<Origin>,
 }
 
-/// The attributes of a scope that are of use here.
+/// The attributes of a scope that are used here.
 #[derive(Default)]
 struct ScopeEntry<'a> {
     name: Option<Slice<'a>>,
@@ -54,8 +54,8 @@ struct ScopeEntry<'a> {
 }
 
 impl<'a> Scopes<'a> {
-    /// Adds the scopes of `wanted`, which are sorted and of this unit. Closures are numbered in the order of the source, so
-    /// where one is among the scopes, all of the unit are collected.
+    /// Adds the scopes of `wanted`, which are sorted entries of this unit. Closures are numbered in source order, so if one
+    /// of the scopes is a closure, all closures of the unit are collected.
     pub(crate) fn add(
         &mut self,
         units: &DwarfUnits<'a>,
@@ -91,7 +91,7 @@ impl<'a> Scopes<'a> {
                     .extend(wanted.next().map(|origin| (*origin, scopes)));
             }
             let is_scope = abbreviation.has_children() && is_scope(abbreviation.tag());
-            if !is_scope || around.len() >= MOST_SCOPES {
+            if !is_scope || around.len() >= MAX_SCOPES {
                 entries.skip_attributes(abbreviation.attributes())?;
                 continue;
             }
@@ -133,7 +133,7 @@ impl<'a> Scopes<'a> {
     }
 }
 
-/// Entries whose names are part of the names of functions that are declared in them.
+/// Returns true for entries whose names are part of the names of functions declared in them.
 fn is_scope(tag: constants::DwTag) -> bool {
     matches!(
         tag,

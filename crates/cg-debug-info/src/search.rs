@@ -1,4 +1,4 @@
-//! Where objects and their debug files are looked for.
+//! The search for objects and their debug files.
 
 use std::ffi::OsStr;
 use std::io::Read;
@@ -10,22 +10,22 @@ use crate::object_file::ObjectFile;
 use crate::regular_file;
 use crate::{Error, Limits};
 
-/// Where debug packages of distributions are.
+/// The directory of distributions' debug packages.
 const SYSTEM: &str = "/usr/lib/debug";
 
-/// Where the debug information of an object was found.
+/// The place in which an object's debug information was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DebugSource {
-    /// In the object itself.
+    /// The object itself.
     Object,
-    /// In a file that is named after its build id.
+    /// A file named after the object's build id.
     BuildId(PathBuf),
-    /// In the file that its `.gnu_debuglink` names.
+    /// The file in the object's `.gnu_debuglink`.
     DebugLink(PathBuf),
 }
 
 impl DebugSource {
-    /// `object`, `build-id` or `debuglink`.
+    /// Returns the name in records: `object`, `build-id` or `debuglink`.
     pub fn name(&self) -> &'static str {
         match self {
             DebugSource::Object => "object",
@@ -35,27 +35,26 @@ impl DebugSource {
     }
 }
 
-/// The file that has an object's debug information. Of a debug file nothing but its table of sections was read.
+/// The file with an object's debug information. Only the table of sections of a debug file has been read.
 pub struct DebugFile {
-    /// None where it is the object.
+    /// The debug file; `None` if it is the object itself.
     pub file: Option<ObjectFile>,
-    /// Where it was found.
+    /// The place in which it was found.
     pub source: DebugSource,
 }
 
-/// Places to look in, besides those that everybody looks in. The default is no folder but perf's own.
+/// Places to search, in addition to the standard places. By default there is only perf's own directory.
 #[derive(Debug, Clone)]
 pub struct Search {
-    /// Directories that stand in for the root of the file system, hold debug files, or both.
+    /// Directories that replace the root of the file system, contain debug files, or both.
     pub roots: Vec<PathBuf>,
-    /// Where perf keeps copies of objects by their build ids: `~/.debug` unless it is told otherwise.
+    /// The directories in which perf keeps copies of objects by build id. By default `~/.debug`.
     pub caches: Vec<PathBuf>,
-    /// The program that was profiled, wherever it lies and whatever it is called: for profiles that do not say by a build
-    /// id which one it was.
+    /// The profiled program, at any path and under any name, for profiles without its build id.
     pub exe: Option<PathBuf>,
-    /// Where copies of the objects that were resolved are kept, for `roots` of later days.
+    /// The store for copies of resolved objects. Later runs can use it as one of the `roots`.
     pub keep: Option<KeptObjects>,
-    /// What reading a file may cost.
+    /// The limits on reading a file.
     pub limits: Limits,
 }
 
@@ -71,16 +70,16 @@ impl Default for Search {
     }
 }
 
-/// Where perf keeps copies of objects (`set_buildid_dir` in tools/perf/util/config.c): where the environment says, or below
-/// the user's home.
+/// Returns the directory in which perf keeps copies of objects (`set_buildid_dir` in tools/perf/util/config.c): the
+/// directory in the environment, or `.debug` in the user's home.
 fn perf_caches() -> Option<PathBuf> {
     let given = std::env::var_os("PERF_BUILDID_DIR").map(PathBuf::from);
     given.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".debug")))
 }
 
 impl Search {
-    /// The files that may be the object which a profile names: below each root by its path, by its name alone and as it was
-    /// kept, then the path itself. Which of them was profiled is for its code or its build id to say.
+    /// Returns the files that may be an object of a profile. Below each root, these are the object's path, its file name,
+    /// and its kept copies. The path itself is last. The caller has to check code or build id to find the profiled object.
     pub fn objects(&self, path: &Path) -> Vec<PathBuf> {
         let mut candidates = Vec::new();
         for root in &self.roots {
@@ -96,7 +95,7 @@ impl Search {
         candidates
     }
 
-    /// The copies of an object that perf may have kept: `.build-id/XX/REST/elf`.
+    /// Returns the copies of an object that perf has kept: `.build-id/XX/REST/elf`.
     pub fn cached(&self, build_id: &[u8]) -> Vec<PathBuf> {
         let digits: String = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
         let (Some(first), Some(rest)) = (digits.get(..2), digits.get(2..)) else {
@@ -109,10 +108,11 @@ impl Search {
         kept.filter(|path| path.is_file()).collect()
     }
 
-    /// The file that has an object's debug information: the object itself, or the debug file that belongs to it.
+    /// Finds the file with an object's debug information: the object itself, or its debug file. Skips files that do not
+    /// belong to the object.
     ///
     /// # Errors
-    /// [`Error::NoDebugInfo`] where there is none. A file that does not belong to the object is passed over.
+    /// Returns [`Error::NoDebugInfo`] if there is no such file.
     pub fn debug_file(&self, object: &ObjectFile) -> Result<DebugFile, Error> {
         if object.has_debug_info() {
             return Ok(DebugFile {
@@ -149,7 +149,7 @@ impl Search {
         Err(Error::NoDebugInfo)
     }
 
-    /// `.build-id/xx/yyyy.debug`, under the roots and where the system keeps it.
+    /// Returns the candidate paths `.build-id/xx/yyyy.debug`, below the roots and in the system's directory.
     fn by_build_id(&self, build_id: &[u8]) -> Vec<PathBuf> {
         let digits: String = build_id.iter().map(|byte| format!("{byte:02x}")).collect();
         let (Some(first), Some(rest)) = (digits.get(..2), digits.get(2..)) else {
@@ -165,9 +165,10 @@ impl Search {
         paths
     }
 
-    /// As GDB looks for it: beside the object, in `.debug` there, and in the same directory of the debug files.
+    /// Returns the candidate paths for a debug link, as in GDB: the directory of the object, `.debug` in it, and the same
+    /// directory below the directory of debug files.
     fn by_link(&self, object: &Path, name: &[u8]) -> Vec<PathBuf> {
-        // The name of a file, not a way to somewhere else.
+        // Use only the file name, so that the link cannot lead to another directory.
         let Some(name) = Path::new(OsStr::from_bytes(name)).file_name() else {
             return Vec::new();
         };
@@ -185,7 +186,7 @@ impl Search {
         paths
     }
 
-    /// The file that dwz moved shared debug information to.
+    /// Finds the file into which dwz moved shared debug information.
     pub(crate) fn alternate_file(&self, file: &ObjectFile) -> Option<ObjectFile> {
         let (name, build_id) = file.alternate_link()?;
         let name = Path::new(OsStr::from_bytes(&name));
@@ -201,11 +202,11 @@ impl Search {
         (paths.iter().filter_map(open)).find(|file| file.build_id() == Some(&build_id))
     }
 
-    /// Where a split unit may be: where the compiler wrote it, beside the object, below the roots.
+    /// Returns the candidate paths of a split unit: the compiler's output path, the directory of the object, and the roots.
     pub(crate) fn split_unit(&self, object: &Path, directory: &[u8], name: &[u8]) -> Vec<PathBuf> {
         let written = Path::new(OsStr::from_bytes(directory)).join(OsStr::from_bytes(name));
         let beside = object.parent().unwrap_or(Path::new("."));
-        // Those of a kept object are below it, under the names that it has for them.
+        // The split units of a kept object are below the object's directory, under their original paths.
         let mut paths = match below(beside, &written) {
             kept if kept.is_file() => vec![kept],
             _ => Vec::new(),
@@ -219,7 +220,7 @@ impl Search {
         paths
     }
 
-    /// The package of all split units of an object: its name with `.dwp` behind it.
+    /// Finds the package of all split units of an object: the object's name followed by `.dwp`.
     pub(crate) fn split_package(&self, objects: &[&Path]) -> Option<ObjectFile> {
         let mut paths = Vec::new();
         for object in objects {
@@ -236,7 +237,7 @@ impl Search {
     }
 }
 
-/// A path as if `root` were the root of the file system. It does not leave `root`.
+/// Returns the path below `root`, as if `root` were the root of the file system. The result never leaves `root`.
 pub(crate) fn below(root: &Path, path: &Path) -> PathBuf {
     let inner = path
         .components()
@@ -244,7 +245,7 @@ pub(crate) fn below(root: &Path, path: &Path) -> PathBuf {
     root.join(inner.collect::<PathBuf>())
 }
 
-/// Whether a debug file is of this very object: by build ids where both have one, else by the checksum in the link.
+/// Returns true if a debug file belongs to this object: by build ids if both have one, else by the checksum in the link.
 fn belongs(file: &ObjectFile, object: &ObjectFile, checksum: u32) -> bool {
     match (file.build_id(), object.build_id()) {
         (Some(a), Some(b)) => a == b,

@@ -1,25 +1,27 @@
-//! Stubs of a procedure linkage table: they jump to where the loader writes the address of a function of another object.
+//! Stubs of a procedure linkage table. They jump to an address that the loader writes: a function of another object.
 
 use std::collections::BTreeMap;
 
-use cg_stream::maps::{Map, Set};
+use cg_collections::maps::{Map, Set};
 use iced_x86::{Code, Decoder, DecoderOptions};
 use object::{Endian, elf};
 
 use crate::Error;
 use crate::object_file::ObjectFile;
 
-/// What stands behind the name of a function in that of its stub.
+/// The suffix in the name of a function's stub.
 pub const STUB: &str = "@plt";
 
-/// What the loader writes to an address: that of a function of this name, or of one of this object.
+/// The function whose address the loader writes to a slot.
 #[derive(Clone, Debug)]
 pub(crate) enum LoaderSlot<Name> {
+    /// A function by its name, mostly of another object.
     Named(Name),
+    /// A function of this object, by its address.
     At(u64),
 }
 
-/// What the loader writes where.
+/// The slots that the loader fills, by their addresses.
 pub(crate) type LoaderSlots<Name> = Map<u64, LoaderSlot<Name>>;
 
 // Relocations of x86-64 (System V ABI, AMD64 supplement, table 4.10).
@@ -28,16 +30,16 @@ const R_X86_64_GLOB_DAT: u64 = 6;
 const R_X86_64_JUMP_SLOT: u64 = 7;
 const R_X86_64_RELATIVE: u64 = 8;
 
-/// An instruction is at most 15 bytes long; `endbr64` may stand before it.
-const LONGEST: u64 = 20;
+/// The maximum length of a stub's code: an instruction of at most 15 bytes, which may follow `endbr64`.
+const MAX_STUB_LEN: u64 = 20;
 
-/// Where linkers put stubs.
+/// The sections in which linkers put stubs.
 const SECTIONS: [&[u8]; 3] = [b".plt", b".plt.sec", b".plt.got"];
-/// How long stubs are, which begin at multiples of that: the short ones, in a section of their own, only jump. In the middle
-/// of a long one is no jump.
+/// The lengths of stubs. A stub begins at a multiple of its length. Short stubs have their own section and contain only a
+/// jump. There is no jump in the middle of a long stub.
 const LENGTHS: [u64; 2] = [8, 16];
 
-/// The slots of an object of 64 bits that are wanted, their names as `name` makes them.
+/// Returns the wanted slots of a 64-bit object, with names converted by `name`.
 pub(crate) fn slots<Name>(
     object: &ObjectFile,
     is_wanted: impl Fn(u64) -> bool,
@@ -84,9 +86,9 @@ pub(crate) fn slots<Name>(
     Ok(slots)
 }
 
-/// The slot that a stub at an address jumps through; none where no stub is there.
+/// Returns the slot that a stub at an address jumps through; `None` if there is no stub.
 pub(crate) fn slot_of_stub(object: &ObjectFile, bitness: u32, address: u64) -> Option<u64> {
-    let bytes = object.loaded_up_to(address, LONGEST)?;
+    let bytes = object.loaded_up_to(address, MAX_STUB_LEN)?;
     let mut decoder = Decoder::with_ip(bitness, &bytes, address, DecoderOptions::NONE);
     let mut instruction = decoder.decode();
     if matches!(instruction.code(), Code::Endbr64 | Code::Endbr32) {
@@ -97,7 +99,8 @@ pub(crate) fn slot_of_stub(object: &ObjectFile, bitness: u32, address: u64) -> O
 }
 
 impl ObjectFile {
-    /// What `perf` calls the stubs at some of these addresses, for x86-64: `foo@plt`.
+    /// Returns the names of stubs at these addresses in the form of `perf`, for x86-64: `foo@plt`. Skips addresses without a
+    /// stub.
     pub fn stubs(&self, addresses: &[u64]) -> BTreeMap<u64, Vec<u8>> {
         let sections = SECTIONS.iter().filter_map(|name| self.section(name));
         let sections: Vec<_> = sections.map(|section| section.addresses()).collect();
@@ -111,7 +114,7 @@ impl ObjectFile {
             Some((*address, LENGTHS.map(slot)))
         });
         let in_stubs: Vec<(u64, [Option<u64>; 2])> = in_stubs.collect();
-        // An object has many more slots than the stubs that were sampled jump through.
+        // Read only the slots of sampled stubs, because an object has many more.
         let jumps = in_stubs.iter().flat_map(|(_, slots)| slots).flatten();
         let jumps: Set<u64> = jumps.copied().collect();
         if jumps.is_empty() {

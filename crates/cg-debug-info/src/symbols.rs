@@ -1,4 +1,4 @@
-//! The symbols that cover addresses, all aliases of them: the check that an object is the one that was profiled.
+//! The symbols that cover addresses, including all aliases. They show if an object is the profiled build.
 
 use std::ops::Range;
 
@@ -7,34 +7,34 @@ use object::{Endian, Endianness};
 use crate::Error;
 use crate::object_file::ObjectFile;
 
-/// The functions of the symbol tables that cover one of the addresses asked for.
+/// The functions in the symbol tables that cover one of the given addresses.
 #[derive(Debug, Default)]
 pub struct CoveringSymbols {
-    /// By where they begin.
+    /// The symbols, by start address.
     symbols: Vec<ElfSymbol>,
-    /// For each symbol the greatest end of it and those before it, which bounds the search backwards.
+    /// For each symbol, the maximum end of this and all preceding symbols. It limits the search backwards.
     farthest: Vec<u64>,
 }
 
 /// A function in a symbol table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ElfSymbol {
-    /// What it covers; to the next symbol where it says no size, as assembler code often does.
+    /// The covered addresses. A symbol without a size, as in much assembly code, extends to the next symbol.
     pub addresses: Range<SymbolAddress>,
-    /// As the table has it, mangled.
+    /// The name in the table, usually mangled.
     pub name: Vec<u8>,
-    /// How the linker chose between symbols of this name.
+    /// The binding, which decides between symbols with the same name.
     pub binding: SymbolBinding,
 }
 
 impl ElfSymbol {
-    /// Its name without a version, which some tables append to it: `pthread_sigmask@@GLIBC_2.32`.
+    /// Returns the name without a version. Some tables append a version: `pthread_sigmask@@GLIBC_2.32`.
     pub fn name_without_version(&self) -> &[u8] {
         without_version(&self.name)
     }
 }
 
-/// The name of a symbol without a version: `memcpy@@GLIBC_2.14`.
+/// Returns the name of a symbol without a version, such as `memcpy` for `memcpy@@GLIBC_2.14`.
 pub fn without_version(name: &[u8]) -> &[u8] {
     let version = name.iter().position(|byte| *byte == b'@');
     &name[..version.filter(|at| *at > 0).unwrap_or(name.len())]
@@ -43,28 +43,28 @@ pub fn without_version(name: &[u8]) -> &[u8] {
 /// The binding of a symbol, in the order in which `perf` prefers aliases (`choose_best_symbol`, tools/perf/util/symbol.c).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SymbolBinding {
-    /// Gives way to others of its name.
+    /// Other symbols with the same name take precedence.
     Weak,
-    /// Known in its own file alone.
+    /// Visible only in its own file.
     Local,
-    /// Known everywhere.
+    /// Visible everywhere.
     Global,
 }
 
-/// An address as the object counts it: what its section headers and symbols say.
+/// An address relative to the object, as in its section headers and symbols.
 pub type SymbolAddress = u64;
 
 impl CoveringSymbols {
-    /// The symbols of an object, and of its debug file where there is one, that cover any of `addresses`, which are
+    /// Reads the symbols of an object, and of its debug file if there is one, that cover any of `addresses`, which are
     /// sorted.
     pub fn covering(files: &[&ObjectFile], addresses: &[u64]) -> Result<CoveringSymbols, Error> {
         CoveringSymbols::read(files, Some(addresses))
     }
 
-    /// All functions of the symbol tables.
+    /// Reads all functions of the symbol tables.
     ///
     /// # Errors
-    /// Where they cannot be read, or are too many.
+    /// Returns an error if the tables cannot be read, or have too many symbols.
     pub fn all(files: &[&ObjectFile]) -> Result<CoveringSymbols, Error> {
         CoveringSymbols::read(files, None)
     }
@@ -94,19 +94,19 @@ impl CoveringSymbols {
         Ok(CoveringSymbols { symbols, farthest })
     }
 
-    /// The symbols that cover an address, the one that begins last first.
+    /// Iterates over the symbols that cover an address, highest start address first.
     pub fn at(&self, address: u64) -> impl Iterator<Item = &ElfSymbol> {
         let begun = (self.symbols).partition_point(|symbol| symbol.addresses.start <= address);
         (0..begun)
             .rev()
             .take_while(move |index| self.farthest[*index] > address)
-            .take(MOST_OVERLAPPING)
+            .take(MAX_OVERLAPPING)
             .map(|index| &self.symbols[index])
             .filter(move |symbol| symbol.addresses.contains(&address))
     }
 
-    /// The symbol at an address that `perf` would name it by: of those that begin last a global one rather than a local, that
-    /// rather than a weak one; then the one with fewer underscores in front, then the longest name.
+    /// Returns the symbol that `perf` would use for an address. Among the symbols with the highest start address, prefers
+    /// global to local and local to weak symbols, then fewer leading underscores, then the longest name.
     pub fn preferred_at(&self, address: u64) -> Option<&ElfSymbol> {
         let first = self.at(address).next()?;
         let aliases =
@@ -123,13 +123,13 @@ impl CoveringSymbols {
         })
     }
 
-    /// All of them, by where they begin.
+    /// Iterates over all symbols, by start address.
     pub fn iter(&self) -> impl Iterator<Item = &ElfSymbol> {
         self.symbols.iter()
     }
 }
 
-/// One entry of a table, its name not yet looked up.
+/// One entry of a table. Its name has not been looked up yet.
 struct Entry {
     name: usize,
     start: u64,
@@ -152,8 +152,8 @@ fn read_table(
         entries(&table, file.is_64_bit(), file.endian())
             .filter(|entry| code.iter().any(|range| range.contains(&entry.start)))
     };
-    // The few that say no size, each with where the next symbol begins: the least start that is greater. A start needs to be
-    // compared with the last of them before it alone, for their own are among the starts.
+    // The few symbols without a size, each with the start of the next symbol: the smallest greater start. Each start is only
+    // compared with the last symbol before it. This suffices, because these symbols' own starts are compared too.
     let mut endless: Vec<(u64, u64)> = (functions().filter(|entry| entry.size == 0))
         .map(|entry| (entry.start, u64::MAX))
         .collect();
@@ -168,7 +168,7 @@ fn read_table(
             endless[last].1 = entry.start.min(endless[last].1);
         }
     }
-    let mut bytes_left = MOST_NAMES;
+    let mut bytes_left = MAX_SYMBOL_BYTES;
     for entry in functions() {
         let end = match entry.size {
             0 => begun_before(&endless, entry.start.saturating_add(1))
@@ -185,7 +185,7 @@ fn read_table(
         }
         let Some(name) = (strings.get(entry.name..))
             .and_then(|rest| rest.split(|byte| *byte == 0).next())
-            .filter(|name| !name.is_empty() && name.len() <= LONGEST_NAME)
+            .filter(|name| !name.is_empty() && name.len() <= MAX_NAME_LEN)
         else {
             continue;
         };
@@ -201,12 +201,12 @@ fn read_table(
     Ok(())
 }
 
-/// Longer names than any compiler writes are damage.
-const LONGEST_NAME: usize = 1 << 16;
-/// What the symbols of one table that cover an address may take, in bytes.
-const MOST_NAMES: usize = 48 << 20;
-/// The most symbols that are examined for one address. Some file may have one that covers all others.
-const MOST_OVERLAPPING: usize = 1024;
+/// The maximum length of a name. No compiler writes longer names, so a longer one is damaged.
+const MAX_NAME_LEN: usize = 1 << 16;
+/// The maximum memory for one table's symbols, in bytes.
+const MAX_SYMBOL_BYTES: usize = 48 << 20;
+/// The maximum number of symbols to examine for one address. A file may have a symbol that covers all others.
+const MAX_OVERLAPPING: usize = 1024;
 
 const STT_NOTYPE: u8 = 0;
 const STT_FUNC: u8 = 2;
@@ -215,7 +215,7 @@ const STB_LOCAL: u8 = 0;
 const STB_WEAK: u8 = 2;
 const SHN_UNDEF: u16 = 0;
 
-/// The defined functions of a symbol table, and labels without a type, which assembler code has.
+/// Iterates over the defined functions of a symbol table, including labels without a type, as in assembly code.
 fn entries(table: &[u8], is_64_bit: bool, endian: Endianness) -> impl Iterator<Item = Entry> {
     let u16_at = move |bytes: &[u8], at: usize| {
         endian.read_u16(
@@ -267,4 +267,79 @@ fn entries(table: &[u8], is_64_bit: bool, endian: Endianness) -> impl Iterator<I
             },
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Creates symbols, which are sorted by their start addresses.
+    fn symbols(list: &[(&str, Range<u64>, SymbolBinding)]) -> CoveringSymbols {
+        let mut end = 0;
+        let mut found = CoveringSymbols::default();
+        for (name, addresses, binding) in list {
+            end = end.max(addresses.end);
+            found.farthest.push(end);
+            found.symbols.push(ElfSymbol {
+                addresses: addresses.clone(),
+                name: name.as_bytes().to_vec(),
+                binding: *binding,
+            });
+        }
+        found
+    }
+
+    #[test]
+    fn alias_is_chosen_by_binding_then_underscores_then_length() {
+        use SymbolBinding::{Global, Local, Weak};
+        for (a, b) in [
+            (("weak", Weak), ("a", Global)),
+            (("local", Local), ("a", Global)),
+            (("weak", Weak), ("a", Local)),
+            (("__libc_malloc", Global), ("malloc", Global)),
+            (("_start_of_all", Global), ("go", Global)),
+            (("open", Global), ("open64", Global)),
+            // The version does not count.
+            (("open@@GLIBC_2.14", Global), ("open64", Global)),
+        ] {
+            for [first, second] in [[a, b], [b, a]] {
+                let list = [first, second].map(|(name, binding)| (name, 16..32, binding));
+                let found = symbols(&list);
+                let preferred = found.preferred_at(20).unwrap();
+                assert_eq!(preferred.name, b.0.as_bytes(), "{a:?} {b:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn symbols_cover_their_addresses_up_to_their_end() {
+        let found = symbols(&[
+            ("outer", 0..100, SymbolBinding::Global),
+            ("inner", 10..20, SymbolBinding::Weak),
+            ("after", 30..40, SymbolBinding::Global),
+        ]);
+        let names = |address: u64| -> Vec<&[u8]> {
+            found.at(address).map(|symbol| &symbol.name[..]).collect()
+        };
+        assert_eq!(names(10), [&b"inner"[..], b"outer"]);
+        assert_eq!(names(19), [&b"inner"[..], b"outer"]);
+        assert_eq!(names(20), [&b"outer"[..]]);
+        assert_eq!(names(40), [&b"outer"[..]]);
+        assert!(names(100).is_empty());
+        // The symbol that begins last is preferred, whatever its binding.
+        assert_eq!(found.preferred_at(15).unwrap().name, b"inner");
+    }
+
+    #[test]
+    fn version_begins_at_the_first_at_sign() {
+        for (name, expected) in [
+            ("memcpy@@GLIBC_2.14", "memcpy"),
+            ("memcpy@GLIBC_2.2.5", "memcpy"),
+            ("f@a@b", "f"),
+            ("memcpy", "memcpy"),
+            ("@@GLIBC", "@@GLIBC"),
+        ] {
+            assert_eq!(without_version(name.as_bytes()), expected.as_bytes());
+        }
+    }
 }

@@ -1,28 +1,28 @@
-//! What an object says of how to get from a frame to the one that called it.
+//! The call frame information of an object, for finding the caller of a frame.
 
 use std::ops::Range;
 
 use crate::object_file::ObjectFile;
 use crate::{Error, SymbolAddress};
 
-/// The call frame information of an object, each section as it is.
+/// The sections with call frame information, unparsed.
 #[derive(Debug, Default)]
 pub struct UnwindSections {
-    /// `.eh_frame`, which code that throws needs at run time.
+    /// `.eh_frame`, which exceptions need at run time.
     pub eh_frame: Option<(Range<SymbolAddress>, Vec<u8>)>,
-    /// `.eh_frame_hdr`, its index.
+    /// `.eh_frame_hdr`, the index of `.eh_frame`.
     pub eh_frame_hdr: Option<(Range<SymbolAddress>, Vec<u8>)>,
     /// `.debug_frame`, for debuggers.
     pub debug_frame: Option<Vec<u8>>,
-    /// Its sections of code: where they are in the file, and the address of each.
+    /// The sections of code: their ranges in the file and their addresses.
     code: Vec<(Range<u64>, SymbolAddress)>,
 }
 
 impl ObjectFile {
-    /// Reads its call frame information.
+    /// Reads the call frame information.
     ///
     /// # Errors
-    /// Where a section cannot be read.
+    /// Returns an error if a section cannot be read.
     pub fn unwind_sections(&self) -> Result<UnwindSections, Error> {
         let mut budget = self.budget();
         let mut read = |name: &[u8]| -> Result<_, Error> {
@@ -41,8 +41,8 @@ impl ObjectFile {
 }
 
 impl UnwindSections {
-    /// How much greater addresses are, as the object counts them, than offsets in its file, for the code in this part of the
-    /// file; `None` where there is none. It can be less than nothing, and wraps around.
+    /// Returns the difference between addresses and file offsets for the code in this part of the file; `None` if there is
+    /// no code. The difference can be negative. It then wraps around.
     pub fn address_shift(&self, offsets: Range<u64>) -> Option<u64> {
         let is_there = |code: &Range<u64>| code.start < offsets.end && offsets.start < code.end;
         let (code, address) = self.code.iter().find(|(code, _)| is_there(code))?;

@@ -1,7 +1,7 @@
-//! The walk over the entries of a unit that finds which functions hold the addresses.
+//! The walk over the entries of a unit, which finds the functions that contain the addresses.
 //!
-//! Entries come parents first. So writing the index of each over the addresses that it covers leaves every address with
-//! the innermost one, without sorting and without an interval tree.
+//! Parents precede their children. The walk writes the index of each entry to all addresses that the entry covers.
+//! Afterwards every address has its innermost entry, without sorting and without an interval tree.
 
 use std::ops::Range;
 
@@ -10,33 +10,33 @@ use gimli::{Abbreviation, AttributeValue, DebugInfoOffset, EntriesRaw, UnitOffse
 use crate::dwarf::{DwarfUnits, OpenUnit, Slice, Stop};
 use crate::limits::{Limits, Steps};
 
-/// A function that holds an address, in the unit that is being walked.
+/// A function that contains an address, in the current unit.
 pub(crate) struct RawNode {
-    /// The node that this one is inlined into, by its number; none for a function of its own.
+    /// The number of the node that this node is inlined into; `None` for an out-of-line function.
     pub(crate) inlined_into: Option<u32>,
     pub(crate) origin: Origin,
     pub(crate) call_file: u64,
     pub(crate) call_line: u32,
 }
 
-/// Where a function is described.
+/// The entry that describes a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Origin {
-    /// In the `.debug_info` that is being walked.
+    /// An offset in the current `.debug_info`.
     Here(usize),
-    /// In the file that dwz made.
+    /// An offset in dwz's alternate file.
     Alternate(usize),
 }
 
 impl Origin {
-    /// Its offset in the `.debug_info` that it is in.
+    /// Returns the offset in its `.debug_info`.
     pub(crate) fn offset(self) -> usize {
         match self {
             Origin::Here(offset) | Origin::Alternate(offset) => offset,
         }
     }
 
-    /// The same as an entry refers to it: what the alternate file refers to is in it.
+    /// Resolves a reference from another entry. References from the alternate file stay in the alternate file.
     pub(crate) fn seen_from(self, from: Origin) -> Origin {
         match (self, from) {
             (Origin::Here(offset), Origin::Alternate(_)) => Origin::Alternate(offset),
@@ -45,14 +45,14 @@ impl Origin {
     }
 }
 
-/// What an address has before anything was found for it.
+/// The value of an address without a node.
 pub(crate) const NOTHING: u32 = u32::MAX;
 
-/// One unit's walk. `innermost` has a place for each address.
+/// The walk over one unit. `innermost` has one element per address.
 pub(crate) struct Walk<'w, 'a> {
     addresses: &'w [u64],
     innermost: &'w mut [u32],
-    /// The range of `innermost` that was written to; `None` if nothing was.
+    /// The written range of `innermost`; `None` if nothing was written.
     pub(crate) written: Option<Range<usize>>,
     pub(crate) nodes: Vec<RawNode>,
     steps: &'w mut Steps,
@@ -60,14 +60,14 @@ pub(crate) struct Walk<'w, 'a> {
     dwarf: &'w gimli::Dwarf<Slice<'a>>,
 }
 
-/// An enclosing function of the entry that is being read, with its depth. Entries of other tags are not kept.
+/// A function around the current entry, with its depth. Entries with other tags are not kept.
 struct Above {
     depth: isize,
-    /// None where the function holds no address: what is inlined into it holds none either.
+    /// The node; `None` if the function contains no address. Functions inlined into it then contain none either.
     node: Option<u32>,
 }
 
-/// What an entry of a function says of itself.
+/// The attributes of a function's entry.
 #[derive(Default)]
 struct FunctionEntry<'w> {
     low: Option<AttributeValue<Slice<'w>>>,
@@ -79,7 +79,7 @@ struct FunctionEntry<'w> {
 }
 
 impl<'w, 'a> Walk<'w, 'a> {
-    /// A walk that found nothing yet. It finds what `innermost` has places for; [`Walk::may_hold`] needs none.
+    /// Creates a walk. `innermost` may be empty for [`Walk::may_hold`].
     pub(crate) fn new(
         units: &'w DwarfUnits<'a>,
         addresses: &'w [u64],
@@ -97,7 +97,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         }
     }
 
-    /// True where the unit may hold one of the addresses: it does, or does not say what it holds.
+    /// Returns true if the unit may contain one of the addresses: it contains one, or does not declare its ranges.
     pub(crate) fn may_hold(&mut self, open: &OpenUnit<'a>) -> Result<bool, Stop> {
         if !matches!(
             open.tag,
@@ -130,8 +130,8 @@ impl<'w, 'a> Walk<'w, 'a> {
             let Some(abbreviation) = entries.read_abbreviation()? else {
                 continue;
             };
-            // For every entry, whatever its tag: lexical blocks are not kept, yet the code after them is not part of
-            // the function that was inlined into them.
+            // Do this for every entry, whatever its tag. Lexical blocks are not kept, but code after a block is not part of
+            // a function that was inlined into the block.
             while above.last().is_some_and(|last| last.depth >= depth) {
                 above.pop();
             }
@@ -156,7 +156,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         Ok(())
     }
 
-    /// Adds where the inlined code of the unit begins and ends.
+    /// Adds the addresses at which inlined code of the unit begins or ends.
     pub(crate) fn edges(&mut self, open: &OpenUnit<'a>, edges: &mut Vec<u64>) -> Result<(), Stop> {
         let mut entries = open.unit.entries_raw(None)?;
         while !entries.is_empty() {
@@ -175,7 +175,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         Ok(())
     }
 
-    /// Writes a new node over the addresses that the entry covers. None where it covers none.
+    /// Writes a new node to all addresses that the entry covers; `None` if it covers no address.
     fn cover(
         &mut self,
         open: &OpenUnit<'a>,
@@ -202,7 +202,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             let offset = offset.to_debug_info_offset(&open.unit.header);
             Origin::Here(offset.map_or(usize::MAX, |offset| offset.0))
         };
-        // Even if its ranges are damaged: addresses that were already written refer to it.
+        // Add the node even if its ranges are damaged, because addresses already refer to it.
         self.nodes.push(RawNode {
             inlined_into,
             origin: entry
@@ -243,7 +243,7 @@ impl<'w, 'a> Walk<'w, 'a> {
         found: &mut dyn FnMut(&mut Self, u64, u64),
     ) -> Result<(), Stop> {
         let mut range = |walk: &mut Self, begin: u64, end: u64| -> Result<(), Stop> {
-            // What the linker left out stands at 0, where no code of a linked object is.
+            // Skip address 0: the linker discarded this code.
             if begin == 0 || begin >= end {
                 return Ok(());
             }
@@ -255,7 +255,7 @@ impl<'w, 'a> Walk<'w, 'a> {
             let Some(mut list) = self.dwarf.attr_ranges(&open.unit, ranges)? else {
                 return Ok(());
             };
-            // Not `next`, which would read any number of entries that say no range.
+            // `next` could read any number of entries without a range, so use `next_raw` and count the steps.
             while let Some(raw) = list.next_raw()? {
                 self.steps.take(20)?;
                 if let Some(gimli::Range { begin, end }) = list.convert_raw(raw)? {
@@ -276,7 +276,7 @@ impl<'w, 'a> Walk<'w, 'a> {
     }
 }
 
-/// The range that holds both.
+/// Returns the smallest range that contains both ranges.
 fn around(so_far: Option<Range<usize>>, more: &Range<usize>) -> Range<usize> {
     match so_far {
         Some(range) => range.start.min(more.start)..range.end.max(more.end),
@@ -307,7 +307,7 @@ fn read_function<'w>(
     Ok(entry)
 }
 
-/// The number of a file in the table of its unit.
+/// Returns the number of a file in the table of its unit.
 pub(crate) fn file_index(value: &AttributeValue<Slice>) -> u64 {
     match value {
         AttributeValue::FileIndex(index) => *index,
@@ -315,7 +315,7 @@ pub(crate) fn file_index(value: &AttributeValue<Slice>) -> u64 {
     }
 }
 
-/// Where another entry is that this one refers to.
+/// Returns the entry that an attribute of this unit refers to.
 pub(crate) fn origin_of(value: AttributeValue<Slice>, open: &OpenUnit) -> Option<Origin> {
     match value {
         AttributeValue::UnitRef(offset) => {

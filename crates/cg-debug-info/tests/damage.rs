@@ -1,4 +1,4 @@
-//! Objects that are damaged or made to do harm: they cost a bounded time and bounded memory, and never a panic.
+//! Tests that damaged and malicious objects take limited time and memory, and never cause a panic.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::io::Write;
@@ -7,7 +7,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use cg_debug_info::{
-    Chains, CoveringSymbols, DebugInfo, Error, Limits, MachineCode, ObjectFile, Search, Troubles,
+    Chains, CoveringSymbols, DebugInfo, Error, Errors, Limits, MachineCode, ObjectFile, Search,
 };
 use needs::needs;
 
@@ -19,14 +19,14 @@ fn run(directory: &Path, command: &str) {
     assert!(status.unwrap().success(), "{command}");
 }
 
-/// Everything that can be asked of an object, at every address from 0x1000 to 0x6000 and at those of `main`.
-fn ask(path: &Path, addresses: &[u64]) -> Result<Chains, Error> {
+/// Makes all kinds of lookups in an object, at these addresses.
+fn look_up_all(path: &Path, addresses: &[u64]) -> Result<Chains, Error> {
     let search = Search {
         roots: Vec::new(),
         ..Search::default()
     };
     let object = ObjectFile::open(path, &search.limits)?;
-    let info = DebugInfo::of(&object, &search)?;
+    let info = DebugInfo::find(&object, &search)?;
     CoveringSymbols::covering(&[&object], addresses)?;
     let chains = info.chains(addresses);
     for innermost in chains.innermost.iter().flatten() {
@@ -36,7 +36,7 @@ fn ask(path: &Path, addresses: &[u64]) -> Result<Chains, Error> {
     Ok(chains)
 }
 
-/// The greatest amount of memory that this process had, in megabytes.
+/// Returns the peak memory of this process in megabytes.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status
@@ -51,7 +51,7 @@ fn peak() -> u64 {
         / 1024
 }
 
-/// Numbers that look random and are the same every time.
+/// A generator of reproducible pseudo-random numbers.
 struct Numbers(u64);
 
 impl Numbers {
@@ -69,7 +69,7 @@ fn flip_bytes(directory: &Path, build: &str, times: usize) {
     std::fs::copy(programs.join("nops.c"), directory.join("nops.c")).unwrap();
     run(directory, build);
     let whole = std::fs::read(directory.join("nops")).unwrap();
-    // Only where debug information is, the table of sections at the end, and the header; code is not read.
+    // Damage only the debug information, the table of sections at the end, and the header. Code is not read.
     let begin = whole
         .windows(6)
         .position(|bytes| bytes == b"GNU C1")
@@ -97,16 +97,17 @@ fn flip_bytes(directory: &Path, build: &str, times: usize) {
         if round % 16 == 0 {
             file.set_len(numbers.next(whole.len() as u64)).unwrap();
         }
-        read += usize::from(ask(&path, &addresses).is_ok());
+        read += usize::from(look_up_all(&path, &addresses).is_ok());
     }
-    // The damage is not so great that nothing was put to the test.
+    // The damage must leave enough readable objects.
     assert!(read * 4 > times, "{build}: {read} of {times}");
 }
 
-/// An object of assembler code: `main`, and debug information of the given entries around it.
+/// Builds an object from assembly: code at `_start`, and debug information with the given entries. Returns its path and all
+/// addresses of its code.
 ///
-/// Abbreviations: 1 a unit that holds all code, 2 a function at `main`, 3 one inlined there that has entries inside of it,
-/// 4 one that has none, 5 a name that refers to another entry.
+/// Abbreviations: 1 a unit with all code, 2 a function, 3 an inlined function with children, 4 an inlined function without
+/// children, 5 a name that refers to another entry.
 fn assemble(
     directory: &Path,
     code: usize,
@@ -151,7 +152,7 @@ info_end:
     (made, (start..start + code as u64).collect())
 }
 
-/// Makes `.xebug_str` the compressed `.debug_str`, which the linker would not have left as it was.
+/// Renames `.xebug_str` to `.debug_str` and marks it as compressed. The linker would have changed a section with this name.
 fn mark_compressed(path: &Path) {
     let mut bytes = std::fs::read(path).unwrap();
     let at = bytes
@@ -172,14 +173,14 @@ fn mark_compressed(path: &Path) {
     std::fs::write(path, bytes).unwrap();
 }
 
-fn troubles(directory: &Path, code: usize, entries: &str) -> Troubles {
+fn errors(directory: &Path, code: usize, entries: &str) -> Errors {
     let (made, addresses) = assemble(directory, code, entries, "");
-    ask(&made, &addresses).unwrap().troubles
+    look_up_all(&made, &addresses).unwrap().errors
 }
 
-// One test, since memory is measured of the process.
+// These are one test, because memory is measured for the whole process.
 #[test]
-fn whatever_an_object_claims_time_and_memory_are_bounded() {
+fn time_and_memory_are_limited_whatever_an_object_claims() {
     needs!("gcc");
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path();
@@ -196,30 +197,30 @@ fn whatever_an_object_claims_time_and_memory_are_bounded() {
         flip_bytes(directory, build, times);
     }
 
-    // References in a circle, and to where no entry is.
+    // Circular references, and references to a place without an entry.
     let circle = ".uleb128 2\n.long a - info + 4\n.quad _start, 50\na: .uleb128 5\n.long b - info + 4\nb: .uleb128 5\n.long a - info + 4\n.uleb128 0,0";
-    assert_eq!(troubles(directory, 100, circle), Troubles::default());
+    assert_eq!(errors(directory, 100, circle), Errors::default());
     let nowhere = ".uleb128 2\n.long 0x7fffffff\n.quad _start, 50\n.uleb128 0,0";
-    assert_eq!(troubles(directory, 100, nowhere), Troubles::default());
+    assert_eq!(errors(directory, 100, nowhere), Errors::default());
 
     // Functions inlined into each other a million levels deep.
     let deep = ".uleb128 2\n.long 0\n.quad _start, 50\n.rept 1000000\n.uleb128 3\n.long 0\n.quad _start, 50\n.endr";
-    let found = troubles(directory, 100, deep);
+    let found = errors(directory, 100, deep);
     assert_eq!(
         found.first_damage.as_deref(),
         Some("functions are nested too deeply")
     );
 
-    // A million functions that each hold all addresses.
+    // A million functions that each cover all addresses.
     let many = ".uleb128 2\n.long 0\n.quad _start, 100000\n.rept 1500000\n.uleb128 4\n.long 0\n.quad _start, 100000\n.endr";
-    assert!(troubles(directory, 100_000, many).exhausted);
-    let found = troubles(directory, 4, many);
+    assert!(errors(directory, 100_000, many).exhausted);
+    let found = errors(directory, 4, many);
     assert_eq!(
         found.first_damage.as_deref(),
         Some("too many inlined functions")
     );
 
-    // Sections that become, or claim to become, far more than is on the disk.
+    // Sections that are, or claim to be, far larger after decompression.
     let mut bomb = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
     let zeros = vec![0; 1 << 20];
     for _ in 0..400 {
@@ -232,14 +233,14 @@ fn whatever_an_object_claims_time_and_memory_are_bounded() {
         );
         let (made, addresses) = assemble(directory, 100, ".uleb128 0", &claim);
         mark_compressed(&made);
-        let asked = ask(&made, &addresses);
+        let result = look_up_all(&made, &addresses);
         match size {
-            // What is within the limit is read, as far as it is claimed.
-            "120 << 20" => assert!(asked.is_ok()),
+            // A claim within the limit is read, up to the claimed size.
+            "120 << 20" => assert!(result.is_ok()),
             _ => assert!(
-                matches!(asked, Err(Error::TooLarge)),
+                matches!(result, Err(Error::TooLarge)),
                 "{size}: {:?}",
-                asked.err()
+                result.err()
             ),
         }
     }
@@ -273,10 +274,10 @@ fn damaged_code_has_a_print_or_a_reason() {
         let path = directory.join("damaged");
         std::fs::write(&path, &damaged).unwrap();
         let code = ObjectFile::open(&path, &Limits::default())
-            .and_then(|object| MachineCode::of(object, None));
+            .and_then(|object| MachineCode::new(object, None));
         let Ok(mut code) = code else { continue };
         opened += 1;
-        // As if all of it had run, and then one address a function.
+        // First all addresses at once, then each address separately.
         let all: Vec<u64> = (0x1000..0x1800).collect();
         assert!(code.prints(|_| true, &all).is_err());
         for address in all {

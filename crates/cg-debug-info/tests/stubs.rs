@@ -1,4 +1,4 @@
-//! Stubs are named as objdump names them.
+//! Compares the names of stubs with objdump.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
@@ -15,8 +15,8 @@ fn run(directory: &Path, command: &str) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// The instructions of stubs, each with the function that objdump says the stub is of.
-fn of_objdump(text: &str) -> Vec<(u64, Option<String>)> {
+/// Returns the addresses of instructions in stubs, each with objdump's name of the stub.
+fn parse_objdump(text: &str) -> Vec<(u64, Option<String>)> {
     let address = |digits: &str| u64::from_str_radix(digits.trim(), 16);
     let mut stub = None;
     let mut instructions = Vec::new();
@@ -33,11 +33,11 @@ fn of_objdump(text: &str) -> Vec<(u64, Option<String>)> {
 }
 
 #[test]
-fn stubs_are_of_the_functions_that_objdump_names() {
+fn stubs_have_the_same_names_as_in_objdump() {
     needs!("gcc");
     let folder = tempfile::tempdir().unwrap();
     let directory = folder.path();
-    // The address of one function is taken and it is called: linkers put its stub apart.
+    // One function is called and its address is taken. Linkers put its stub into another section.
     let source = "int turn(int); int twist(int); int *keep;
         int main(void) { keep = (int *)twist; return turn(1) + twist(2); }";
     std::fs::write(directory.join("main.c"), source).unwrap();
@@ -59,7 +59,7 @@ fn stubs_are_of_the_functions_that_objdump_names() {
             &format!("gcc {options} -o main main.c -L. -lturn"),
         );
         let text = run(directory, "objdump -d -j .plt -j .plt.sec -j .plt.got main");
-        let expected = of_objdump(&text);
+        let expected = parse_objdump(&text);
         let addresses: Vec<u64> = expected.iter().map(|(address, _)| *address).collect();
         let object = ObjectFile::open(&directory.join("main"), &Limits::default()).unwrap();
         let found = object.stubs(&addresses);

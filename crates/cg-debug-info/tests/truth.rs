@@ -1,5 +1,5 @@
-//! Chains of programs whose inlining is known exactly, built here by the compilers in all the ways that debug information
-//! comes in, and compared address by address with the `addr2line` crate, which reads DWARF by another way.
+//! Tests chains in programs with known inlining. The programs are built by several compilers, with all forms of debug
+//! information. Also compares chains at each address with the `addr2line` crate, an independent reader of DWARF.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use std::collections::BTreeMap;
@@ -12,7 +12,7 @@ use needs::needs;
 use object::{Object as _, ObjectSection as _};
 use tempfile::TempDir;
 
-/// Runs a tool; its output where it went well.
+/// Runs a command. Returns its output; `None` if it fails.
 fn run(directory: &Path, command: &str) -> Option<String> {
     let output = needs::command("bash")
         .args(["-ec", command])
@@ -22,7 +22,7 @@ fn run(directory: &Path, command: &str) -> Option<String> {
     (output.status.success()).then(|| String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// A directory with a program built in it by `command`, as `nops`.
+/// Creates a directory and builds the program `nops` in it by `command`.
 fn built(command: &str) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
@@ -33,7 +33,7 @@ fn built(command: &str) -> TempDir {
     directory
 }
 
-/// All addresses in the functions of the program's own that `nm` finds in `file`.
+/// Returns all addresses in the program's own functions, as listed by `nm` for `file`.
 fn own_addresses(directory: &Path, file: &str) -> Vec<u64> {
     let symbols = run(directory, &format!("nm -S --defined-only {file}")).unwrap();
     let mut addresses = Vec::new();
@@ -53,7 +53,7 @@ fn own_addresses(directory: &Path, file: &str) -> Vec<u64> {
 
 fn name(chains: &Chains, node: cg_debug_info::ChainNode) -> String {
     let name = String::from_utf8_lossy(&chains.function(node.function).name).into_owned();
-    // `nops::outer::<u8>` and `outer<u8>` are spellings of two debug levels and of two languages.
+    // The forms `nops::outer::<u8>` and `outer<u8>` depend on the debug level and the language.
     let name = name
         .split(['<', '('])
         .next()
@@ -69,13 +69,13 @@ fn search(directory: &Path) -> Search {
     }
 }
 
-/// How many bytes of code there are of each chain, innermost first.
+/// Returns the number of bytes of code of each chain, written innermost first.
 fn bytes_of_chains(directory: &Path, addresses: &[u64]) -> BTreeMap<String, usize> {
     let search = search(directory);
     let object = ObjectFile::open(&directory.join("nops"), &search.limits).unwrap();
-    let info = DebugInfo::of(&object, &search).unwrap();
+    let info = DebugInfo::find(&object, &search).unwrap();
     let chains = info.chains(addresses);
-    assert_eq!(chains.troubles, Default::default());
+    assert_eq!(chains.errors, Default::default());
     let mut bytes = BTreeMap::new();
     for innermost in chains.innermost.iter().flatten() {
         let names: Vec<String> = chains
@@ -87,7 +87,8 @@ fn bytes_of_chains(directory: &Path, addresses: &[u64]) -> BTreeMap<String, usiz
     bytes
 }
 
-/// 1000 `nop`s, each one byte, at every place that `work` is inlined into, 100 where `outer` is.
+/// Checks the code sizes of chains: each inlined copy of `work` has 1000 `nop`s of one byte, and each copy of `outer` has
+/// 100.
 fn check_nops(command: &str, symbols: &str) {
     let directory = built(command);
     let addresses = own_addresses(directory.path(), symbols);
@@ -147,20 +148,20 @@ fn every_byte_of_inlined_code_has_its_chain_by_another_compiler() {
 }
 
 #[test]
-fn split_debug_information_is_found_where_it_is_packed() {
+fn split_debug_information_is_found_in_packages() {
     needs!("gcc", "dwp");
     for command in [
         "gcc -O2 -g -gdwarf-4 -gsplit-dwarf -o nops nops.c; dwp -e nops; rm *.dwo",
-        // What gcc writes of DWARF 5 is refused by that of binutils 2.40, and that of 2.44 writes nothing and says nothing.
+        // dwp of binutils 2.40 refuses gcc's DWARF 5, and dwp of 2.44 silently writes nothing.
         "gcc -O2 -g -gsplit-dwarf -o nops nops.c; dwp -e nops || rm -f nops.dwp; [ ! -e nops.dwp ] || rm *.dwo",
     ] {
         check_nops(command, "nops");
     }
 }
 
-/// What two files share in a third, which is beside them.
+/// The shared debug information is in a third file in the same directory.
 #[test]
-fn debug_information_that_two_files_share_is_found() {
+fn shared_debug_information_of_two_files_is_found() {
     needs!("gcc", "dwz");
     check_nops(
         "gcc -O2 -g -o nops nops.c && cp nops other && dwz -m shared.debug nops other",
@@ -169,20 +170,20 @@ fn debug_information_that_two_files_share_is_found() {
 }
 
 #[test]
-fn debug_information_is_found_wherever_it_is_kept() {
+fn debug_information_is_found_in_all_supported_places() {
     needs!("gcc");
-    let apart = "objcopy --only-keep-debug nops whole; strip nops";
+    let separate = "objcopy --only-keep-debug nops whole; strip nops";
     for command in [
-        // Split units, where the compiler left them, beside the object, and under a root.
+        // Split units: at the compiler's output path, in the directory of the object, and below a root.
         "gcc -O2 -g -gsplit-dwarf -o nops nops.c".to_owned(),
         "gcc -O2 -g -gdwarf-4 -gsplit-dwarf -o nops nops.c".to_owned(),
         "mkdir away root && (cd away && gcc -O2 -g -gsplit-dwarf -o ../nops ../nops.c) && mv $(find . -name '*.dwo') root && rmdir away".to_owned(),
         // Debug files by link, with and without build ids.
-        format!("gcc -O2 -g -o nops nops.c && {apart}; cp whole nops.debug; objcopy --add-gnu-debuglink=nops.debug nops"),
-        format!("gcc -O2 -g -Wl,--build-id=none -o nops nops.c && {apart}; mkdir .debug; cp whole .debug/x; cp whole x; objcopy --add-gnu-debuglink=x nops; rm x"),
-        // By build id under a root.
-        format!("gcc -O2 -g -Wl,--build-id=0xabcdef0123 -o nops nops.c && {apart}; mkdir -p root/.build-id/ab; cp whole root/.build-id/ab/cdef0123.debug"),
-        format!("gcc -O2 -g -Wl,--build-id=0xabcdef0123 -o nops nops.c && {apart}; mkdir -p root/usr/lib/debug/.build-id/ab; cp whole root/usr/lib/debug/.build-id/ab/cdef0123.debug; objcopy --compress-debug-sections=zlib root/usr/lib/debug/.build-id/ab/cdef0123.debug"),
+        format!("gcc -O2 -g -o nops nops.c && {separate}; cp whole nops.debug; objcopy --add-gnu-debuglink=nops.debug nops"),
+        format!("gcc -O2 -g -Wl,--build-id=none -o nops nops.c && {separate}; mkdir .debug; cp whole .debug/x; cp whole x; objcopy --add-gnu-debuglink=x nops; rm x"),
+        // By build id, below a root.
+        format!("gcc -O2 -g -Wl,--build-id=0xabcdef0123 -o nops nops.c && {separate}; mkdir -p root/.build-id/ab; cp whole root/.build-id/ab/cdef0123.debug"),
+        format!("gcc -O2 -g -Wl,--build-id=0xabcdef0123 -o nops nops.c && {separate}; mkdir -p root/usr/lib/debug/.build-id/ab; cp whole root/usr/lib/debug/.build-id/ab/cdef0123.debug; objcopy --compress-debug-sections=zlib root/usr/lib/debug/.build-id/ab/cdef0123.debug"),
     ] {
         let symbols = if command.contains("whole") { "whole" } else { "nops" };
         check_nops(&command, symbols);
@@ -192,7 +193,7 @@ fn debug_information_is_found_wherever_it_is_kept() {
     }
 }
 
-/// A stripped object has its symbols in its debug file.
+/// Checks that the symbols of a stripped object are found in its debug file.
 fn check_symbols_of_debug_file(command: &str) {
     let directory = built(command);
     let addresses = own_addresses(directory.path(), "whole");
@@ -211,7 +212,7 @@ fn check_symbols_of_debug_file(command: &str) {
 }
 
 #[test]
-fn a_debug_file_of_another_build_is_passed_over() {
+fn a_debug_file_of_another_build_is_skipped() {
     needs!("gcc");
     for command in [
         // The right name, another checksum.
@@ -222,15 +223,15 @@ fn a_debug_file_of_another_build_is_passed_over() {
         let directory = built(command);
         let search = search(directory.path());
         let object = ObjectFile::open(&directory.path().join("nops"), &search.limits).unwrap();
-        let found = DebugInfo::of(&object, &search);
+        let found = DebugInfo::find(&object, &search);
         assert!(matches!(found, Err(Error::NoDebugInfo)), "{command}");
     }
 }
 
-/// Debug information as `addr2line` takes it. It borrows the file, which stays in memory until the tests end.
+/// Debug information for `addr2line`. It borrows the file's contents, which stay in memory until the tests end.
 type Dwarf = gimli::Dwarf<gimli::EndianSlice<'static, gimli::LittleEndian>>;
 
-/// The debug information of a file, in the sections that have these names.
+/// Loads the debug information of a file, from sections with these names.
 fn dwarf(path: &Path, name: fn(gimli::SectionId) -> Option<&'static str>) -> Dwarf {
     let bytes: &'static [u8] = std::fs::read(path).unwrap().leak();
     let object = object::File::parse(bytes).unwrap();
@@ -242,12 +243,12 @@ fn dwarf(path: &Path, name: fn(gimli::SectionId) -> Option<&'static str>) -> Dwa
     gimli::Dwarf::load(load).unwrap()
 }
 
-/// Every address of the program's and the standard library's functions: as many frames, the same lines.
+/// Checks the number of frames and their lines at every address of the functions of the program and the standard library.
 fn compare_with_addr2line(directory: &Path) {
     let search = search(directory);
     let path = directory.join("nops");
     let object = ObjectFile::open(&path, &search.limits).unwrap();
-    let info = DebugInfo::of(&object, &search).unwrap();
+    let info = DebugInfo::find(&object, &search).unwrap();
     let symbols = run(directory, "nm -S --defined-only nops").unwrap();
     let mut addresses: Vec<u64> = (symbols.lines())
         .filter_map(|line| {
@@ -263,8 +264,8 @@ fn compare_with_addr2line(directory: &Path) {
     addresses.sort_unstable();
     addresses.dedup();
     let chains = info.chains(&addresses);
-    // The crate's own loader would do, but it wants features of `object` that the tools are built without, and these would
-    // be built a second time.
+    // `addr2line` has a loader, but it needs features of `object` that the tools do not enable, so `object` would be built
+    // twice.
     let oracle = addr2line::Context::from_dwarf(dwarf(&path, |id| Some(id.name()))).unwrap();
     let mut inlined = 0;
     for (index, address) in addresses.iter().enumerate() {
@@ -319,7 +320,7 @@ fn compare_with_addr2line(directory: &Path) {
 }
 
 #[test]
-fn chains_and_lines_are_those_of_addr2line() {
+fn chains_and_lines_agree_with_addr2line() {
     needs!("gcc");
     for command in [
         "rustc -O -C debuginfo=1 -o nops nops.rs",
@@ -330,11 +331,11 @@ fn chains_and_lines_are_those_of_addr2line() {
     }
 }
 
-/// The chain at every address of the functions of `nops`: names, declarations, and where the next inner one is called.
+/// Describes the chain at every address of the functions of `nops`: names, declarations, and places of calls.
 fn chains_in_words(directory: &Path) -> Vec<(u64, String)> {
     let search = search(directory);
     let object = ObjectFile::open(&directory.join("nops"), &search.limits).unwrap();
-    let info = DebugInfo::of(&object, &search).unwrap();
+    let info = DebugInfo::find(&object, &search).unwrap();
     let symbols = run(directory, "nm -S --defined-only nops").unwrap();
     let hex = |text| u64::from_str_radix(text, 16).unwrap();
     let ranges = symbols.lines().filter_map(|line| {
@@ -365,13 +366,13 @@ fn chains_in_words(directory: &Path) -> Vec<(u64, String)> {
         });
         frames.collect::<Vec<_>>().join("\n")
     };
-    let told = (addresses.iter().zip(&chains.innermost))
+    let described = (addresses.iter().zip(&chains.innermost))
         .filter_map(|(address, innermost)| Some((*address, words((*innermost)?))));
-    told.collect()
+    described.collect()
 }
 
 #[test]
-fn what_dwz_moves_to_a_file_of_its_own_changes_no_chain() {
+fn alternate_files_of_dwz_do_not_change_chains() {
     needs!("gcc", "dwz");
     for command in [
         "rustc -O -C debuginfo=1 -o nops nops.rs",
@@ -388,7 +389,7 @@ fn what_dwz_moves_to_a_file_of_its_own_changes_no_chain() {
             .zip(&after)
             .find(|(before, after)| before != after);
         assert_eq!((differing, before.len()), (None, after.len()), "{command}");
-        // Without the file the chains stand, and what is in it has no name.
+        // Without the file, the chains remain, and functions described in it have no names.
         std::fs::remove_file(directory.path().join("shared.debug")).unwrap();
         assert_eq!(
             chains_in_words(directory.path()).len(),
@@ -399,7 +400,7 @@ fn what_dwz_moves_to_a_file_of_its_own_changes_no_chain() {
 }
 
 #[test]
-fn symbols_that_cover_an_address_come_with_all_aliases() {
+fn symbols_that_cover_an_address_include_all_aliases() {
     needs!("gcc");
     let source = "void one(void){} void two(void) __attribute__((alias(\\\"one\\\"))); int main(void){one(); return 0;}";
     let directory = built(&format!("echo \"{source}\" > a.c; gcc -O0 -o nops a.c"));
@@ -418,7 +419,7 @@ fn symbols_that_cover_an_address_come_with_all_aliases() {
 }
 
 #[test]
-fn objects_are_looked_for_under_roots_first() {
+fn objects_are_searched_below_roots_first() {
     let directory = tempfile::tempdir().unwrap();
     let root: PathBuf = directory.path().join("root");
     std::fs::create_dir_all(root.join("usr/bin")).unwrap();
@@ -440,7 +441,8 @@ fn objects_are_looked_for_under_roots_first() {
     assert!(search.objects(Path::new("/dev/null")).is_empty());
 }
 
-/// The names of all functions that are inlined into main; each has to say where it is declared, where that is wanted.
+/// Returns the names of all functions inlined into `main`. With `are_declared`, checks that each has the file of its
+/// declaration.
 fn inlined_names(directory: &Path, are_declared: bool) -> Vec<String> {
     let search = search(directory);
     let object = ObjectFile::open(&directory.join("nops"), &search.limits).unwrap();
@@ -449,8 +451,10 @@ fn inlined_names(directory: &Path, are_declared: bool) -> Vec<String> {
         .map(|word| u64::from_str_radix(word, 16).unwrap())
         .collect();
     let addresses: Vec<u64> = (words[0]..words[0] + words[1]).collect();
-    let chains = DebugInfo::of(&object, &search).unwrap().chains(&addresses);
-    assert_eq!(chains.troubles, Default::default());
+    let chains = DebugInfo::find(&object, &search)
+        .unwrap()
+        .chains(&addresses);
+    assert_eq!(chains.errors, Default::default());
     let inlined = chains
         .nodes()
         .filter(|(_, node)| node.inlined_into.is_some());
@@ -468,9 +472,9 @@ fn inlined_names(directory: &Path, are_declared: bool) -> Vec<String> {
     names
 }
 
-/// What the linker knows of functions that are not inlined is what they are called where they are.
+/// Compares the names of inlined functions with the symbols of the same functions in a build without inlining.
 #[test]
-fn functions_without_mangled_names_are_called_as_their_symbols_are() {
+fn functions_without_mangled_names_have_the_names_of_their_symbols() {
     needs!("gcc", "g++");
     let programs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
     let source = programs.join("locals.cpp").display().to_string();
@@ -479,13 +483,13 @@ fn functions_without_mangled_names_are_called_as_their_symbols_are() {
             "g++ -w -std=c++17 -O2 {level} -DHOW={how} -o nops {source}"
         ))
     };
-    let apart = build("noinline", "-g");
+    let out_of_line = build("noinline", "-g");
     let list = "nm -C --defined-only nops | grep -E ' [tT] (int )?(app|helper|main::)'";
-    let list = run(apart.path(), list).unwrap();
+    let list = run(out_of_line.path(), list).unwrap();
     let mut symbols: Vec<String> = (list.lines())
         .map(|line| line.splitn(3, ' ').nth(2).unwrap())
         .map(|name| name.split(" [clone").next().unwrap())
-        // Only the symbols of instances of templates say what they return.
+        // Only symbols of template instances include the return type.
         .map(|name| name.trim_start_matches("int ").to_owned())
         .collect();
     symbols.sort_unstable();
@@ -495,7 +499,7 @@ fn functions_without_mangled_names_are_called_as_their_symbols_are() {
         inlined_names(build("always_inline", "-g").path(), true),
         symbols
     );
-    // What `-g1` leaves out is not made up.
+    // With `-g1`, the missing parameters are not invented.
     let short = inlined_names(build("always_inline", "-g1").path(), false);
     assert!(
         short.iter().any(|name| name == "weigh")
@@ -505,14 +509,14 @@ fn functions_without_mangled_names_are_called_as_their_symbols_are() {
 }
 
 #[test]
-fn files_that_are_not_there_are_named() {
+fn missing_files_are_listed() {
     needs!("gcc", "dwz");
     for (command, missing) in [
         (
             "gcc -O2 -g -gsplit-dwarf -o nops nops.c; rm nops.dwo",
             "nops.dwo",
         ),
-        // One of another build is none.
+        // A file of another build does not count.
         (
             "gcc -O2 -g -gsplit-dwarf -o nops nops.c; gcc -O1 -g -gsplit-dwarf -o other nops.c; mv other-nops.dwo nops.dwo",
             "nops.dwo",
@@ -526,8 +530,10 @@ fn files_that_are_not_there_are_named() {
         let addresses = own_addresses(directory.path(), "nops");
         let search = search(directory.path());
         let object = ObjectFile::open(&directory.path().join("nops"), &search.limits).unwrap();
-        let chains = DebugInfo::of(&object, &search).unwrap().chains(&addresses);
-        assert_eq!(chains.troubles.missing, [missing], "{command}");
+        let chains = DebugInfo::find(&object, &search)
+            .unwrap()
+            .chains(&addresses);
+        assert_eq!(chains.errors.missing, [missing], "{command}");
         let known = chains
             .innermost
             .iter()

@@ -1,15 +1,15 @@
-//! Memory over time as an SVG picture, for a page or a file of its own.
+//! Memory over time as an SVG picture, for a page or a separate file.
 //!
-//! What it consists of is written by hand: axes whose numbers are round in binary units, steps, areas and marks, all with
-//! classes that a style sheet colours for light and dark screens. All that is said in it is text.
+//! The picture has axes with round numbers in binary units, steps, areas and marks. All elements have classes, which a style
+//! sheet colours for light and dark screens. All words are SVG text.
 
-use crate::fit::beginning_of;
+use crate::fit::truncated_line;
 use crate::graph::UNKNOWN_WORDS;
 use crate::markup::Markup;
 use crate::number::{grouped, round_bytes};
 use crate::{Graph, Mark, Point, number};
 
-/// In pixels, without the lines of the legend.
+/// The width and height in pixels, without the legend.
 const WIDTH: f64 = 960.0;
 const HEIGHT: f64 = 420.0;
 /// The margins around the axes, and the height of a line of the legend.
@@ -19,21 +19,21 @@ const TOP: f64 = 44.0;
 const BOTTOM: f64 = 52.0;
 const LEGEND_LINE: f64 = 28.0;
 
-/// How many characters a line of the legend has at most. On a phone, letters are drawn larger ([`chart.css`](chart.css)).
+/// The maximum number of characters in a line of the legend. Phones draw larger letters ([`chart.css`](chart.css)).
 const LEGEND_COLUMNS: usize = 60;
 
-/// Beyond this many points, those within the same half pixel are merged.
+/// If there are more points, points within the same half pixel are merged.
 const MOST_POINTS: usize = 1840;
 
-/// The colours of layers, from the bottom up. The last one is of the sites that have no layer of their own.
+/// The number of colours for layers. The last colour is for all sites without a separate layer.
 pub(crate) const LAYERS: usize = 7;
 
-/// The number of a layer's colour, from 1.
+/// Returns the number of a layer's colour, from 1.
 fn colour(layer: usize) -> usize {
     (layer + 1).min(LAYERS)
 }
 
-/// The graph as a file of its own.
+/// Returns the graph as a separate SVG file.
 pub fn svg(graph: &Graph) -> String {
     let mut svg = Markup::default();
     svg.tag("<?xml version=\"1.0\" encoding=\"utf-8\" standalone=\"no\"?>\n");
@@ -41,9 +41,9 @@ pub fn svg(graph: &Graph) -> String {
     svg.into_string()
 }
 
-/// Draws the graph as an element.
-pub(crate) fn draw(graph: &Graph, svg: &mut Markup) {
-    let scale = Scale::of(graph);
+/// Draws the graph as an `<svg>` element.
+pub fn draw(graph: &Graph, svg: &mut Markup) {
+    let scale = Scale::new(graph);
     let legend = legend(graph);
     let height = HEIGHT + LEGEND_LINE * (legend.len() + usize::from(!legend.is_empty())) as f64;
     svg.tag("<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" role=\"img\" width=\"960\" viewBox=\"0 0 960 ");
@@ -55,7 +55,7 @@ pub(crate) fn draw(graph: &Graph, svg: &mut Markup) {
     svg.tag("</style>\n<rect class=\"paper\" width=\"960\" height=\"");
     svg.decimal(height);
     svg.tag("\"/>\n<text class=\"title\" x=\"8\" y=\"24\">");
-    svg.text(&beginning_of(&graph.title, 110));
+    svg.text(&truncated_line(&graph.title, 110));
     svg.tag("</text>\n");
     scale.axes(graph, svg);
     let kept = fewer(&graph.points, &scale);
@@ -150,25 +150,26 @@ fn draw_legend(legend: &[(LegendKey, String)], svg: &mut Markup) {
     }
 }
 
-/// Stripes, as a gradient that repeats: a pattern of lines would be lines of the picture.
+/// Stripes, made with a repeating gradient: a pattern would add lines to the picture.
 const HATCHING: &str = "<linearGradient id=\"hatching\" gradientUnits=\"userSpaceOnUse\" x1=\"0\" y1=\"0\" x2=\"5\" y2=\"5\" spreadMethod=\"repeat\"><stop class=\"gap\" offset=\".6\"/><stop class=\"stripe\" offset=\".6\"/></linearGradient>\n";
 
-/// What a line of the legend begins with, none where it goes on with the one before.
+/// The key at the beginning of a line of the legend.
 enum LegendKey {
     Unknown,
     Layer(usize),
     Line(&'static str),
+    /// The line continues the previous one.
     None,
 }
 
-/// What the legend says: the runs where there are two, the line of growth, and the layers from the top down.
+/// Returns the legend: the runs if there are two, the line of growth, and the layers from the top down.
 fn legend(graph: &Graph) -> Vec<(LegendKey, String)> {
     let mut lines = Vec::new();
     if let Some(overlay) = &graph.overlay {
         let name = |name: &str, points: &[Point]| {
             let highest = points.iter().map(|point| point.total).max().unwrap_or(0);
             let held = format!(", at most {}", number::bytes(highest));
-            beginning_of(name, LEGEND_COLUMNS - held.len()) + &held
+            truncated_line(name, LEGEND_COLUMNS - held.len()) + &held
         };
         let before = name(&overlay.name, &overlay.points);
         lines.push((LegendKey::Line("<path class=\"before\" d=\""), before));
@@ -190,17 +191,17 @@ fn legend(graph: &Graph) -> Vec<(LegendKey, String)> {
     lines
 }
 
-/// Where times and totals are in the picture.
+/// Maps times and totals to positions in the picture.
 struct Scale {
     times: (f64, f64),
     /// The number at the top of the axis.
     top: f64,
-    /// What is between two numbers of the axis.
+    /// The difference between two numbers of the axis.
     step: u128,
 }
 
 impl Scale {
-    fn of(graph: &Graph) -> Scale {
+    fn new(graph: &Graph) -> Scale {
         let (step, steps) = graph.steps();
         let (start, end) = graph.span();
         // An axis must not have length 0.
@@ -218,7 +219,7 @@ impl Scale {
 
     fn x(&self, time: f64) -> f64 {
         let (start, end) = self.times;
-        // Halved against overflow: both ends can be as far from 0 as a float goes.
+        // Halves the numbers to prevent overflow, because both ends may be extreme floats.
         let share = (time / 2.0 - start / 2.0) / (end / 2.0 - start / 2.0);
         LEFT + share * (WIDTH - LEFT - RIGHT)
     }
@@ -264,7 +265,7 @@ impl Scale {
     }
 }
 
-/// Round times for an axis, six at most, and how many decimals they have.
+/// Returns at most six round times for an axis, and their number of decimals.
 fn time_ticks((start, end): (f64, f64)) -> (Vec<f64>, usize) {
     const MOST: f64 = 6.0;
     let least = (end / MOST - start / MOST).max(f64::MIN_POSITIVE);
@@ -275,7 +276,7 @@ fn time_ticks((start, end): (f64, f64)) -> (Vec<f64>, usize) {
     let step = step.unwrap_or(10.0 * unit);
     let first = (start / step).ceil();
     let ticks = (0..=7).map(|position| (first + f64::from(position)) * step);
-    // Rounding may put the last tick slightly beyond the end.
+    // Rounding may move the last tick slightly beyond the end.
     let ticks = ticks.filter(|time| time.is_finite() && *time <= end + step * 1e-9);
     let decimals = if step < 1.0 {
         -step.log10().floor()
@@ -287,13 +288,13 @@ fn time_ticks((start, end): (f64, f64)) -> (Vec<f64>, usize) {
 
 fn time_text(time: f64, decimals: usize) -> String {
     match decimals {
-        // A float to an integer saturates.
+        // Converting a float to an integer saturates.
         0 => grouped(time.round() as i128),
         _ => format!("{time:.decimals$}"),
     }
 }
 
-/// The steps of totals, each of which holds until the next.
+/// Draws the totals as steps. Each total applies until the next one.
 fn steps(points: &[Point], scale: &Scale, svg: &mut Markup) {
     let mut is_first = true;
     for point in fewer(points, scale) {
@@ -305,7 +306,7 @@ fn steps(points: &[Point], scale: &Scale, svg: &mut Markup) {
     }
 }
 
-/// What lies between two edges, in steps, of the points that are kept; nothing is drawn where they are the same.
+/// Draws the area between two edges as steps, for the points in `kept`. Draws nothing where the edges are equal.
 fn bands(
     kept: &[usize],
     points: &[Point],
@@ -321,7 +322,7 @@ fn bands(
         svg.decimal(number);
     };
     let mut at = 0;
-    // A point holds until the next, and the last one has no width.
+    // A point applies until the next one. The last point has no width.
     let end = kept.len().saturating_sub(1);
     while at < end {
         let has_height = |at: &usize| above[kept[*at]] > below[kept[*at]];
@@ -343,15 +344,15 @@ fn bands(
                     go("H", x(next));
                 }
             }
-            // Closes it by a vertical line.
+            // Closes the area with a vertical line.
             go("V", y(above, at));
         }
         at += length + 1;
     }
 }
 
-/// The positions of the points that are drawn: of those that fall into the same half pixel, the largest total and the
-/// last point.
+/// Returns the positions of the points to draw. From the points in the same half pixel, keeps the largest total and the last
+/// point.
 fn fewer(points: &[Point], scale: &Scale) -> Vec<usize> {
     if points.len() <= MOST_POINTS {
         return (0..points.len()).collect();
@@ -376,7 +377,7 @@ fn fewer(points: &[Point], scale: &Scale) -> Vec<usize> {
     fewer
 }
 
-/// A point with words, on the side where there is room, each below the one before.
+/// Draws a mark with its label, on the side with more room. Each label is below the previous one.
 fn draw_mark(mark: &Mark, scale: &Scale, labels: &mut f64, svg: &mut Markup) {
     let (x, y) = (scale.x(mark.point.time), scale.y(mark.point.total as f64));
     svg.tag("<circle class=\"mark\" r=\"4\" cx=\"");
@@ -423,7 +424,7 @@ mod tests {
         }
     }
 
-    /// What is between `>` and `</text>`.
+    /// Returns the contents of all `<text>` elements.
     fn texts(svg: &str) -> Vec<&str> {
         let texts = svg
             .split("</text>")
@@ -473,7 +474,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_said_is_text() {
+    fn words_are_text_elements() {
         let mut graph = graph(&[(0.0, 1), (4_000.0, 1)]);
         graph.marks.push(Mark {
             point: point(0.0, 1),
@@ -492,7 +493,7 @@ mod tests {
     }
 
     #[test]
-    fn layers_are_steps_that_stand_on_each_other_and_never_more_than_the_total() {
+    fn layers_are_stacked_steps_and_never_exceed_the_total() {
         let mut graph = graph(&[(0.0, 64), (5.0, 128), (7.5, 48), (10.0, 48)]);
         let layer = |name: &str, held: [u64; 4], is_function| Layer {
             name: name.to_owned(),
@@ -504,8 +505,8 @@ mod tests {
             layer("the rest", [0, 32, 32, 32], false),
         ];
         let picture = svg(&graph);
-        // The axis ends at 128, and half of it is at the middle between 44 and 368. At 7.5 there are 48 of 96: of `a` at
-        // least 16, of the rest perhaps nothing.
+        // The axis ends at 128, and its middle is the middle between 44 and 368. At 7.5 there are 48 of 96 bytes: at least
+        // 16 of `a`, and perhaps none of the rest.
         for part in [
             "l1\" data-fn=\"a&lt;&quot;b&quot;>\" d=\"M510 206H723V327.5H936V368H510V206\"",
             "l2\" d=\"M510 125H723V206H510V125\"><title>the rest<",
@@ -517,20 +518,17 @@ mod tests {
     }
 
     #[test]
-    fn a_total_of_which_nothing_is_known_is_marked() {
+    fn a_total_without_known_layers_is_marked() {
         let picture = svg(&graph(&[(0.0, 64), (10.0, 0)]));
         assert!(
             picture.contains("unknown\" d=\"M84 44H936V368H84V44\""),
             "{picture}"
         );
-        assert!(
-            picture.contains(">what it consists of is not known<"),
-            "{picture}"
-        );
+        assert!(picture.contains(">contents unknown<"), "{picture}");
     }
 
     #[test]
-    fn a_run_before_shares_the_axes() {
+    fn an_earlier_run_shares_the_axes() {
         let mut graph = graph(&[(0.0, 0), (10.0, 100)]);
         graph.overlay = Some(Overlay {
             name: "old".to_owned(),
@@ -550,7 +548,7 @@ mod tests {
     }
 
     #[test]
-    fn points_in_any_order_and_none_at_all_are_drawn() {
+    fn graphs_with_unordered_points_or_none_are_drawn() {
         let scattered = [-1.0, 9.2e18, -9.2e18, 5.0].map(|time| (time, u64::MAX));
         for points in [&scattered[..], &[(0.0, 0)], &[]] {
             let picture = svg(&graph(points));
@@ -563,7 +561,7 @@ mod tests {
     }
 
     #[test]
-    fn a_million_points_are_a_picture_that_opens_and_no_peak_is_lost() {
+    fn a_million_points_make_a_small_picture_that_keeps_the_peak() {
         let mut points: Vec<(f64, u64)> = (0..1_000_000).map(|time| (f64::from(time), 1)).collect();
         points[777_777].1 = 1024;
         let picture = svg(&graph(&points));

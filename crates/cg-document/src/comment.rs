@@ -1,17 +1,17 @@
-//! Comments on pull requests, which must not get too long.
+//! Comments on pull requests, which have a maximum length.
 
 use crate::{Document, markdown};
 
-/// GitHub refuses a comment of more than 65,536 characters; some room is left for a footer. Bytes are counted, of which
-/// there are at least as many as characters.
+/// The maximum length of a comment in bytes. GitHub rejects comments of more than 65,536 characters; this leaves room for a
+/// footer. A text has at least as many bytes as characters.
 pub const LONGEST: usize = 65_000;
 
-/// The document with as many items as a comment has room for: `most` at most, none at least. `with` writes the document
-/// with the given number of items, and says how many are left out.
+/// Returns the document with as many items as fit in a comment, from 0 to `most`. `with` returns the document with the given
+/// number of items; the document should state how many items are left out.
 ///
 /// # Errors
-/// Those of `with`.
-pub fn fitting<'a, E>(
+/// Returns the errors of `with`.
+pub fn fit_items<'a, E>(
     most: usize,
     mut with: impl FnMut(usize) -> Result<Document<'a>, E>,
 ) -> Result<Document<'a>, E> {
@@ -19,7 +19,7 @@ pub fn fitting<'a, E>(
     if markdown::text(&document.blocks).len() <= LONGEST {
         return Ok(document);
     }
-    // Binary search, since more items make a longer comment.
+    // A binary search works because more items make a longer comment.
     let (mut fits, mut too_many) = (0, most);
     let mut longest = with(0)?;
     while too_many - fits > 1 {
@@ -40,7 +40,7 @@ mod tests {
     use crate::Block;
 
     #[test]
-    fn a_comment_has_as_many_items_as_there_is_room_for() {
+    fn a_comment_has_as_many_items_as_fit() {
         let length = |items: usize| {
             let with = |items: usize| -> Result<Document<'_>, ()> {
                 let line = format!("{:->99}", items);
@@ -48,9 +48,9 @@ mod tests {
                     blocks: vec![Block::Verbatim(vec![line; items])],
                 })
             };
-            markdown::text(&fitting(items, with).unwrap().blocks).len()
+            markdown::text(&fit_items(items, with).unwrap().blocks).len()
         };
-        // Lines of 100 bytes between "```text\n" and "```\n".
+        // Each line has 100 bytes. "```text\n" and "```\n" surround them.
         assert_eq!(length(3), 312);
         assert_eq!(length(649), 64_912);
         assert_eq!(length(650), 64_912);

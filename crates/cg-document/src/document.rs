@@ -1,38 +1,38 @@
-//! What a report consists of, before any format has seen it.
+//! The content of a report, independent of the output format.
 
 use crate::graph::Graph;
 use crate::table::Table;
 
-/// A report, top to bottom.
+/// A report, from top to bottom.
 #[derive(Default)]
 pub struct Document<'a> {
-    /// What it consists of.
+    /// The parts of the report.
     pub blocks: Vec<Block<'a>>,
 }
 
-/// One part of a document. CSV and TSV take the first table and nothing else.
+/// A part of a document. CSV and TSV contain only the first table.
 pub enum Block<'a> {
-    /// A line for programs that look for this comment; markdown only.
+    /// A comment that programs search for; markdown only.
     Marker(&'static str),
-    /// A line that names what follows.
+    /// A heading for the following blocks.
     Heading(String),
-    /// A sentence that matters.
+    /// An important sentence.
     Text(String),
-    /// A sentence beside the matter: what was left out, what a figure is of.
+    /// A secondary sentence: rows that were left out, the meaning of a figure.
     Note(String),
-    /// Items, a line each.
+    /// Items, one per line.
     List(Vec<Vec<Span>>),
     /// Columns and rows.
     Table(Table<'a>),
     /// Memory over time.
     Graph(Graph),
-    /// Lines that are laid out already: annotated source, a stack.
+    /// Lines with a fixed layout: annotated source, a stack.
     Verbatim(Vec<String>),
-    /// What is folded away where the output can fold.
+    /// Blocks that are folded if the output format can fold.
     Details {
-        /// The line that stays.
+        /// The visible line.
         summary: Vec<Span>,
-        /// What is folded.
+        /// The folded blocks.
         blocks: Vec<Block<'a>>,
     },
 }
@@ -42,7 +42,7 @@ pub enum Block<'a> {
 pub enum Span {
     /// Words.
     Text(String),
-    /// A name from the input, set apart where the output can.
+    /// A name from the input, which some formats highlight.
     Code(String),
 }
 
@@ -52,7 +52,7 @@ impl<'a> Document<'a> {
         self.blocks.push(block);
     }
 
-    /// The first table that is not folded.
+    /// Returns the first table that is not folded.
     pub fn first_table(&self) -> Option<&Table<'a>> {
         self.blocks.iter().find_map(|block| match block {
             Block::Table(table) => Some(table),
@@ -60,7 +60,7 @@ impl<'a> Document<'a> {
         })
     }
 
-    /// The first graph that is not folded.
+    /// Returns the first graph that is not folded.
     pub fn first_graph(&self) -> Option<&Graph> {
         self.blocks.iter().find_map(|block| match block {
             Block::Graph(graph) => Some(graph),
@@ -70,17 +70,17 @@ impl<'a> Document<'a> {
 }
 
 impl Span {
-    /// Words.
+    /// Creates a span of words.
     pub fn text(words: impl Into<String>) -> Span {
         Span::Text(words.into())
     }
 
-    /// A name from the input.
+    /// Creates a span with a name from the input.
     pub fn code(name: impl Into<String>) -> Span {
         Span::Code(name.into())
     }
 
-    /// What it says, without its form.
+    /// Returns the text of the span.
     pub fn words(&self) -> &str {
         match self {
             Span::Text(words) | Span::Code(words) => words,

@@ -1,8 +1,8 @@
-//! Tables on screens that are narrower than they are: which columns give way, and how a cell is shortened.
+//! Fits tables to narrow screens: selects the columns to leave out, and shortens cells.
 //!
-//! Columns of lower [`Worth`](crate::Worth) give way first. Paths and explanations are shortened, then names, but not
-//! below [`ENOUGH`] columns as long as a column of low worth can be left out instead. A percentage stays as long as its
-//! figure does, and the first of the figures as long as there is any room for the name.
+//! Columns of lower [`Worth`](crate::Worth) are left out first. Paths and explanations are shortened, then names. Names keep
+//! [`ENOUGH`] columns while a column of low worth can be left out instead. A percentage stays together with its figure. The
+//! first figure stays while there is room for the name.
 
 use std::ops::Range;
 
@@ -12,24 +12,24 @@ use cg_names::structure::shorten;
 
 use crate::{Cell, Column, Layout, Worth, visible};
 
-/// The least width of a path, or of a name that is not the row's own.
+/// The minimum width of a path, or of a name other than the row's function.
 const NARROWEST: usize = 16;
-/// The least width of a text.
+/// The minimum width of a text.
 const FEW_WORDS: usize = 24;
-/// The least width of a row's function as long as a column can be left out that tells less than why and where.
+/// The minimum width of a row's function while a column of less worth than an explanation can be left out.
 const ENOUGH: usize = 40;
 
-/// The columns that are shown, and how wide they are.
+/// The shown columns and their widths.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Fitted {
     /// Indexes into the columns of the table, with widths.
     pub(crate) columns: Vec<(usize, usize)>,
-    /// Indexes of those that there is no room for.
+    /// The indexes of the columns that do not fit.
     pub(crate) left_out: Vec<usize>,
 }
 
 impl Fitted {
-    /// Gives a column more room.
+    /// Widens a column.
     pub(crate) fn widen(&mut self, index: usize, by: usize) {
         for (column, width) in &mut self.columns {
             if *column == index {
@@ -39,7 +39,7 @@ impl Fitted {
     }
 }
 
-/// What stands between a column and the one before it.
+/// Returns the text between a column and the previous column.
 pub(crate) fn gap(column: &Column) -> &'static str {
     match column.layout {
         Layout::Percent => " ",
@@ -47,7 +47,7 @@ pub(crate) fn gap(column: &Column) -> &'static str {
     }
 }
 
-/// Fits columns of these natural widths into a line.
+/// Fits columns of these natural widths into a line of `limit` columns of text.
 pub(crate) fn fit(natural: &[usize], columns: &[Column], limit: Option<usize>) -> Fitted {
     let mut shown: Vec<usize> = (0..columns.len()).collect();
     let Some(limit) = limit.filter(|_| !columns.is_empty()) else {
@@ -62,8 +62,8 @@ pub(crate) fn fit(natural: &[usize], columns: &[Column], limit: Option<usize>) -
     let function = columns
         .iter()
         .position(|column| column.layout == Layout::Name);
-    let floor = |index: usize, of_function: usize| match columns[index].layout {
-        _ if Some(index) == function => of_function,
+    let floor = |index: usize, function_width: usize| match columns[index].layout {
+        _ if Some(index) == function => function_width,
         Layout::Name | Layout::Path => NARROWEST,
         Layout::Text => FEW_WORDS,
         _ => usize::MAX,
@@ -74,7 +74,7 @@ pub(crate) fn fit(natural: &[usize], columns: &[Column], limit: Option<usize>) -
         let least = others
             .min_by_key(|index| (worth(**index), std::cmp::Reverse(**index)))
             .copied();
-        // Where all are worth the same, the first stays.
+        // Among columns of equal worth, the last one is left out first.
         let least = pair(least.unwrap_or(shown[shown.len() - 1]), columns);
         let are_others_gone = shown
             .iter()
@@ -112,21 +112,21 @@ pub(crate) fn fit(natural: &[usize], columns: &[Column], limit: Option<usize>) -
     }
 }
 
-/// A figure and the percentage beside it, which stay or go together; else the column alone.
+/// Returns the range of a figure and its percentage, which are shown or left out together; for other columns, the column.
 fn pair(index: usize, columns: &[Column]) -> Range<usize> {
     let is = |index: usize, layout| {
         columns
             .get(index)
             .is_some_and(|column| column.layout == layout)
     };
-    let is_behind_figure =
+    let follows_figure =
         |index: usize| is(index, Layout::Percent) && index > 0 && is(index - 1, Layout::Number);
-    let start = if is_behind_figure(index) {
+    let start = if follows_figure(index) {
         index - 1
     } else {
         index
     };
-    let end = if is_behind_figure(start + 1) {
+    let end = if follows_figure(start + 1) {
         start + 2
     } else {
         start + 1
@@ -134,7 +134,8 @@ fn pair(index: usize, columns: &[Column]) -> Range<usize> {
     start..end
 }
 
-/// What a column is worth: a percentage as much as its figure, an object as much as a file where there is none.
+/// Returns the worth of a column. A percentage has the worth of its figure. Without a column of files, an object has the
+/// worth of a file.
 fn worth(index: usize, columns: &[Column]) -> Worth {
     let has_files = columns.iter().any(|column| column.worth == Worth::File);
     match columns[pair(index, columns).start].worth {
@@ -143,7 +144,7 @@ fn worth(index: usize, columns: &[Column]) -> Worth {
     }
 }
 
-/// By how much a line of these columns is too long.
+/// Returns the number of characters by which a line of these columns is too long.
 fn excess(shown: &[usize], widths: &[usize], columns: &[Column], limit: usize) -> usize {
     let gaps = shown
         .iter()
@@ -153,8 +154,8 @@ fn excess(shown: &[usize], widths: &[usize], columns: &[Column], limit: usize) -
     needed.saturating_sub(limit)
 }
 
-/// Takes an excess from the columns, none of which gets narrower than its floor: shrinks the widest to the width of the
-/// next widest, and so on.
+/// Removes an excess by shrinking the widest column to the width of the next widest one, and so on. No column gets narrower
+/// than its floor.
 fn shrink(widths: &mut [usize], floors: &[usize], mut excess: usize) {
     while excess > 0 {
         let can_shrink = |index: &usize| widths[*index] > floors[*index];
@@ -177,7 +178,7 @@ fn shrink(widths: &mut [usize], floors: &[usize], mut excess: usize) {
     }
 }
 
-/// A cell's text within a width.
+/// Shortens the text of a cell to a width.
 pub(crate) fn shortened(cell: &Cell, text: &str, width: usize, layout: Layout) -> String {
     if text.width() <= width {
         return text.to_owned();
@@ -194,48 +195,48 @@ pub(crate) fn shortened(cell: &Cell, text: &str, width: usize, layout: Layout) -
         Cell::Placed { lead, name, place } => {
             let name = visible(name);
             let room = width.saturating_sub(lead.width());
-            let beside = room.saturating_sub(name.width() + " ()".len());
-            let place = match place.is_empty() || beside < NARROWEST / 2 {
+            let place_room = room.saturating_sub(name.width() + " ()".len());
+            let place = match place.is_empty() || place_room < NARROWEST / 2 {
                 true => String::new(),
-                false => format!(" ({})", end_of(&visible(place), beside)),
+                false => format!(" ({})", path_end(&visible(place), place_room)),
             };
             let short = short_name(&name, room.saturating_sub(place.width()));
-            beginning_of(&format!("{lead}{short}{place}"), width)
+            truncated_line(&format!("{lead}{short}{place}"), width)
         }
         Cell::Name(_) if layout == Layout::Name => short_name(text, width),
-        _ if layout == Layout::Path => end_of(text, width),
+        _ if layout == Layout::Path => path_end(text, width),
         _ => first_words(text, width),
     }
 }
 
-/// A line of a stack within a width: `by serve::handle (src/serve.rs:12)`. Of its place the directories go first, then the
-/// name is shortened; the file's own name and the line stay.
+/// Fits a line of a stack to a width: `by serve::handle (src/serve.rs:12)`. Drops directories of the place first, then
+/// shortens the name. Keeps the file name and the line number.
 pub fn frame_line(lead: &str, name: &str, place: &str, width: usize) -> String {
     let whole = format!("{lead}{name}{place}");
     if whole.width() <= width {
         return whole;
     }
-    // ` (src/serve.rs:12)` without what stands in front of the file's name.
+    // The text between the parentheses of ` (src/serve.rs:12)`, and the text after them.
     let inner = place
         .strip_prefix(" (")
         .and_then(|inner| inner.rsplit_once(')'));
     let room = width.saturating_sub(lead.width());
     let place = match inner {
-        Some((inner, behind)) => {
+        Some((inner, rest)) => {
             let base = inner.rsplit('/').next().unwrap_or(inner);
-            let around = " ()".width() + behind.width();
-            let beside = room.saturating_sub(name.width() + around);
-            let inner = end_of(inner, beside.max(base.width() + "…/".width()));
-            format!(" ({inner}){behind}")
+            let around = " ()".width() + rest.width();
+            let inner_room = room.saturating_sub(name.width() + around);
+            let inner = path_end(inner, inner_room.max(base.width() + "…/".width()));
+            format!(" ({inner}){rest}")
         }
         None => place.to_owned(),
     };
     let name = match room.checked_sub(place.width()) {
         Some(room) if room >= NARROWEST => short_name(name, room),
-        // One word is too long: the place has a line of its own.
+        // A single word is too long, so the place goes to a separate line.
         _ => {
             let indent = " ".repeat(lead.width());
-            let place = end_of(place.trim_start(), room);
+            let place = path_end(place.trim_start(), room);
             return format!("{lead}{}\n{indent}{place}", short_name(name, room));
         }
     };
@@ -244,7 +245,7 @@ pub fn frame_line(lead: &str, name: &str, place: &str, width: usize) -> String {
 
 /// Shortens a name by its structure. If that is still too long, keeps both ends.
 pub fn short_name(name: &str, width: usize) -> String {
-    let name = shorten::shortened(name, |form| form.width() <= width);
+    let name = shorten::shorten(name, |form| form.width() <= width);
     if name.width() <= width || width == 0 {
         return name;
     }
@@ -254,8 +255,8 @@ pub fn short_name(name: &str, width: usize) -> String {
     format!("{head}…{tail}")
 }
 
-/// The end of a path, from a `/` on where one stands in it.
-fn end_of(path: &str, width: usize) -> String {
+/// Returns the end of a path that fits. It starts at a `/` if there is one.
+fn path_end(path: &str, width: usize) -> String {
     if path.width() <= width {
         return path.to_owned();
     }
@@ -267,7 +268,7 @@ fn end_of(path: &str, width: usize) -> String {
     }
 }
 
-/// Whole words as far as there is room for them.
+/// Returns the leading words that fit.
 fn first_words(text: &str, width: usize) -> String {
     let head = fitting(text.chars(), width.saturating_sub(1));
     match head.rfind(' ') {
@@ -278,15 +279,15 @@ fn first_words(text: &str, width: usize) -> String {
     }
 }
 
-/// As many of a line's characters as fit, and `…` for the others.
-pub(crate) fn beginning_of(line: &str, width: usize) -> String {
+/// Shortens a line to a width, with `…` for the missing characters.
+pub(crate) fn truncated_line(line: &str, width: usize) -> String {
     if line.width() <= width {
         return line.to_owned();
     }
     format!("{}…", fitting(line.chars(), width.saturating_sub(1)))
 }
 
-/// As many of the first characters as fit in a width.
+/// Returns the leading characters that fit in a width.
 fn fitting(characters: impl Iterator<Item = char>, width: usize) -> String {
     let mut used = 0;
     characters
@@ -315,7 +316,7 @@ mod tests {
         ]
     }
 
-    /// The columns that are shown in a line of so many characters, with their widths.
+    /// Returns the columns that are shown in a line of this width, with their widths.
     fn fitted(limit: usize) -> String {
         let columns = columns();
         let natural = [9, 8, 6, 90, 40, 30, 50];
@@ -326,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_give_way_in_the_order_of_their_worth_and_the_function_keeps_enough() {
+    fn columns_of_low_worth_are_left_out_before_the_function_gets_narrow() {
         for (limit, expected) in [
             (300, "Ir 9, Ir% 8, calls 6, fn 90, file 40, obj 30, why 50"),
             (200, "Ir 9, Ir% 8, calls 6, fn 90, file 16, obj 16, why 44"),
@@ -346,7 +347,7 @@ mod tests {
     }
 
     #[test]
-    fn no_width_makes_a_longer_line() {
+    fn lines_are_never_longer_than_the_width() {
         let columns = columns();
         for limit in 1..300 {
             let fitted = fit(&[9, 8, 6, 90, 40, 30, 50], &columns, Some(limit));
@@ -362,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn cells_keep_what_matters() {
+    fn shortened_cells_keep_their_important_parts() {
         let called = Cell::Called {
             name: "demo::parse<alloc::string::String>::run",
             calls: 12,
@@ -413,5 +414,21 @@ mod tests {
             assert_eq!(short, expected);
             assert!(short.width() <= width);
         }
+    }
+
+    #[test]
+    fn last_of_columns_with_equal_worth_is_left_out_first() {
+        let column = |name: &str, layout| Column::new(name, layout, |_| Cell::Empty);
+        let columns = [
+            column("fn", Layout::Name),
+            column("first", Layout::Number).worth(Worth::Calls),
+            column("second", Layout::Number).worth(Worth::Calls),
+        ];
+        // All columns need 10 + 2 + 20 + 2 + 20 characters.
+        let left_out = |limit| fit(&[10, 20, 20], &columns, Some(limit)).left_out;
+        assert_eq!(left_out(54), [0_usize; 0]);
+        assert_eq!(left_out(53), [2]);
+        assert_eq!(left_out(32), [2]);
+        assert_eq!(left_out(31), [1, 2]);
     }
 }

@@ -1,88 +1,88 @@
 //! Memory over time, and its drawing with block characters.
 //!
-//! A column is a span of time and as high as the largest total in it, so no peak is lost between columns; a row is an
-//! eighth of a character high. What that total consists of is drawn in characters of their own, where it is known.
+//! A column is a span of time. Its height is the largest total in the span, so no peak is lost. Heights have a resolution
+//! of an eighth of a character. If the parts of a total are known, each layer is drawn with a different character.
 
-use crate::fit::{beginning_of, short_name};
+use crate::fit::{short_name, truncated_line};
 use crate::number::{bytes, round_bytes};
 
-/// The height of the graph in characters, at most.
+/// The maximum height of the graph in characters.
 const HEIGHT: usize = 16;
-/// The narrowest graph, without its labels.
+/// The minimum width of the graph without its labels.
 const NARROWEST: usize = 10;
-/// Characters that are filled by so many eighths.
+/// Characters filled from zero to eight eighths.
 const EIGHTHS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// What layers are filled with, from the bottom up. The last one is of the sites that have no layer of their own.
+/// The characters of layers, from the bottom up. The last one is for all sites without a separate layer.
 const FILLS: [char; 7] = ['█', '▒', '#', '░', '=', '▓', '-'];
-/// The fill of what no layer is known of.
+/// The character of memory that belongs to no known layer.
 const UNKNOWN: char = '╱';
-/// What that fill means.
-pub(crate) const UNKNOWN_WORDS: &str = "what it consists of is not known";
-/// Marks the totals of an earlier run.
+/// The text in the legend for [`UNKNOWN`].
+pub(crate) const UNKNOWN_WORDS: &str = "contents unknown";
+/// The character for the totals of an earlier run.
 const EARLIER: char = '○';
 
 /// Bytes over time. A total holds from its point to the next one.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
-    /// What a picture of it is headed.
+    /// The title of a picture.
     pub title: String,
-    /// In the order of time, as far as the input keeps it.
+    /// The totals, in the order of the input, which is usually the order of time.
     pub points: Vec<Point>,
-    /// What is worth a mark: the peak, the largest snapshot.
+    /// The marked points: the peak, the largest snapshot.
     pub marks: Vec<Mark>,
-    /// What the totals consist of, from the bottom up; empty where that is not known.
+    /// The parts of the totals, from the bottom up; empty if they are unknown.
     pub layers: Vec<Layer>,
-    /// How the totals grow, in a sentence, where a picture has one.
+    /// A sentence about the growth of the totals, for pictures.
     pub growth: Option<String>,
-    /// Where a line of growth begins and ends.
+    /// The ends of the line of growth.
     pub trend: Option<[Point; 2]>,
     /// An earlier run to compare with.
     pub overlay: Option<Overlay>,
-    /// What time is counted in.
+    /// The unit of time.
     pub time_unit: String,
-    /// How many columns a drawing in text has at most, labels included.
+    /// The maximum width of a drawing in text, including labels.
     pub columns: usize,
 }
 
-/// A total and when it was measured.
+/// A total and its time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// In the graph's unit.
+    /// The time in the graph's unit.
     pub time: f64,
-    /// In bytes.
+    /// The total in bytes.
     pub total: u64,
 }
 
 /// A labelled point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Mark {
-    /// Where it is.
+    /// The marked point.
     pub point: Point,
-    /// `peak`.
+    /// The label, for example `peak`.
     pub label: String,
 }
 
-/// A part of the totals. What is known of it holds, as totals do, until something newer is known.
+/// A part of the totals. A value stays in force until the next known one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
-    /// What it is of.
+    /// The name of the layer.
     pub name: String,
-    /// True where that is the name of a function.
+    /// True if `name` is the name of a function.
     pub is_function: bool,
-    /// Its bytes at each point of the graph, by what is known newest, without those of the layers below; 0 as long as
-    /// nothing is known.
+    /// The last known bytes of the layer at each point of the graph, without the layers below; 0 before the first known
+    /// value.
     pub held: Vec<u64>,
 }
 
 impl Layer {
-    /// What it is called where there is so much room, and the most that it held.
+    /// Returns the name and the maximum number of bytes, shortened to a width.
     pub(crate) fn words(&self, columns: usize) -> String {
         let most = self.held.iter().copied().max().unwrap_or(0);
         let held = format!(", at most {}", bytes(most));
         let room = columns.saturating_sub(held.len());
         match self.is_function {
             true => short_name(&self.name, room) + &held,
-            false => beginning_of(&self.name, room) + &held,
+            false => truncated_line(&self.name, room) + &held,
         }
     }
 }
@@ -90,26 +90,26 @@ impl Layer {
 /// Another run in the same graph.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Overlay {
-    /// What it is called.
+    /// The name of the earlier run.
     pub name: String,
-    /// What the run of the graph is called beside it.
+    /// The name of the graph's run, to distinguish it from the earlier run.
     pub name_of_graph: String,
-    /// Its totals.
+    /// The totals of the earlier run.
     pub points: Vec<Point>,
 }
 
-/// What one column shows.
+/// The contents of a column.
 #[derive(Clone, Copy)]
 struct GraphColumn {
     /// The largest total.
     total: u64,
-    /// The point that it is of, among those of the graph.
+    /// The position of the point with that total in the graph.
     point: Option<usize>,
-    /// The largest total of an earlier run.
+    /// The largest total of the earlier run.
     earlier: u64,
 }
 
-/// The points in the time of one column, by their positions.
+/// The points in the time of a column, by their positions.
 #[derive(Clone, Copy)]
 struct Extent {
     largest: usize,
@@ -117,7 +117,7 @@ struct Extent {
 }
 
 impl Graph {
-    /// The graph in block characters, a line each, and what they mean.
+    /// Returns the lines of the graph in block characters, and the legend.
     pub fn lines(&self) -> Vec<String> {
         let (step, steps) = self.steps();
         let rows_a_step = HEIGHT / steps;
@@ -161,7 +161,7 @@ impl Graph {
         lines
     }
 
-    /// The step between two numbers of the axis, a power of two, and the number of steps: at most five.
+    /// Returns the step between two numbers of the axis, which is a power of two, and the number of steps.
     pub(crate) fn steps(&self) -> (u128, usize) {
         let highest = u128::from(self.highest().max(1));
         let step = highest.div_ceil(5).next_power_of_two();
@@ -169,7 +169,7 @@ impl Graph {
         (step, highest.div_ceil(step) as usize)
     }
 
-    /// What each column shows.
+    /// Returns the contents of the columns.
     fn shown(&self, columns: usize) -> Vec<GraphColumn> {
         let whole = self.span();
         let points = held(&self.points, whole, columns);
@@ -185,8 +185,8 @@ impl Graph {
         .collect()
     }
 
-    /// Up to where each layer reaches at each point, from the lowest on. Where the total is less than the layers come to,
-    /// some of them have shrunk: each has what is left of it if it was the one.
+    /// Returns the upper edge of each layer at each point, lowest first. If the layers exceed the total, subtracts the
+    /// excess from every layer, because any of the layers may have shrunk.
     pub(crate) fn edges(&self) -> Vec<Vec<u64>> {
         let shrunk: Vec<u64> = (self.points.iter().enumerate())
             .map(|(at, point)| {
@@ -205,7 +205,7 @@ impl Graph {
         layers.collect()
     }
 
-    /// The character of a column in a row.
+    /// Returns the character of a column in a row.
     fn cell(&self, edges: &[Vec<u64>], column: &GraphColumn, row: usize, rows: GraphRows) -> char {
         let earlier = rows.eighths(column.earlier);
         if earlier > 0 && (earlier - 1) / 8 == row {
@@ -224,9 +224,9 @@ impl Graph {
         layer.map_or(UNKNOWN, |layer| FILLS[layer.min(FILLS.len() - 1)])
     }
 
-    /// What the characters mean: the runs where there are two, and the layers from the top down.
+    /// Returns the legend: the runs if there are two, and the layers from the top down.
     fn legend(&self, columns: usize) -> Vec<String> {
-        // A key and a blank are in front.
+        // A key and a blank precede the words.
         let columns = columns.max(MOST_OF_A_NAME) - 2;
         let line = |key: char, name: &str, points: &[Point]| {
             let run = Layer {
@@ -248,14 +248,14 @@ impl Graph {
         lines
     }
 
-    /// The largest total, of an earlier run too.
+    /// Returns the largest total of both runs.
     pub fn highest(&self) -> u64 {
         let totals = self.all_points().map(|point| point.total);
         totals.max().unwrap_or(0)
     }
 
-    /// The earliest and the latest time, 0 among them. Massif's snapshots are in the order of time, but a file can say
-    /// anything.
+    /// Returns the earliest and the latest time, including 0. Massif writes snapshots in the order of time, but a malformed
+    /// file may have any order.
     pub fn span(&self) -> (f64, f64) {
         let times = self.all_points().map(|point| point.time);
         times.fold((0.0, 0.0), |(start, end): (f64, f64), time| {
@@ -263,13 +263,13 @@ impl Graph {
         })
     }
 
-    /// The points of both runs.
+    /// Iterates over the points of both runs.
     fn all_points(&self) -> impl Iterator<Item = &Point> {
         let earlier = self.overlay.iter().flat_map(|overlay| &overlay.points);
         self.points.iter().chain(earlier)
     }
 
-    /// Where a mark is.
+    /// Returns the line with a mark.
     fn mark_line(&self, mark: &Mark, label_width: usize, columns: usize) -> String {
         let column = column_of(mark.point.time, self.span(), columns);
         let label = &mark.label;
@@ -280,7 +280,7 @@ impl Graph {
         format!("{:indent$}{mark}", "", indent = label_width + 2)
     }
 
-    /// First and last time.
+    /// Returns the line with the first and the last time.
     fn time_axis(&self, label_width: usize, columns: usize) -> String {
         let (start, end) = self.span();
         let left = time(start);
@@ -299,11 +299,11 @@ impl Graph {
     }
 }
 
-/// The legend is at least this wide, so that names stay readable below a narrow graph.
+/// The minimum width of the legend, so that names stay readable below a narrow graph.
 const MOST_OF_A_NAME: usize = 40;
 
-/// The point with the largest total in each column, by its position. A total holds until the next point; the last total
-/// only holds in its own column.
+/// Returns the position of the point with the largest total in each column. A total applies until the next point, the last
+/// total only in its column.
 fn held(points: &[Point], whole: (f64, f64), columns: usize) -> Vec<Option<usize>> {
     let mut spans: Vec<Option<Extent>> = vec![None; columns];
     let mut last_column = 0;
@@ -327,16 +327,16 @@ fn held(points: &[Point], whole: (f64, f64), columns: usize) -> Vec<Option<usize
     shown.collect()
 }
 
-/// How totals are drawn in rows of characters.
+/// The scale of totals in rows of characters.
 #[derive(Clone, Copy)]
 struct GraphRows {
     height: usize,
-    /// The total at the upper edge of the highest row.
+    /// The total at the upper edge of the top row.
     top: u128,
 }
 
 impl GraphRows {
-    /// A total in eighths of a character; at least 1 if the total is not 0.
+    /// Converts a total to eighths of a character; at least 1 if the total is not 0.
     fn eighths(self, total: u64) -> usize {
         if total == 0 {
             return 0;
@@ -346,13 +346,13 @@ impl GraphRows {
         usize::try_from(height.max(1)).unwrap_or(all)
     }
 
-    /// The total in the middle of a row.
+    /// Returns the total in the middle of a row.
     fn middle(self, row: usize) -> f64 {
         (row as f64 + 0.5) / self.height as f64 * self.top as f64
     }
 }
 
-/// A time without a fraction where it has none.
+/// Formats a time, without a decimal point if it is an integer.
 fn time(time: f64) -> String {
     if time.fract() == 0.0 && time.abs() < 1e15 {
         format!("{time:.0}")
@@ -361,12 +361,12 @@ fn time(time: f64) -> String {
     }
 }
 
-/// The column of a time, of so many for the whole span.
+/// Returns the column of a time, if the whole span has this number of columns.
 fn column_of(time: f64, (start, end): (f64, f64), columns: usize) -> usize {
     if end <= start {
         return 0;
     }
-    // A float to an integer saturates, and the last time belongs to the last column.
+    // Converting a float to an integer saturates. The last time belongs to the last column.
     (((time - start) / (end - start) * columns as f64) as usize).min(columns - 1)
 }
 
@@ -393,8 +393,8 @@ mod tests {
     }
 
     #[test]
-    fn each_point_is_looked_at_once() {
-        // Comparing all points with all would take minutes.
+    fn drawing_takes_linear_time() {
+        // Comparing all pairs of points would take minutes.
         let points = (0..300_000).map(|time| Point {
             time: f64::from(time),
             total: 7,
@@ -438,19 +438,19 @@ mod tests {
     }
 
     #[test]
-    fn layers_are_told_apart_where_they_are_known() {
+    fn known_layers_have_different_characters() {
         let mut graph = graph(&[16, 16, 8, 16, 8], None, 17);
         let layer = |name: &str, held: [u64; 5]| Layer {
             name: name.to_owned(),
             is_function: true,
             held: held.to_vec(),
         };
-        // Known at 1, held at 2, where 4 of either are gone, and known again at 3.
+        // The layers are known at 1 and 3. At 2 the total is 4 less than the layers.
         graph.layers = vec![
             layer("low", [0, 4, 4, 8, 8]),
             layer("high", [0, 8, 8, 4, 4]),
         ];
-        // Eleven columns, the last of which is of the last time.
+        // There are eleven columns. The last column has only the last time.
         let lines = graph.lines();
         let column = |time: usize| -> String {
             let at = 6 + (time * 11 / 4).min(10);
@@ -469,7 +469,7 @@ mod tests {
         assert_eq!(
             legend,
             [
-                "╱ what it consists of is not known",
+                "╱ contents unknown",
                 "█ low, at most 8 B",
                 "▒ high, at most 8 B"
             ]
@@ -477,7 +477,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_in_the_legend_keep_their_own_names() {
+    fn functions_in_the_legend_keep_their_last_name_parts() {
         let mut graph = graph(&[16, 16], None, 17);
         graph.layers = vec![Layer {
             name: "demo::engine::Cache<demo::engine::Entry, demo::Hash>::insert".to_owned(),
@@ -514,7 +514,7 @@ mod tests {
     }
 
     #[test]
-    fn a_graph_of_nothing_is_drawn_all_the_same() {
+    fn a_graph_without_points_is_drawn() {
         for totals in [&[][..], &[0], &[0, 0]] {
             assert_eq!(graph(totals, None, 0).lines().len(), HEIGHT + 2);
         }

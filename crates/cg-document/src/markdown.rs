@@ -1,4 +1,4 @@
-//! GitHub-flavoured markdown: tables whose names are code spans, safe whatever the names hold.
+//! GitHub-flavoured markdown. Names are escaped code spans, so they are safe.
 
 use std::fmt::Write as _;
 use std::io;
@@ -8,13 +8,13 @@ use crate::{Block, Cell, Document, NAMELESS, Span, Table, number, visible};
 /// Writes a document.
 ///
 /// # Errors
-/// Those of the writer.
+/// Returns the errors of the writer.
 pub fn write(document: &Document, out: &mut dyn io::Write) -> io::Result<()> {
     out.write_all(text(&document.blocks).as_bytes())?;
     out.flush()
 }
 
-/// The markdown of some blocks, for those who must know how long it gets.
+/// Returns the markdown of some blocks, for callers that need its length.
 pub fn text(blocks: &[Block]) -> String {
     let mut text = String::new();
     for block in blocks {
@@ -54,7 +54,7 @@ fn push_block(text: &mut String, block: &Block) {
     }
 }
 
-/// Lines as they are.
+/// Appends lines as a code block.
 fn push_lines(text: &mut String, lines: &[String]) {
     let fence = fence(lines);
     push_all(text, &[&fence, "text\n"]);
@@ -123,7 +123,7 @@ fn cell_text(cell: &Cell) -> String {
     }
 }
 
-/// Text that means itself: what markdown or HTML would take for markup is escaped, and a pipe does not end a cell.
+/// Escapes a text, so that it contains no markup of markdown or HTML and no pipe ends a cell.
 pub fn escaped(words: &str) -> String {
     let words = visible(words);
     let mut text = String::with_capacity(words.len());
@@ -134,7 +134,7 @@ pub fn escaped(words: &str) -> String {
             '&' => text.push_str("&amp;"),
             '<' => text.push_str("&lt;"),
             '>' => text.push_str("&gt;"),
-            // At the start these would begin a list or underline a heading.
+            // At the start of a line these would begin a list or underline a heading.
             '-' | '+' | '=' if text.is_empty() => {
                 text.push('\\');
                 text.push(character);
@@ -143,13 +143,13 @@ pub fn escaped(words: &str) -> String {
                 text.push('\\');
                 text.push(character);
             }
-            // An underscore within a word is no markup, and `snake_case` stays legible in the source.
+            // An underscore inside a word is not markup. So `snake_case` stays readable in the source.
             '_' if !(before.is_alphanumeric()
                 && characters.peek().is_some_and(|next| next.is_alphanumeric())) =>
             {
                 text.push_str("\\_");
             }
-            // `@name` would call somebody, and `#12` would link to an issue.
+            // `@name` would notify a user, and `#12` would link to an issue.
             '@' => text.push_str("&#64;"),
             '#' => text.push_str("&#35;"),
             character => text.push(character),
@@ -159,13 +159,13 @@ pub fn escaped(words: &str) -> String {
     text
 }
 
-/// A name as a code span that may stand in a table's cell.
+/// Returns a name as a code span that is valid in a cell of a table.
 pub fn code_span(name: &str) -> String {
     let name = visible(name);
     if name.is_empty() {
         return String::new();
     }
-    // GitHub reads `\\|` in a cell as a backslash and the cell's end, so such a name cannot be a code span.
+    // GitHub reads `\\|` in a cell as a backslash and the end of the cell, so such a name cannot be a code span.
     if name.contains("\\|") {
         return format!("<code>{}</code>", html(&name));
     }
@@ -178,8 +178,8 @@ pub fn code_span(name: &str) -> String {
     format!("{fence}{padding}{name}{padding}{fence}")
 }
 
-/// Escapes text for both HTML and markdown: a summary is HTML, a list item is both. An empty HTML comment behind `@`
-/// and `#` keeps GitHub from making mentions and references of them.
+/// Escapes text for both HTML and markdown: a summary is HTML, a list item is both. An empty HTML comment after `@` and `#`
+/// prevents GitHub from making mentions and references.
 fn html(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in visible(text).chars() {
@@ -192,7 +192,7 @@ fn html(text: &str) -> String {
                 escaped.push_str("<!-- -->");
             }
             '*' | '_' | '`' | '~' | '[' | ']' | '\\' | '|' => {
-                // Writing to a string does not fail.
+                // Writing to a `String` cannot fail.
                 let _ = write!(escaped, "&#{};", u32::from(character));
             }
             character => escaped.push(character),
@@ -201,7 +201,7 @@ fn html(text: &str) -> String {
     escaped
 }
 
-/// Spans in a row, as HTML.
+/// Returns spans as HTML.
 fn html_line(spans: &[Span]) -> String {
     let html = spans.iter().map(|span| match span {
         Span::Text(words) => html(words),
@@ -210,7 +210,7 @@ fn html_line(spans: &[Span]) -> String {
     html.collect()
 }
 
-/// A fence that none of the lines can close.
+/// Returns a fence that none of the lines can close.
 fn fence(lines: &[String]) -> String {
     let longest = lines.iter().map(|line| longest_run_of_backticks(line));
     "`".repeat(longest.max().unwrap_or(0).max(2) + 1)
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn text_is_never_markup() {
+    fn text_never_contains_markup() {
         assert_eq!(
             escaped("a|b <c> *d* `e` snake_case _f_ @g #1"),
             "a\\|b &lt;c&gt; \\*d\\* \\`e\\` snake_case \\_f\\_ &#64;g &#35;1"
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn a_document_is_tables_sentences_and_details() {
+    fn a_document_has_tables_sentences_and_details() {
         let table = || {
             Table::new(
                 vec![

@@ -1,23 +1,22 @@
-//! Markup that is being written: HTML, and SVG in it or by itself.
+//! A writer of markup: HTML, embedded SVG and separate SVG files.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use crate::visible;
 
-/// Tags that are our own, and text that is input. The only way for text into markup is [`Markup::text`], so nothing that
-/// a name holds is ever markup.
+/// A text of fixed tags and escaped input. Input enters only through [`Markup::text`], so names are never markup.
 #[derive(Default)]
-pub(crate) struct Markup(String);
+pub struct Markup(String);
 
 impl Markup {
-    /// Markup of our own.
-    pub(crate) fn tag(&mut self, tag: &'static str) {
+    /// Appends fixed markup.
+    pub fn tag(&mut self, tag: &'static str) {
         self.0.push_str(tag);
     }
 
-    /// Text, between tags or in an attribute with quotes around it.
-    pub(crate) fn text(&mut self, text: &str) {
+    /// Appends escaped text, for use between tags or in a quoted attribute.
+    pub fn text(&mut self, text: &str) {
         let text = drawable(text);
         let mut rest = &*text;
         while let Some(position) = rest.find(['&', '<', ']', '"', '\'']) {
@@ -35,31 +34,31 @@ impl Markup {
         self.0.push_str(rest);
     }
 
-    /// A whole number, as an attribute or as text.
-    pub(crate) fn integer(&mut self, number: usize) {
-        // A String takes everything, so there are no errors of writing.
+    /// Appends an integer.
+    pub fn integer(&mut self, number: usize) {
+        // Writing to a `String` cannot fail.
         let _ = write!(self.0, "{number}");
     }
 
-    /// A number with at most two decimals.
-    pub(crate) fn decimal(&mut self, number: f64) {
+    /// Appends a number with at most two decimals.
+    pub fn decimal(&mut self, number: f64) {
         let text = format!("{number:.2}");
         let text = text.trim_end_matches('0').trim_end_matches('.');
         self.0.push_str(if text == "-0" { "0" } else { text });
     }
 
-    /// What is markup or script already: our own, or of letters that are none.
-    pub(crate) fn trusted(&mut self, markup: &str) {
+    /// Appends markup or script that is known to be safe.
+    pub fn trusted(&mut self, markup: &str) {
         self.0.push_str(markup);
     }
 
-    /// What was written.
-    pub(crate) fn into_string(self) -> String {
+    /// Returns the markup.
+    pub fn into_string(self) -> String {
         self.0
     }
 }
 
-/// Text that people see, without the two characters that XML has no way to write.
+/// Returns the visible form of a text, without the two characters that XML cannot represent.
 fn drawable(text: &str) -> Cow<'_, str> {
     let text = visible(text);
     match text.contains(['\u{fffe}', '\u{ffff}']) {
@@ -68,7 +67,7 @@ fn drawable(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// Appends a text to an address: bytes that are no letters or digits, and none of `plain`, are percent-encoded.
+/// Appends a text to an address. Percent-encodes all bytes except letters, digits and the bytes of `plain`.
 pub fn push_encoded(address: &mut String, text: &str, plain: &[u8]) {
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || plain.contains(&byte) {

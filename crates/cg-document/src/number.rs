@@ -1,8 +1,8 @@
-//! Numbers as people read them.
+//! Formats numbers for people.
 
 use cg_stream::record::Count;
 
-/// The digits in groups of three, with commas between them as Valgrind writes them, whatever the locale.
+/// Returns the digits in groups of three, separated by commas in every locale, as in Valgrind's output.
 pub fn grouped(count: Count) -> String {
     let digits = count.unsigned_abs().to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3 + 1);
@@ -18,18 +18,18 @@ pub fn grouped(count: Count) -> String {
     text
 }
 
-/// `1 byte`, `1,234 bytes`.
+/// Returns a count with its noun: `1 byte`, `1,234 bytes`.
 pub fn plural(count: Count, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })
 }
 
-/// A difference: grouped, with its sign; 0 has none.
+/// Returns a difference with grouped digits and its sign. 0 has no sign.
 pub fn signed(delta: Count) -> String {
     let sign = if delta > 0 { "+" } else { "" };
     format!("{sign}{}", grouped(delta))
 }
 
-/// A share as callgrind_annotate prints it: `( 3.25%)`, and one decimal where two would not fit.
+/// Returns a share in the form of callgrind_annotate: `( 3.25%)`, with one decimal if two do not fit.
 pub fn annotate_percent(percent: f64) -> String {
     if -9.995 < percent && percent < 99.995 {
         format!("({percent:5.2}%)")
@@ -38,12 +38,12 @@ pub fn annotate_percent(percent: f64) -> String {
     }
 }
 
-/// A share in a sentence: `3.25%`.
+/// Returns a share for a sentence: `3.25%`.
 pub fn percent(percent: f64) -> String {
     format!("{percent:.2}%")
 }
 
-/// A count as a float. Almost every one fits in 64 bits, which a processor converts by itself.
+/// Converts a count to a float. Almost every count fits in 64 bits, which a processor converts in hardware.
 #[inline]
 pub(crate) fn float(count: Count) -> f64 {
     match i64::try_from(count) {
@@ -52,18 +52,18 @@ pub(crate) fn float(count: Count) -> f64 {
     }
 }
 
-// By itself, as both ways would be gone otherwise.
+// A separate function, because otherwise the compiler merges both conversions into the slow one.
 #[cold]
 #[inline(never)]
 fn wide_float(count: Count) -> f64 {
     count as f64
 }
 
-/// Appends a number with two decimals, as `{:.2}` writes it, in a tenth of the instructions.
+/// Appends a number with two decimals, like `{:.2}`, with a tenth of the instructions.
 pub fn push_hundredths(value: f64, text: &mut Vec<u8>) {
     let hundredths = value.abs() * 100.0;
     let floor = hundredths as i64;
-    // By how much there is more than a half: exact as far as its sign, whatever the product was rounded to.
+    // The distance from the middle between two hundredths. Its sign is exact, even though the product was rounded.
     let beyond_half = value.abs().mul_add(100.0, -(floor as f64 + 0.5));
     let is_certain = hundredths < 1e12 && beyond_half != 0.0;
     if !is_certain {
@@ -80,7 +80,7 @@ pub fn push_hundredths(value: f64, text: &mut Vec<u8>) {
     text.push(b'0' + (hundredths % 10) as u8);
 }
 
-/// A change in a sentence: `+3.25%`. What rounds to nothing has no sign.
+/// Returns a change for a sentence: `+3.25%`. A change that rounds to 0 has no sign.
 pub fn signed_percent(percent: f64) -> String {
     let text = format!("{percent:+.2}%");
     match text.as_str() {
@@ -89,7 +89,7 @@ pub fn signed_percent(percent: f64) -> String {
     }
 }
 
-/// Bytes in the largest binary unit that leaves at least 1, with two decimals.
+/// Returns bytes with two decimals, in the largest binary unit in which the value is at least 1.
 pub fn bytes(bytes: u64) -> String {
     const UNITS: [&str; 6] = ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     if bytes < 1024 {
@@ -104,7 +104,7 @@ pub fn bytes(bytes: u64) -> String {
     format!("{value:.2} {}", UNITS[unit])
 }
 
-/// Bytes that are round in binary units, without decimals that say nothing: `1.5 MiB`.
+/// Returns bytes that are a round number of a binary unit, without trailing zeros: `1.5 MiB`.
 pub fn round_bytes(bytes: u128) -> String {
     const UNITS: [&str; 7] = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
     let magnitude = bytes.checked_ilog2().unwrap_or(0) / 10;
@@ -112,12 +112,12 @@ pub fn round_bytes(bytes: u128) -> String {
     if bytes == 0 {
         return "0".to_owned();
     }
-    // A power of two divides exactly.
+    // The division is exact, because the divisor is a power of two.
     let value = bytes as f64 / (1_u128 << (10 * magnitude)) as f64;
     format!("{value} {}", UNITS[magnitude])
 }
 
-/// A quotient as dh_view prints it: at most two decimals, and a comma between thousands.
+/// Returns a quotient in the form of dh_view: at most two decimals, and commas between thousands.
 pub fn quotient(value: f64) -> String {
     let text = format!("{:.2}", value.abs());
     let text = text.trim_end_matches('0').trim_end_matches('.');
@@ -125,7 +125,7 @@ pub fn quotient(value: f64) -> String {
     let (whole, decimals) = text.split_at(text.find('.').unwrap_or(text.len()));
     match whole.parse::<Count>() {
         Ok(count) => format!("{sign}{}{decimals}", grouped(count)),
-        // Beyond 128 bits; quotients of counts do not come near.
+        // More than 128 bits, which quotients of counts never reach.
         Err(_) => format!("{sign}{text}"),
     }
 }
@@ -135,7 +135,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commas_stand_between_thousands() {
+    fn commas_separate_thousands() {
         for (count, text) in [
             (0, "0"),
             (999, "999"),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn percentages_have_callgrind_annotates_form() {
+    fn percentages_have_the_form_of_callgrind_annotate() {
         for (percent, text) in [
             (0.0, "( 0.00%)"),
             (3.254, "( 3.25%)"),
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn hundredths_are_those_of_the_standard_library() {
+    fn hundredths_equal_those_of_the_standard_library() {
         let mut seed = 1_u64;
         let mut random = || {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -180,7 +180,7 @@ mod tests {
             let sign = if round.is_multiple_of(3) { -1.0 } else { 1.0 };
             sign * (part as f64) * 100.0 / whole as f64
         });
-        // Halves of a hundredth, and numbers that are next to one.
+        // Multiples of half a hundredth, and the adjacent numbers.
         let halves = (0..4000).flat_map(|step| {
             let half = f64::from(step) / 200.0;
             [half, -half, half.next_up(), half.next_down()]
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn quotients_have_two_decimals_at_most() {
+    fn quotients_have_at_most_two_decimals() {
         for (value, text) in [
             (2180.0, "2,180"),
             (377_168.316_6, "377,168.32"),
@@ -216,14 +216,14 @@ mod tests {
     }
 
     #[test]
-    fn changes_carry_a_sign_unless_they_round_to_nothing() {
+    fn changes_have_a_sign_unless_they_round_to_zero() {
         assert_eq!(signed_percent(5.0), "+5.00%");
         assert_eq!(signed_percent(-0.001), "0.00%");
         assert_eq!(signed_percent(-12.345), "-12.35%");
     }
 
     #[test]
-    fn bytes_have_a_unit_that_fits() {
+    fn bytes_have_the_largest_suitable_unit() {
         for (count, text) in [
             (0, "0 B"),
             (1023, "1023 B"),

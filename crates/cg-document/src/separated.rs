@@ -1,5 +1,5 @@
-//! Comma- and tab-separated values: the first table of a document, bare integers, nothing around it. A row is a line,
-//! whatever names hold: their control characters are spelled out.
+//! Comma- and tab-separated values. Contains only the first table of a document, with plain integers. Each row is one line,
+//! because control characters in names are spelled out.
 
 use std::borrow::Cow;
 use std::io;
@@ -10,27 +10,27 @@ use cg_stream::visible::{Found, find};
 use crate::number::push_hundredths;
 use crate::{Cell, Document, visible};
 
-/// Who reads the values.
+/// The intended reader of the values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ValueReader {
-    /// A program: values are what they are.
+    /// A program. Values are not changed.
     #[default]
     Program,
-    /// A spreadsheet: a byte order mark says that this is UTF-8, what would be a formula is text, and an integer that a
-    /// double does not hold exactly is text too.
+    /// A spreadsheet. A byte order mark marks the file as UTF-8. Texts that look like formulas, and integers that a double
+    /// cannot represent exactly, are written as text.
     Spreadsheet,
 }
 
-/// The largest integer up to which a double holds all.
+/// A double can represent all integers up to this one.
 const LARGEST_EXACT: Count = 1 << 53;
 
-/// So much is written at once.
+/// The number of bytes per write.
 const BUFFER: usize = 64 * 1024;
 
-/// CSV as RFC 4180 quotes it. Lines end in `\n`, which every reader takes and every Unix filter needs.
+/// Writes CSV, quoted as in RFC 4180. Lines end in `\n`, which all readers accept and Unix filters need.
 ///
 /// # Errors
-/// Those of the writer.
+/// Returns the errors of the writer.
 pub fn write_csv(
     document: &Document,
     reader: ValueReader,
@@ -46,10 +46,10 @@ pub fn write_csv(
     )
 }
 
-/// TSV without quotes: a tab inside a field is written `\t`, a backslash `\\`.
+/// Writes TSV without quotes. A tab inside a field becomes `\t`, a backslash `\\`.
 ///
 /// # Errors
-/// Those of the writer.
+/// Returns the errors of the writer.
 pub fn write_tsv(
     document: &Document,
     reader: ValueReader,
@@ -58,14 +58,14 @@ pub fn write_tsv(
     write_separated(document, FieldWriter { reader, tabs: true }, out)
 }
 
-/// How fields are written.
+/// Writes fields.
 ///
-/// By hand: most fields are numbers, which hold nothing that is quoted. A writer that looks for it in each of them, and
-/// copies each twice on the way, takes twice the instructions.
+/// This does not use the csv crate: most fields are numbers, which need no quotes. The csv crate checks every field for
+/// quotes and copies it twice, which takes twice the instructions.
 #[derive(Clone, Copy)]
 struct FieldWriter {
     reader: ValueReader,
-    /// Whether tabs separate them, else commas.
+    /// True if tabs separate the fields; false for commas.
     tabs: bool,
 }
 
@@ -98,7 +98,7 @@ fn write_separated(
 }
 
 impl FieldWriter {
-    /// A line with a field for each item.
+    /// Appends a line with a field for each item.
     fn push_line<T>(self, text: &mut Vec<u8>, items: &[T], push: impl Fn(&mut Vec<u8>, &T)) {
         let start = text.len();
         for item in items {
@@ -108,14 +108,14 @@ impl FieldWriter {
         if text.len() > start {
             text.pop();
         }
-        // A line of nothing would be no row.
+        // An empty line would not be a row.
         if text.len() == start {
             text.extend_from_slice(b"\"\"");
         }
         text.push(b'\n');
     }
 
-    /// A text, as it is shown and as no spreadsheet takes it for a formula.
+    /// Appends a text in its visible form. Prevents spreadsheets from reading it as a formula.
     fn push_text(self, text: &mut Vec<u8>, field: &str) {
         if self.reader == ValueReader::Program && !self.tabs {
             match find(field, [',', '"']) {
@@ -126,7 +126,7 @@ impl FieldWriter {
             return;
         }
         let shown = match self.tabs {
-            // What backslashes are before a control character's name is told from it.
+            // Escapes backslashes first, to distinguish them from those of spelled out control characters.
             true if field.contains('\\') => {
                 Cow::Owned(visible(&field.replace('\\', "\\\\")).into_owned())
             }
@@ -141,7 +141,7 @@ impl FieldWriter {
         }
     }
 
-    /// A field in quotes where it needs them.
+    /// Appends a field, with quotes if it needs them.
     fn push_quoted(self, text: &mut Vec<u8>, field: &str) {
         if self.tabs || memchr::memchr2(b',', b'"', field.as_bytes()).is_none() {
             text.extend_from_slice(field.as_bytes());
@@ -162,7 +162,7 @@ impl FieldWriter {
         text.push(b'"');
     }
 
-    /// A cell as programs read it: bare integers, percentages without a sign, nothing for nothing.
+    /// Appends a cell for programs: plain integers, percentages without the sign %, empty cells as nothing.
     fn push_cell(self, text: &mut Vec<u8>, cell: &Cell) {
         match cell {
             Cell::Empty | Cell::Nameless => {}
@@ -181,7 +181,7 @@ impl FieldWriter {
     }
 
     fn push_integer(self, text: &mut Vec<u8>, number: Count) {
-        // Of the counts of a cachegrind profile, four of five have one or two digits.
+        // In a Cachegrind profile, 80 % of the counts have one or two digits.
         if let Ok(small @ 0..=99) = u8::try_from(number) {
             if small > 9 {
                 text.push(b'0' + small / 10);
@@ -190,13 +190,13 @@ impl FieldWriter {
             return;
         }
         let mut digits = itoa::Buffer::new();
-        // Almost every count fits in 64 bits, whose division is several times faster than that of 128.
+        // Almost every count fits in 64 bits. Dividing 64 bits is several times faster than dividing 128 bits.
         let digits = match i64::try_from(number) {
             Ok(number) => digits.format(number),
             Err(_) => digits.format(number),
         };
         if self.reader == ValueReader::Spreadsheet && number.abs() > LARGEST_EXACT {
-            // Only in the form `="123"` do spreadsheets keep digits as text.
+            // Spreadsheets keep digits as text only in the form `="123"`.
             self.push_quoted(text, &format!("=\"{digits}\""));
         } else {
             text.extend_from_slice(digits.as_bytes());
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn csv_quotes_what_rfc_4180_wants_quoted() {
+    fn csv_is_quoted_as_in_rfc_4180() {
         let mut out = Vec::new();
         write_csv(&table(), ValueReader::Program, &mut out).unwrap();
         assert_eq!(
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn csv_is_read_back_as_it_was_meant() {
+    fn csv_reads_back_unchanged() {
         let mut out = Vec::new();
         write_csv(&table(), ValueReader::Program, &mut out).unwrap();
         let mut reader = csv::Reader::from_reader(out.as_slice());
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_of_one_empty_field_is_still_a_row() {
+    fn a_row_with_one_empty_field_is_a_row() {
         let column = Column::new("file", Layout::Path, |_| Cell::Empty);
         let mut out = Vec::new();
         write_csv(
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn tsv_has_one_line_a_row_and_one_tab_a_column() {
+    fn tsv_has_one_line_per_row_and_one_tab_between_columns() {
         let mut out = Vec::new();
         write_tsv(&table(), ValueReader::Program, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
@@ -287,7 +287,7 @@ mod tests {
     fn spreadsheets_get_no_formulas_and_no_rounded_integers() {
         let plain = |cell: Cell| {
             let mut text = Vec::new();
-            // Without the quotes around the one form that has quotes in it.
+            // TSV, because CSV would quote the form that contains quotes.
             let reader = ValueReader::Spreadsheet;
             FieldWriter { reader, tabs: true }.push_cell(&mut text, &cell);
             String::from_utf8(text).unwrap()
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_get_bare_integers() {
+    fn programs_get_plain_integers() {
         let plain = |cell: Cell| {
             let mut text = Vec::new();
             let reader = ValueReader::Program;

@@ -1,84 +1,83 @@
-//! The data behind every listing: columns that say what a row holds, and the rows in the order they are shown.
+//! The data of all tables: columns, and rows in the order of display.
 //!
-//! A column is a name and a function from a row to a cell, so nothing is computed for what nobody looks at, and a
-//! renderer knows neither where a cell is from nor which columns there are. Sorting, choosing and cutting happen here,
-//! once for all outputs.
+//! A column is a name and a function from a row to a cell. So only shown cells are computed, and renderers do not depend on
+//! the set of columns. Sorting, selecting columns and limiting rows are implemented here for all outputs.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
 
+use cg_collections::sorting::Order as _;
 use cg_stream::record::Count;
-use cg_stream::sorting::Order as _;
 
 use crate::number::float;
 
-/// What people read where the name of a function is not known, as Valgrind has it.
+/// The text for people in place of an unknown function name, as in Valgrind.
 pub const NAMELESS: &str = "???";
 
-/// What stands in one place of a table.
+/// A cell of a table.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Cell<'a> {
-    /// Nothing is known.
+    /// No value.
     Empty,
-    /// A function whose name is not known: people read `???`, programs nothing.
+    /// A function without a name: `???` for people, an empty cell for programs.
     Nameless,
-    /// Text from the profile, to be shown exactly: a function, a file, an object.
+    /// Text from the profile, shown exactly: a function, a file, an object.
     Name(&'a str),
-    /// Text of our own.
+    /// Text of the tool.
     Text(Cow<'a, str>),
-    /// A function at the other end of calls, and how many there were.
+    /// A caller or a callee with the number of calls.
     Called {
         /// The function.
         name: &'a str,
-        /// How many calls.
+        /// The number of calls.
         calls: Count,
     },
-    /// A function in a tree, and where in its file or object it is.
+    /// A function in a tree with its place.
     Placed {
-        /// The lines that lead to it.
+        /// The lines of the tree before the name.
         lead: Cow<'a, str>,
         /// The function.
         name: &'a str,
-        /// `log.rs:12`, `in libc.so.6`; empty where nothing is known.
+        /// The place in a file or an object, such as `log.rs:12` or `in libc.so.6`; empty if unknown.
         place: String,
     },
     /// A count.
     Count(Count),
     /// A difference of counts.
     Delta(Count),
-    /// A number that names something: a source line, a snapshot, a part.
+    /// A number that identifies a thing: a source line, a snapshot, a part.
     Ordinal(u64),
     /// A share of a whole.
     Share {
         /// The share.
         part: Count,
-        /// What 100 % is; not 0.
+        /// The count for 100 %; not 0.
         whole: Count,
     },
-    /// So much of one for each of another: an average, a rate.
+    /// A quotient of two counts: an average, a rate.
     Quotient {
-        /// So much of one.
+        /// The dividend.
         dividend: Count,
-        /// For so much of the other; not 0.
+        /// The divisor; not 0.
         divisor: Count,
     },
-    /// A difference as a share of what there was.
+    /// A difference relative to the old count.
     Change {
         /// The difference.
         delta: Count,
-        /// What there was; not 0.
+        /// The old count; not 0.
         from: Count,
     },
 }
 
 impl<'a> Cell<'a> {
-    /// A name, empty where there is none.
+    /// Creates a cell for a name; empty for `None`.
     #[inline]
     pub fn name(text: Option<&'a str>) -> Cell<'a> {
         text.map_or_else(|| Cell::Empty, Cell::Name)
     }
 
-    /// The name of a function that is there, whether or not its name is known.
+    /// Creates a cell for a function; [`Cell::Nameless`] if it has no name.
     pub fn function(name: Option<&'a str>) -> Cell<'a> {
         match name {
             None | Some("") => Cell::Nameless,
@@ -86,18 +85,18 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// A number that names something, empty where there is none.
+    /// Creates a cell for a number that identifies a thing; empty for `None`.
     pub fn ordinal(number: Option<u64>) -> Cell<'a> {
         number.map_or_else(|| Cell::Empty, Cell::Ordinal)
     }
 
-    /// A count, empty where there is none.
+    /// Creates a cell for a count; empty for `None`.
     #[inline]
     pub fn count(count: Option<Count>) -> Cell<'a> {
         count.map_or_else(|| Cell::Empty, Cell::Count)
     }
 
-    /// A share, empty where there is no whole to be a share of.
+    /// Creates a cell for a share; empty if `whole` is 0.
     pub fn share(part: Count, whole: Count) -> Cell<'a> {
         if whole == 0 {
             Cell::Empty
@@ -106,7 +105,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// A quotient, empty where there is nothing to divide by.
+    /// Creates a cell for a quotient; empty if `divisor` is 0.
     pub fn quotient(dividend: Count, divisor: Count) -> Cell<'a> {
         if divisor == 0 {
             Cell::Empty
@@ -115,7 +114,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// A change, empty where there was nothing before.
+    /// Creates a cell for a change; empty if the old count `from` is 0.
     pub fn change(delta: Count, from: Count) -> Cell<'a> {
         if from == 0 {
             Cell::Empty
@@ -124,9 +123,9 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// The percentage that a share or a change is.
+    /// Returns the percentage of a share or a change; `None` for other cells.
     pub fn percentage(&self) -> Option<f64> {
-        // The order of operations is callgrind_annotate's, so that the last digit shown is too.
+        // The order of operations equals that in callgrind_annotate, so that the last digit is equal too.
         match *self {
             Cell::Share { part, whole } => Some(float(part) * 100.0 / float(whole)),
             Cell::Change { delta, from } => Some(float(delta) * 100.0 / float(from.abs())),
@@ -134,7 +133,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// The number that a quotient is.
+    /// Returns the value of a quotient; `None` for other cells.
     pub fn ratio(&self) -> Option<f64> {
         match *self {
             Cell::Quotient { dividend, divisor } => Some(float(dividend) / float(divisor)),
@@ -142,7 +141,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// The number to add up where columns are summed.
+    /// Returns the number for sums of columns; `None` for cells that are not added up.
     pub fn number(&self) -> Option<Count> {
         match *self {
             Cell::Count(number) | Cell::Delta(number) => Some(number),
@@ -150,7 +149,8 @@ impl<'a> Cell<'a> {
         }
     }
 
-    /// Larger counts first, differences by their size, texts by their bytes, empty cells last.
+    /// Compares cells for sorting: larger counts first, differences by their absolute value, texts by their bytes, empty
+    /// cells last.
     fn order(&self, other: &Cell) -> Ordering {
         let rank = |cell: &Cell| match cell {
             Cell::Count(_) | Cell::Delta(_) => 0,
@@ -183,37 +183,37 @@ impl<'a> Cell<'a> {
     }
 }
 
-/// How a column is laid out.
+/// The layout of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
     /// Counts: right-aligned.
     Number,
-    /// Percentages: right-aligned, close to the number they belong to.
+    /// Percentages: right-aligned, close to their number.
     Percent,
-    /// Texts: left-aligned; where they must be shortened, the last words go.
+    /// Texts: left-aligned. Shortening drops the last words.
     Text,
-    /// Function names: left-aligned; where they must be shortened, what says least goes first.
+    /// Function names: left-aligned. Shortening drops the least important parts first.
     Name,
-    /// Paths: left-aligned; where they must be shortened, the end stays.
+    /// Paths: left-aligned. Shortening keeps the end.
     Path,
 }
 
-/// How much a column is worth on a narrow screen. What is worth less is shortened and left out first.
+/// The importance of a column. On a narrow screen, columns of less worth are shortened and left out first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Worth {
-    /// The object that a function is in, where there is a file too.
+    /// The object of a function, if there is a file too.
     Object,
-    /// How often a function was called.
+    /// The number of calls of a function.
     Calls,
-    /// A figure beside the one that rows are ranked by: of another event.
+    /// A figure of an event that does not rank the rows.
     Other,
-    /// The same of what it called.
+    /// An inclusive cost.
     Inclusive,
-    /// Why a figure is what it is.
+    /// The reason for a figure.
     Explanation,
-    /// The file; where there is none, the object.
+    /// The file; without a file, the object.
     File,
-    /// A word or a number that tells rows apart.
+    /// A word or a number that distinguishes rows.
     Detail,
     /// A percentage.
     Share,
@@ -223,49 +223,49 @@ pub enum Worth {
     Name,
 }
 
-/// Who sees a column that nobody asked for by name.
+/// The audience of a column that was not requested by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
-    /// Everybody.
+    /// People and programs.
     All,
-    /// People: tables and markdown. The column is left out where it is empty throughout.
+    /// People: tables and markdown. A column is left out if all its cells are empty.
     People,
     /// Programs: CSV and TSV.
     Programs,
-    /// Nobody.
+    /// Nobody: the column is shown only on request.
     Nobody,
 }
 
 impl Audience {
-    /// Everybody where it is so, else nobody.
-    pub fn all_if(is_so: bool) -> Audience {
-        match is_so {
+    /// Returns [`Audience::All`] if the condition is true, or else [`Audience::Nobody`].
+    pub fn all_if(condition: bool) -> Audience {
+        match condition {
             true => Audience::All,
             false => Audience::Nobody,
         }
     }
 }
 
-/// A column: its names, its layout, and the function that knows its cells.
+/// A column: its names, its layout, and the function that computes its cells.
 pub struct Column<'a> {
-    /// What `--columns` and `--sort` call it, and the heading for programs.
+    /// The name for `--columns` and `--sort`, and the heading for programs.
     pub name: String,
     /// The heading for people.
     pub title: String,
-    /// How it is laid out.
+    /// The layout of the cells.
     pub layout: Layout,
-    /// Who sees it.
+    /// The audience of the column.
     pub audience: Audience,
-    /// How soon it gives way to others.
+    /// The importance of the column on narrow screens.
     pub worth: Worth,
-    /// What stands in the row of totals.
+    /// The cell in the row of totals.
     pub total: Cell<'a>,
     cell: Box<dyn Fn(usize) -> Cell<'a> + 'a>,
     filter: Option<Box<dyn Fn(usize) -> Option<String> + 'a>>,
 }
 
 impl<'a> Column<'a> {
-    /// A column for everybody, titled as it is named.
+    /// Creates a column for all audiences, with its name as the title.
     pub fn new(
         name: impl Into<String>,
         layout: Layout,
@@ -290,44 +290,45 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// With another heading for people.
+    /// Sets the heading for people.
     pub fn titled(self, title: impl Into<String>) -> Column<'a> {
         let title = title.into();
         Column { title, ..self }
     }
 
-    /// For some.
+    /// Sets the audience.
     pub fn for_audience(self, audience: Audience) -> Column<'a> {
         Column { audience, ..self }
     }
 
-    /// That gives way sooner or later than others of its layout.
+    /// Sets the importance, which by default depends on the layout.
     pub fn worth(self, worth: Worth) -> Column<'a> {
         Column { worth, ..self }
     }
 
-    /// With a cell in the row of totals.
+    /// Sets the cell in the row of totals.
     pub fn with_total(self, total: Cell<'a>) -> Column<'a> {
         Column { total, ..self }
     }
 
-    /// With cells that tell what of a page of findings they count, as its address says it (`html::filter_address`).
+    /// Links the cells to the findings that they count. `filter` returns the address of a filtered page of findings
+    /// (`html::filter_address`).
     pub fn with_filter(self, filter: impl Fn(usize) -> Option<String> + 'a) -> Column<'a> {
         let filter = Some(Box::new(filter) as Box<_>);
         Column { filter, ..self }
     }
 
-    /// What of a page of findings the cell of a row counts.
+    /// Returns the address of the findings that the cell of a row counts.
     pub fn filter(&self, row: usize) -> Option<String> {
         self.filter.as_ref()?(row)
     }
 
-    /// What stands in a row.
+    /// Returns the cell of a row.
     pub fn cell(&self, row: usize) -> Cell<'a> {
         (self.cell)(row)
     }
 
-    /// Numbers stand right.
+    /// Returns true if the column is right-aligned, as numbers are.
     pub fn is_right_aligned(&self) -> bool {
         matches!(self.layout, Layout::Number | Layout::Percent)
     }
@@ -335,17 +336,17 @@ impl<'a> Column<'a> {
 
 /// Columns and rows. A row is a number that only the columns can interpret.
 pub struct Table<'a> {
-    /// From left to right.
+    /// The columns from left to right.
     pub columns: Vec<Column<'a>>,
-    /// From top to bottom.
+    /// The rows from top to bottom.
     pub rows: Vec<usize>,
-    /// Rows that begin a new group: an empty line stands before them.
+    /// The positions of rows that begin a group. An empty line precedes them.
     pub group_starts: Vec<usize>,
-    /// For a tree, the depth of each row; else empty. The parent of a row is the last row before it of lesser depth.
+    /// For a tree, the depth of each row, or else empty. The parent of a row is the last preceding row of lesser depth.
     pub depths: Vec<usize>,
 }
 
-/// A column was asked for that the table does not have.
+/// The error for a requested column that the table does not have.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("there is no column {name}; there are {}", known.join(", "))]
 pub struct UnknownColumn {
@@ -353,17 +354,17 @@ pub struct UnknownColumn {
     known: Vec<String>,
 }
 
-/// What [`Table::cut`] left out.
+/// The rows that [`Table::cut`] left out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// How many rows.
+    /// The number of rows.
     pub rows: usize,
-    /// The sum of the measured column over the rows left out.
+    /// The sum of the measured column over these rows.
     pub sum: Count,
 }
 
 impl<'a> Table<'a> {
-    /// These columns of these rows.
+    /// Creates a table of these columns and rows.
     pub fn new(columns: Vec<Column<'a>>, rows: Vec<usize>) -> Table<'a> {
         Table {
             columns,
@@ -373,10 +374,10 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The column with this name; where there is none, the one whose name differs in case alone.
+    /// Returns the column with this name. Ignores case if there is no exact match.
     ///
     /// # Errors
-    /// Where there is none.
+    /// Returns an error if there is no such column.
     pub fn column(&self, name: &str) -> Result<&Column<'a>, UnknownColumn> {
         let position = self.position(name)?;
         Ok(&self.columns[position])
@@ -398,10 +399,10 @@ impl<'a> Table<'a> {
             })
     }
 
-    /// Sorts by a column: numbers largest first, names as bytes. Rows that are equal keep their order.
+    /// Sorts by a column: numbers largest first, names as bytes. Equal rows keep their order.
     ///
     /// # Errors
-    /// Where there is no such column.
+    /// Returns an error if there is no such column.
     pub fn sort(&mut self, name: &str) -> Result<(), UnknownColumn> {
         let column = self.column(name)?;
         let mut keyed: Vec<(Cell, usize)> = self
@@ -414,14 +415,15 @@ impl<'a> Table<'a> {
         Ok(())
     }
 
-    /// Shows a column to everybody: what rows are sorted by is seen.
+    /// Shows a column to all audiences, because rows are sorted by it.
     pub fn show(&mut self, name: &str) {
         if let Ok(position) = self.position(name) {
             self.columns[position].audience = Audience::All;
         }
     }
 
-    /// Keeps the first rows, and says what was left out, measured by a column's sum.
+    /// Keeps the first `top` rows. Returns the rows left out, with the sum of the column `measure` over them; `None` if all
+    /// rows are kept.
     pub fn cut(&mut self, top: usize, measure: Option<&str>) -> Option<Cut> {
         let cut = self.rows.split_off(self.rows.len().min(top));
         if cut.is_empty() {
@@ -443,12 +445,12 @@ impl<'a> Table<'a> {
     /// Keeps the columns with these names, in this order.
     ///
     /// # Errors
-    /// Where there is none of a name.
+    /// Returns an error if there is no column of a name.
     pub fn choose(&mut self, names: &[String]) -> Result<(), UnknownColumn> {
         let mut positions = Vec::new();
         for name in names {
             let position = self.position(name)?;
-            // A name given twice has its column once.
+            // A repeated name does not repeat the column.
             if !positions.contains(&position) {
                 positions.push(position);
             }
@@ -461,7 +463,7 @@ impl<'a> Table<'a> {
         Ok(())
     }
 
-    /// Keeps the columns for an audience. For people, columns without content are left out.
+    /// Keeps the columns for an audience. Leaves out empty columns, except for programs.
     pub fn choose_for(&mut self, audience: Audience) {
         let rows = &self.rows;
         self.columns.retain(|column| {
@@ -473,7 +475,7 @@ impl<'a> Table<'a> {
         });
     }
 
-    /// True where some column has a total that is a number.
+    /// Returns true if any column has a number as its total.
     pub fn has_totals(&self) -> bool {
         self.columns
             .iter()
@@ -502,7 +504,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_sort_down_and_names_up_and_ties_keep_their_order() {
+    fn numbers_sort_down_and_names_up_and_ties_keep_the_order() {
         let mut table = table();
         table.sort("Ir").unwrap();
         assert_eq!(table.rows, [1, 2, 0]);
@@ -511,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_without_a_name_is_shown_to_people_alone() {
+    fn only_people_see_a_text_for_unknown_names() {
         for nameless in [None, Some("")] {
             let column = || Column::new("fn", Layout::Name, move |_| Cell::function(nameless));
             let document = Document {
@@ -528,7 +530,7 @@ mod tests {
     }
 
     #[test]
-    fn deltas_sort_by_size_whatever_their_sign() {
+    fn deltas_sort_by_absolute_value() {
         assert_eq!(Cell::Delta(-9).order(&Cell::Delta(8)), Ordering::Less);
         let change = |delta| Cell::change(delta, 100);
         assert_eq!(change(-9).order(&change(8)), Ordering::Less);
@@ -536,14 +538,14 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_says_what_it_left_out() {
+    fn a_cut_returns_the_number_and_sum_of_the_rows_left_out() {
         let mut table = table();
         assert_eq!(table.cut(1, Some("Ir")), Some(Cut { rows: 2, sum: 14 }));
         assert_eq!(table.cut(1, Some("Ir")), None);
     }
 
     #[test]
-    fn columns_without_content_are_for_programs_only() {
+    fn empty_columns_are_only_for_programs() {
         let names = |table: &Table| -> Vec<String> {
             table
                 .columns
@@ -560,7 +562,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_are_found_whatever_their_case_and_the_exact_name_first() {
+    fn columns_are_found_ignoring_case_but_exact_names_first() {
         let mut table = table();
         table
             .choose(&["FN".into(), "ir".into(), "fn".into()])
@@ -579,7 +581,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_column_is_an_error_that_names_the_known() {
+    fn an_unknown_column_is_an_error_with_the_known_columns() {
         let error = table()
             .choose(&["fn".to_owned(), "Dr".to_owned()])
             .unwrap_err();
@@ -590,7 +592,7 @@ mod tests {
     }
 
     #[test]
-    fn percentages_are_of_the_old_figure_whatever_its_sign() {
+    fn percentages_are_relative_to_the_absolute_old_figure() {
         assert_eq!(Cell::change(50, -100).percentage(), Some(50.0));
         assert_eq!(Cell::change(50, 0), Cell::Empty);
         assert_eq!(Cell::share(1, 8).percentage(), Some(12.5));

@@ -1,7 +1,7 @@
 //! Aligned text for a terminal or a pipe.
 //!
-//! Columns are as wide as their widest cell. Only where the caller gives a width is anything shortened to fit it, with `…`
-//! for what is missing, and sentences go on in the next line; into a pipe everything is written in full.
+//! Columns are as wide as their widest cell. If the caller gives a width, cells are shortened to fit, with `…` for the
+//! missing text, and sentences are wrapped. A pipe gets the full text.
 
 use std::io::{self, Write};
 
@@ -13,21 +13,21 @@ use crate::{Block, Cell, Column, Document, NAMELESS, Span, Table, number, visibl
 
 mod bars;
 
-/// What is known of the place where the text will be read.
+/// The properties of the output.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Screen {
-    /// Columns of text that fit; `None` is any number.
+    /// The width in columns of text; `None` for no limit.
     pub width: Option<usize>,
-    /// Whether styles are written.
+    /// True if styles are written.
     pub is_coloured: bool,
-    /// Whether percentages have bars beside them where there is room: on a terminal, whose lines nobody cuts into columns.
+    /// True if percentages may have bars: on a terminal, where no program splits the lines into columns.
     pub has_bars: bool,
 }
 
-/// Writes a document for a screen, or for a pipe if nothing is known of one.
+/// Writes a document for a screen. The default [`Screen`] suits a pipe.
 ///
 /// # Errors
-/// Those of the writer.
+/// Returns the errors of the writer.
 pub fn write(document: &Document, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
     write_blocks(&document.blocks, screen, out, &mut true)
 }
@@ -44,8 +44,8 @@ fn write_blocks(
         if matches!(block, Block::Marker(_)) {
             continue;
         }
-        // Tables and headings stand apart; sentences follow what they are about.
-        let stands_apart = matches!(
+        // An empty line precedes tables, headings and the like. Sentences follow directly.
+        let is_separate = matches!(
             block,
             Block::Table(_)
                 | Block::List(_)
@@ -54,7 +54,7 @@ fn write_blocks(
                 | Block::Verbatim(_)
                 | Block::Details { .. }
         );
-        if stands_apart && !*is_first {
+        if is_separate && !*is_first {
             writeln!(out)?;
         }
         *is_first = false;
@@ -80,19 +80,19 @@ fn write_blocks(
     Ok(())
 }
 
-/// Lines that are laid out already, which end where the screen does.
+/// Writes lines with a fixed layout, cut to the width of the screen.
 fn write_lines(lines: &[String], screen: Screen, out: &mut dyn Write) -> io::Result<()> {
     for line in lines {
         let line = visible(line);
         match screen.width {
-            Some(width) => writeln!(out, "{}", fit::beginning_of(&line, width))?,
+            Some(width) => writeln!(out, "{}", fit::truncated_line(&line, width))?,
             None => writeln!(out, "{line}")?,
         }
     }
     Ok(())
 }
 
-/// A sentence, which goes on in the next line where the screen ends.
+/// Writes a sentence, wrapped to the width of the screen.
 fn write_words(
     words: &str,
     style: Style,
@@ -113,13 +113,13 @@ fn write_words(
     Ok(())
 }
 
-/// Spans in a row.
+/// Returns the text of spans.
 fn line(spans: &[Span]) -> String {
     spans.iter().map(|span| visible(span.words())).collect()
 }
 
 impl Screen {
-    /// The style where the screen has colours, else none.
+    /// Returns the style if the screen has colours, or else the plain style.
     pub fn style(self, style: Style) -> Style {
         if self.is_coloured {
             style
@@ -176,7 +176,7 @@ fn write_table(table: &Table, screen: Screen, out: &mut dyn Write) -> io::Result
             totals[index].push_str(bars::NONE);
         }
         for (line, row) in lines.iter_mut().zip(&table.rows) {
-            line[index].push_str(&bars::beside(&columns[index].cell(*row)));
+            line[index].push_str(&bars::bar_text(&columns[index].cell(*row)));
         }
         fitted.widen(index, bars::WIDTH);
     }
@@ -203,7 +203,7 @@ fn write_table(table: &Table, screen: Screen, out: &mut dyn Write) -> io::Result
     let left_out: Vec<&str> = left_out.collect();
     if !left_out.is_empty() {
         let note = format!(
-            "columns that this screen is too narrow for: {}",
+            "columns hidden on this narrow screen: {}",
             left_out.join(", ")
         );
         let dim = screen.style(Style::new().dimmed());
@@ -212,7 +212,7 @@ fn write_table(table: &Table, screen: Screen, out: &mut dyn Write) -> io::Result
     Ok(())
 }
 
-/// Writes lines of cells under each other.
+/// Writes lines of aligned cells.
 struct Aligned<'l, 'a> {
     columns: &'l [Column<'a>],
     fitted: &'l Fitted,
@@ -220,21 +220,21 @@ struct Aligned<'l, 'a> {
 }
 
 impl<'a> Aligned<'_, 'a> {
-    /// Writes one line; `of` gives the cell and the style of each column.
+    /// Writes a line. `styled` returns the cell and the style of each column.
     fn write(
         &self,
         texts: &[String],
-        of: impl Fn(&Column<'a>) -> (Cell<'a>, Style),
+        styled: impl Fn(&Column<'a>) -> (Cell<'a>, Style),
         out: &mut dyn Write,
     ) -> io::Result<()> {
-        // Blanks are held back until something follows them, so no line ends in any.
+        // Blanks are written only before other text, so that no line ends in blanks.
         let mut blanks = 0;
         for (position, (index, width)) in self.fitted.columns.iter().enumerate() {
             let column = &self.columns[*index];
             if position > 0 {
                 blanks += fit::gap(column).len();
             }
-            let (cell, style) = of(column);
+            let (cell, style) = styled(column);
             let cell = fit::shortened(&cell, &texts[*index], *width, column.layout);
             let padding = width.saturating_sub(cell.width());
             if cell.is_empty() {
@@ -256,7 +256,7 @@ impl<'a> Aligned<'_, 'a> {
     }
 }
 
-/// A cell's text for people.
+/// Returns a cell's text for people.
 fn text(cell: &Cell) -> String {
     match cell {
         Cell::Empty => String::new(),
@@ -276,7 +276,7 @@ fn text(cell: &Cell) -> String {
         Cell::Delta(delta) => number::signed(*delta),
         Cell::Ordinal(number) => number.to_string(),
         Cell::Quotient { .. } => cell.ratio().map(number::quotient).unwrap_or_default(),
-        // A share of 0 is left empty, as in callgrind_annotate.
+        // A share of 0 is empty, as in callgrind_annotate.
         Cell::Share { part: 0, .. } => String::new(),
         Cell::Share { .. } => cell
             .percentage()
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_go_on_in_the_next_line() {
+    fn sentences_are_wrapped() {
         let document = Document {
             blocks: vec![Block::Note("one two three four".into())],
         };
@@ -355,7 +355,7 @@ mod tests {
     }
 
     #[test]
-    fn a_narrow_screen_shortens_paths_first_and_visibly() {
+    fn a_narrow_screen_shortens_paths_first_and_marks_it() {
         let text = rendered(Some(80), false);
         assert!(
             text.contains("demo::a_rather_long_function_name  …"),
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn bars_stand_beside_percentages_where_there_is_room_for_them() {
+    fn percentages_have_bars_if_there_is_room() {
         let counts = [750, 250, 1, 0];
         let shown = |width: usize, has_bars: bool| {
             let columns = vec![
@@ -404,18 +404,18 @@ mod tests {
     }
 
     #[test]
-    fn colour_is_only_there_when_asked_for() {
+    fn colours_are_written_only_on_request() {
         assert!(!rendered(None, false).contains('\x1b'));
         assert!(rendered(None, true).contains('\x1b'));
     }
 
     #[test]
-    fn names_cannot_write_to_the_terminal() {
+    fn names_cannot_send_control_characters_to_the_terminal() {
         assert_eq!(text(&Cell::Name("a\x1b[2J\n")), "a\\u{1b}[2J\\n");
     }
 
     #[test]
-    fn no_block_lets_control_characters_through() {
+    fn all_blocks_escape_control_characters() {
         let hostile = || "a\u{1b}]0;\u{202e}\n".to_owned();
         let document = Document {
             blocks: vec![

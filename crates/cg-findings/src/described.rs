@@ -1,27 +1,27 @@
-//! The figures in Valgrind's sentences about errors: `Invalid read of size 8`, and the description of an address by
-//! `m_addrinfo.c:pp_addrinfo`, `Address 0x4a435ec is 1,234 bytes after a block of size 40 alloc'd`.
+//! The numbers in Valgrind's sentences about errors: `Invalid read of size 8`, and descriptions of addresses
+//! (`m_addrinfo.c:pp_addrinfo`): `Address 0x4a435ec is 1,234 bytes after a block of size 40 alloc'd`.
 
 use cg_stream::record::HeapBlock;
 
 use super::fields::{amount, skip};
 
-/// What the sentences of an error tell in figures.
+/// The numbers in the sentences of an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Described<'a> {
-    /// How many bytes were read, written or used.
+    /// The number of bytes that were read, written or used.
     pub size: Option<u64>,
-    /// The address, as the log has it.
+    /// The address, in the form of the log.
     pub address: Option<&'a str>,
-    /// The heap block that the address is in or near.
+    /// The heap block that contains or is near the address.
     pub block: Option<HeapBlock>,
 }
 
 impl<'a> Described<'a> {
-    /// Takes the sentence of an error and those of its notes apart.
-    pub fn of(what: &'a str, notes: impl Iterator<Item = &'a str>) -> Described<'a> {
+    /// Parses the sentences of an error and of its notes.
+    pub fn parse(what: &'a str, notes: impl Iterator<Item = &'a str>) -> Described<'a> {
         let mut described = Described {
             size: size(what),
-            // Races and invalid jumps name the address in the sentence itself.
+            // In races and invalid jumps, the sentence itself contains the address.
             address: what.split(' ').find_map(hexadecimal),
             block: None,
         };
@@ -33,7 +33,7 @@ impl<'a> Described<'a> {
                 described.block = block(description);
                 break;
             }
-            // That of a fatal signal.
+            // The address of a fatal signal.
             if let Some((_, address)) = note.split_once(" at address ") {
                 described.address = described.address.or(hexadecimal(address));
             }
@@ -42,7 +42,7 @@ impl<'a> Described<'a> {
     }
 }
 
-/// `… of size 8`, with more behind it or not.
+/// Returns the number after `size` in `… of size 8 …`.
 fn size(what: &str) -> Option<u64> {
     const STARTS: [&str; 5] = [
         "Invalid read of size ",
@@ -65,7 +65,7 @@ fn hexadecimal(word: &str) -> Option<&str> {
     is_address.then_some(word)
 }
 
-/// What follows `Address `; the block may be `recently re-allocated`.
+/// Parses the text after `Address `. The block may be `recently re-allocated`.
 fn block(description: &str) -> Option<HeapBlock> {
     let (_, rest) = description.split_once(" is ")?;
     let (offset, rest) = amount(rest.as_bytes())?;
@@ -73,8 +73,8 @@ fn block(description: &str) -> Option<HeapBlock> {
     let (side, rest) = ["before", "inside", "after"]
         .into_iter()
         .find_map(|side| Some((side, skip(rest, side.as_bytes())?)))?;
-    let of_size = memchr::memmem::find(rest, b" of size ")?;
-    let (size, rest) = amount(&rest[of_size + b" of size ".len()..])?;
+    let size = memchr::memmem::find(rest, b" of size ")? + b" of size ".len();
+    let (size, rest) = amount(&rest[size..])?;
     let state = std::str::from_utf8(rest).ok()?.trim();
     Some(HeapBlock {
         size: size.value,
@@ -93,9 +93,9 @@ fn block(description: &str) -> Option<HeapBlock> {
 mod tests {
     use super::*;
 
-    /// `size address side+offset/size state`.
+    /// Compares with `size address side+offset/size state`.
     fn check(what: &str, notes: &[&str], expected: &str) {
-        let described = Described::of(what, notes.iter().copied());
+        let described = Described::parse(what, notes.iter().copied());
         let block = described.block.map(|block| {
             let HeapBlock {
                 size,
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_are_taken_apart() {
+    fn sentences_are_parsed() {
         check(
             "Invalid read of size 8",
             &["Address 0x4a435e8 is 0 bytes after a block of size 16 alloc'd"],

@@ -1,35 +1,35 @@
-//! What the log of a process tells of its leaks: which kinds Memcheck looked for and showed, and by what that is known.
+//! The evidence for leaks in the log of a process: the leak kinds that Memcheck searched for and printed.
 //!
-//! A kind is certain where a summary counts it. XML before protocol 6 (Valgrind 3.26) has none; of that Valgrind's options,
-//! which XML repeats, tell what it was to show, if all of them that bear on it are understood. Nothing else is evidence.
+//! A kind is certain if a summary counts it. XML before protocol 6 (Valgrind 3.26) has no summary, but contains Valgrind's
+//! options. These show which kinds Valgrind printed, if all options about leaks are known. There is no other evidence.
 
 use std::fmt;
 use std::str::FromStr;
 
 use cg_stream::record::{LeakKind, RunRecord, Tool};
 
-/// A set of leak kinds, as `--errors-for-leak-kinds` and `match-leak-kinds` have it.
+/// A set of leak kinds, as in `--errors-for-leak-kinds` and `match-leak-kinds`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeakKinds([bool; 4]);
 
 impl LeakKinds {
     /// Every kind.
     pub const ALL: LeakKinds = LeakKinds([true; 4]);
-    /// Valgrind's default for what is shown and for what is an error.
+    /// Valgrind's default for `--show-leak-kinds` and `--errors-for-leak-kinds`.
     pub const DEFAULT: LeakKinds = LeakKinds([true, false, true, false]);
 
-    /// Puts a kind into the set, or takes it out.
+    /// Adds a kind to the set, or removes it.
     pub fn set(&mut self, kind: LeakKind, is_in: bool) {
         self.0[kind as usize] = is_in;
     }
 
-    /// All sets there are.
+    /// Returns all possible sets.
     pub fn every() -> impl Iterator<Item = LeakKinds> {
         (0..1u8 << LeakKind::ALL.len())
             .map(|bits| LeakKinds(LeakKind::ALL.map(|kind| bits & (1 << kind as u8) != 0)))
     }
 
-    /// Whether a kind is in the set.
+    /// Returns true if the set contains a kind.
     pub fn contains(self, kind: LeakKind) -> bool {
         self.0[kind as usize]
     }
@@ -52,15 +52,15 @@ impl fmt::Display for LeakKinds {
     }
 }
 
-/// Why a text is no set of leak kinds.
+/// The error for a text that is not a set of leak kinds.
 #[derive(Debug, thiserror::Error)]
 #[error("expected all, none or some of definite,indirect,possible,reachable, found \"{0}\"")]
-pub struct NoLeakKinds(String);
+pub struct InvalidLeakKinds(String);
 
 impl FromStr for LeakKinds {
-    type Err = NoLeakKinds;
+    type Err = InvalidLeakKinds;
 
-    fn from_str(text: &str) -> Result<LeakKinds, NoLeakKinds> {
+    fn from_str(text: &str) -> Result<LeakKinds, InvalidLeakKinds> {
         let mut kinds = LeakKinds::default();
         match text {
             "all" => return Ok(LeakKinds::ALL),
@@ -68,38 +68,38 @@ impl FromStr for LeakKinds {
             _ => {}
         }
         for word in text.split(',') {
-            let kind =
-                LeakKind::from_word(word.trim()).ok_or_else(|| NoLeakKinds(word.to_owned()))?;
+            let kind = LeakKind::from_word(word.trim())
+                .ok_or_else(|| InvalidLeakKinds(word.to_owned()))?;
             kinds.0[kind as usize] = true;
         }
         Ok(kinds)
     }
 }
 
-/// What is known of one leak kind in one process; the greatest is the least known.
+/// How far a log covers one leak kind in one process, in the order of less and less coverage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Coverage {
-    /// All that is lost is in the loss records or in the summary.
+    /// All leaks of the kind are in the loss records or in the summary.
     Certain,
-    /// Valgrind may have left out loss records, and there is no summary.
+    /// Valgrind may have omitted loss records, and there is no summary.
     NotShown,
-    /// Leaks were not searched for: the tool has no leak check, or it was switched off.
+    /// There was no search for leaks: the tool has no leak check, or the check was disabled.
     NotMeasured,
 }
 
 impl Coverage {
-    /// All of them, in the order of their numbers.
+    /// All values, in their order.
     pub const ALL: [Coverage; 3] = [Coverage::Certain, Coverage::NotShown, Coverage::NotMeasured];
 
-    /// What a run tells of a leak kind; `is_whole` where all its records are there.
-    pub fn of(run: &RunRecord, is_whole: bool, kind: LeakKind) -> Coverage {
+    /// Returns the coverage of a leak kind in a run. `is_whole` must be true only if all records of the run were read.
+    pub fn from_run(run: &RunRecord, is_whole: bool, kind: LeakKind) -> Coverage {
         if !may_have_leaks(run) {
             return Coverage::NotMeasured;
         }
         let facts = &run.process;
         if run.tool.as_ref().is_some_and(Tool::is_sanitizer) {
-            // LeakSanitizer takes pointers into the middle of a block for pointers to it, and does not report what is
-            // reachable.
+            // LeakSanitizer treats pointers into the middle of a block like pointers to its start, and does not report
+            // reachable blocks.
             return match kind {
                 LeakKind::Definite | LeakKind::Indirect if facts.leak_summary.is_some() => {
                     Coverage::Certain
@@ -113,11 +113,11 @@ impl Coverage {
         if facts.all_heap_blocks_freed || is_empty || facts.leak_summary.is_some() {
             return Coverage::Certain;
         }
-        // Without a leak check the heap is summed up all the same.
+        // There is a HEAP SUMMARY even without a leak check.
         if facts.heap_summary.is_some() || facts.exec {
             return Coverage::NotMeasured;
         }
-        let options = LeakOptions::of(run);
+        let options = LeakOptions::from_run(run);
         match options.doubt {
             Some(LeakDoubt::SwitchedOff) => Coverage::NotMeasured,
             None if is_whole && options.shown.contains(kind) => Coverage::Certain,
@@ -125,7 +125,7 @@ impl Coverage {
         }
     }
 
-    /// The words of reports.
+    /// Returns the words for reports.
     pub fn words(self) -> &'static str {
         match self {
             Coverage::Certain => "certain",
@@ -135,39 +135,39 @@ impl Coverage {
     }
 }
 
-/// Whether the tool of a run looks for leaks at all, as far as is known.
+/// Returns true if the tool of a run may search for leaks. An unknown tool may.
 pub fn may_have_leaks(run: &RunRecord) -> bool {
     run.tool.as_ref().is_none_or(Tool::looks_for_leaks)
 }
 
-/// What Memcheck's own options asked for. The last one of several counts, as in Valgrind.
+/// Memcheck's options about leaks. If an option is repeated, the last one counts, as in Valgrind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeakOptions {
-    /// `--show-leak-kinds`, with the older options for single kinds.
+    /// `--show-leak-kinds`, including the older options for single kinds.
     pub shown: LeakKinds,
-    /// `--errors-for-leak-kinds`, where it was given.
+    /// `--errors-for-leak-kinds`; `None` if the option is missing.
     pub counted: Option<LeakKinds>,
-    /// Why what is shown cannot be told by the options.
+    /// The reason why the options do not determine the printed kinds.
     pub doubt: Option<LeakDoubt>,
 }
 
-/// Why Valgrind's options do not tell which leaks are shown.
+/// A reason why Valgrind's options do not determine the printed leak kinds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LeakDoubt {
-    /// There are none: a log of text says them only with `-v`, and a part may have been cut out of a document.
-    NotTold,
-    /// `--leak-check=no`. In XML Valgrind makes a full check all the same (3.19), which is nothing to rely on.
+    /// The log does not contain the options: a text log has them only with `-v`, and a document may lack a part.
+    OptionsNotLogged,
+    /// `--leak-check=no`. In XML, Valgrind 3.19 makes a full check anyway, but other versions may not.
     SwitchedOff,
-    /// `--xtree-leak=yes` writes them to another file.
+    /// `--xtree-leak=yes` writes the leaks to another file.
     Elsewhere,
     /// This option is about leaks or errors, and no Valgrind up to 3.27 has it.
     Unknown(String),
 }
 
 impl LeakOptions {
-    /// What the options of a run say.
-    pub fn of(run: &RunRecord) -> LeakOptions {
-        let mut asked = LeakOptions {
+    /// Reads the options of a run.
+    pub fn from_run(run: &RunRecord) -> LeakOptions {
+        let mut found = LeakOptions {
             shown: LeakKinds::DEFAULT,
             counted: None,
             doubt: None,
@@ -179,38 +179,39 @@ impl LeakOptions {
             };
             match (name, value) {
                 ("xml", value) => is_xml = value == "yes",
-                // With XML a summary is a full check: it has nowhere to stand (mc_main.c, mc_post_clo_init).
+                // In XML, `summary` means a full check, because XML has no place for a summary (mc_main.c,
+                // mc_post_clo_init).
                 ("leak-check", value) => is_off = !matches!(value, "full" | "yes" | "summary"),
                 ("xtree-leak", value) => is_elsewhere = value != "no",
                 ("show-leak-kinds", kinds) => {
-                    // A value that Valgrind would have refused is taken to show nothing.
-                    asked.shown = kinds.parse().unwrap_or_default();
+                    // Valgrind refuses an invalid value, so assume that nothing is printed.
+                    found.shown = kinds.parse().unwrap_or_default();
                 }
-                ("errors-for-leak-kinds", kinds) => asked.counted = kinds.parse().ok(),
-                ("show-reachable", "yes") => asked.shown = LeakKinds::ALL,
-                ("show-reachable", "no") => asked.shown.set(LeakKind::Reachable, false),
+                ("errors-for-leak-kinds", kinds) => found.counted = kinds.parse().ok(),
+                ("show-reachable", "yes") => found.shown = LeakKinds::ALL,
+                ("show-reachable", "no") => found.shown.set(LeakKind::Reachable, false),
                 ("show-possibly-lost", value) => {
-                    asked.shown.set(LeakKind::Possible, value == "yes");
+                    found.shown.set(LeakKind::Possible, value == "yes");
                 }
                 _ if is_unknown(name) => {
-                    asked.doubt = Some(LeakDoubt::Unknown(option.clone()));
+                    found.doubt = Some(LeakDoubt::Unknown(option.clone()));
                 }
                 _ => {}
             }
         }
         if is_off {
-            asked.doubt = Some(LeakDoubt::SwitchedOff);
+            found.doubt = Some(LeakDoubt::SwitchedOff);
         } else if is_elsewhere {
-            asked.doubt = Some(LeakDoubt::Elsewhere);
+            found.doubt = Some(LeakDoubt::Elsewhere);
         } else if !is_xml {
-            asked.doubt = asked.doubt.or(Some(LeakDoubt::NotTold));
+            found.doubt = found.doubt.or(Some(LeakDoubt::OptionsNotLogged));
         }
-        asked
+        found
     }
 }
 
-/// Name and value of an option, without its dashes; the value is empty where there is none. `--TOOL:option`, as .valgrindrc
-/// and VALGRIND_OPTS take it, is an option of that tool alone: `None` for another one's (`m_main.c`,
+/// Returns the name and the value of an option, without dashes; the value may be empty. `--TOOL:option`, allowed in
+/// .valgrindrc and VALGRIND_OPTS, applies only to that tool: returns `None` for an option of another tool (`m_main.c`,
 /// `main_process_cmd_line_options`).
 pub(super) fn name_and_value<'a>(
     option: &'a str,
@@ -220,21 +221,23 @@ pub(super) fn name_and_value<'a>(
     let (name, value) = option.split_once('=').unwrap_or((option, ""));
     match name.split_once(':') {
         None => Some((name, value)),
-        // Whose option it is cannot be told without the tool.
-        Some((of, name)) => tool.is_none_or(|tool| tool == of).then_some((name, value)),
+        // If the tool of the run is unknown, the option may apply.
+        Some((prefix, name)) => tool
+            .is_none_or(|tool| tool == prefix)
+            .then_some((name, value)),
     }
 }
 
-/// Whether an option of this name is about leaks or errors, and none that is known. All others show what they show without
-/// hiding any of these.
+/// Returns true if an option with this name seems to be about leaks or errors and is not a known one. Other options do not
+/// hide leaks or errors.
 fn is_unknown(name: &str) -> bool {
-    /// What words begin with that are about leaks, errors, and whether they are told.
+    /// The beginnings of words about leaks and errors.
     const ABOUT: [&str; 12] = [
         "leak", "lost", "loss", "lose", "reach", "possib", "definite", "indirect", "kind", "xtree",
         "error", "suppress",
     ];
-    /// The options with such words of Valgrind 3.14 to 3.27, its core's and those of Memcheck, Helgrind and DRD, of which
-    /// none hides what is judged but those that [`LeakOptions::of`] reads.
+    /// The options with such words in the core, Memcheck, Helgrind and DRD of Valgrind 3.14 to 3.27, except the options in
+    /// [`LeakOptions`]. None of these hides leaks or errors.
     const KNOWN: [&str; 16] = [
         "leak-check-heuristics",
         "leak-resolution",
@@ -261,18 +264,18 @@ fn is_unknown(name: &str) -> bool {
 mod tests {
     use super::*;
 
-    fn options_of(tool: &str, options: &str) -> LeakOptions {
+    fn parse_options(tool: &str, options: &str) -> LeakOptions {
         let mut run = RunRecord {
             tool: Some(Tool::from(tool)),
             ..RunRecord::default()
         };
         let options = options.split_whitespace().map(str::to_owned);
         run.process.options = options.collect();
-        LeakOptions::of(&run)
+        LeakOptions::from_run(&run)
     }
 
     #[test]
-    fn options_are_read_as_memcheck_reads_them() {
+    fn options_have_the_same_meaning_as_in_memcheck() {
         for (options, shown) in [
             ("", "definite,possible"),
             ("--show-leak-kinds=all", "all"),
@@ -292,7 +295,7 @@ mod tests {
                 "--show-leak-kinds=all --show-reachable=no",
                 "definite,indirect,possible",
             ),
-            // A program's own words are not among them.
+            // Words of the program's command line are not options.
             ("--leak-check=full -q ./x", "definite,possible"),
             ("--memcheck:show-leak-kinds=none", "none"),
             (
@@ -306,7 +309,7 @@ mod tests {
             ),
         ] {
             assert_eq!(
-                options_of("memcheck", options).shown.to_string(),
+                parse_options("memcheck", options).shown.to_string(),
                 shown,
                 "{options}"
             );
@@ -314,14 +317,14 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_is_known_where_it_was_given() {
-        let counted = |option: &str| options_of("memcheck", option).counted;
+    fn counted_kinds_are_known_only_if_the_option_is_present() {
+        let counted = |option: &str| parse_options("memcheck", option).counted;
         assert_eq!(counted("--errors-for-leak-kinds=all"), Some(LeakKinds::ALL));
         assert_eq!(counted("--leak-check=full"), None);
     }
 
     #[test]
-    fn options_tell_what_is_shown_only_where_they_are_understood() {
+    fn unknown_options_about_leaks_or_errors_are_doubts() {
         let unknown = |option: &str| Some(LeakDoubt::Unknown(option.to_owned()));
         for (options, doubt) in [
             ("--xml=yes", None),
@@ -338,8 +341,8 @@ mod tests {
             ("--xml=yes --xtree-leak=yes", Some(LeakDoubt::Elsewhere)),
             ("--xml=yes --xtree-leak=yes --xtree-leak=no", None),
             ("--xml=yes --xtree-leak-file=a.kcg", None),
-            ("", Some(LeakDoubt::NotTold)),
-            ("--leak-check=full", Some(LeakDoubt::NotTold)),
+            ("", Some(LeakDoubt::OptionsNotLogged)),
+            ("--leak-check=full", Some(LeakDoubt::OptionsNotLogged)),
             ("--xml=yes --leak-scan=off", unknown("--leak-scan=off")),
             (
                 "--xml=yes --memcheck:leak-scan=off",
@@ -350,17 +353,17 @@ mod tests {
             ("--xml=yes --show-kinds=none", unknown("--show-kinds=none")),
             ("--xml=yes --colours=no --frobnicate -x", None),
         ] {
-            assert_eq!(options_of("memcheck", options).doubt, doubt, "{options}");
+            assert_eq!(parse_options("memcheck", options).doubt, doubt, "{options}");
         }
     }
 
-    /// All that Valgrind 3.19 lists, and what other versions have besides.
+    /// Checks all options of Valgrind 3.19, and further ones of other versions.
     #[test]
-    fn no_option_of_valgrinds_is_unknown() {
+    fn all_options_of_valgrind_are_known() {
         const LATER: &str = "--modify-fds=high --show-realloc-size-zero=no --realloc-zero-bytes-frees=yes \
             --scheduling-quantum=9 --enable-debuginfod=no --xtree-compress-strings=yes --max-threads=9 \
             --show-emwarns=yes --track-fds=bad --cache-size=1";
-        const OF_3_19: &str = "--quiet --verbose -q -v -s --trace-children=yes --trace-children-skip=a \
+        const VERSION_3_19: &str = "--quiet --verbose -q -v -s --trace-children=yes --trace-children-skip=a \
             --trace-children-skip-by-arg=a --child-silent-after-fork=yes --vgdb=no --vgdb-error=1 --vgdb-stop-at=exit \
             --track-fds=all --time-stamp=yes --log-fd=2 --log-file=a --log-socket=a --xml-fd=1 --xml-file=a \
             --xml-socket=a --xml-user-comment=leak-error --demangle=no --num-callers=50 --error-limit=no \
@@ -384,14 +387,15 @@ mod tests {
             --check-stack-var=yes --exclusive-threshold=1 --first-race-only=yes --join-list-vol=1 \
             --report-signal-unlocked=no --segment-merging=no --shared-threshold=1 --show-confl-seg=no \
             --show-stack-usage=yes --trace-alloc=yes --trace-mutex=yes --vex-iropt-level=1";
-        for option in OF_3_19.split_whitespace().chain(LATER.split_whitespace()) {
+        let options = VERSION_3_19.split_whitespace();
+        for option in options.chain(LATER.split_whitespace()) {
             let options = format!("--xml=yes {option}");
-            assert_eq!(options_of("memcheck", &options).doubt, None, "{option}");
+            assert_eq!(parse_options("memcheck", &options).doubt, None, "{option}");
         }
     }
 
     #[test]
-    fn leak_kinds_read_as_valgrind_reads_them() {
+    fn leak_kinds_are_parsed_as_in_valgrind() {
         let kinds = |text: &str| text.parse::<LeakKinds>();
         assert_eq!(kinds("all").unwrap(), LeakKinds::ALL);
         assert_eq!(kinds("none").unwrap(), LeakKinds::default());

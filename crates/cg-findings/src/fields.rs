@@ -1,13 +1,14 @@
-//! Numbers as Memcheck writes them, with thousands separators and changes: `1,024`, `1,024 (+24)`.
+//! Numbers in Memcheck's form, with thousands separators and changes: `1,024`, `1,024 (+24)`.
 
-/// A number, and whether a change to it was written behind it.
+/// A number in Memcheck's form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PrintedAmount {
     pub(super) value: u64,
+    /// True if a change follows the number.
     pub(super) is_delta: bool,
 }
 
-/// The amount at the beginning of `bytes`, and what follows it. Nothing larger than `u64` is an amount.
+/// Parses the amount at the beginning of `bytes`, and returns it with the rest. Rejects numbers beyond `u64`.
 pub(super) fn amount(bytes: &[u8]) -> Option<(PrintedAmount, &[u8])> {
     let (value, rest) = number(bytes)?;
     if let Some(change) = skip(rest, b" (+").or_else(|| skip(rest, b" (-"))
@@ -21,13 +22,13 @@ pub(super) fn amount(bytes: &[u8]) -> Option<(PrintedAmount, &[u8])> {
     Some((PrintedAmount { value, is_delta }, rest))
 }
 
-/// All of `bytes` as an amount, blanks around it apart.
+/// Parses all of `bytes` as an amount, except blanks around it.
 pub(super) fn whole_amount(bytes: &[u8]) -> Option<u64> {
     let (amount, rest) = amount(bytes.trim_ascii())?;
     rest.is_empty().then_some(amount.value)
 }
 
-/// A number with commas in it, or without.
+/// Parses a number, with or without commas.
 fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0u64;
     let mut length = 0;
@@ -44,7 +45,7 @@ fn number(bytes: &[u8]) -> Option<(u64, &[u8])> {
     (length > 0).then(|| (value, &bytes[length..]))
 }
 
-/// What follows `prefix`, where `bytes` begin with it.
+/// Returns the rest after `prefix`; `None` if `bytes` do not begin with it.
 pub(super) fn skip<'a>(bytes: &'a [u8], prefix: &[u8]) -> Option<&'a [u8]> {
     bytes.strip_prefix(prefix)
 }
@@ -54,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commas_and_changes() {
+    fn amounts_may_have_commas_and_changes() {
         assert_eq!(whole_amount(b"47,031"), Some(47031));
         assert_eq!(whole_amount(b" 1,047,031 (+1,000) "), Some(1047031));
         assert_eq!(whole_amount(b"7 (-3)"), Some(7));

@@ -1,12 +1,12 @@
-//! From an error's sentence to its kind: text logs have only the sentence, XML has both.
+//! Finds the kind of an error by its sentence. Text logs have only the sentence, XML has both.
 //!
-//! The sentences are those of `mc_errors.c`, `hg_errors.c` and `drd_error.c` from Valgrind 3.14 to 3.28, and of
-//! `m_errormgr.c` and `clo_track_fds` for descriptors. Kinds are called what XML calls them.
+//! The sentences come from `mc_errors.c`, `hg_errors.c` and `drd_error.c` of Valgrind 3.14 to 3.28, and from `m_errormgr.c`
+//! and `clo_track_fds` for descriptors. Kinds have the names that XML uses.
 
 use cg_stream::record::{ErrorKind, Tool};
 
-/// The kind of an error that has a stack and a sentence, and none of the sentences known here.
-pub(super) fn of_unknown(tool: Option<&Tool>) -> ErrorKind {
+/// Returns the kind of an error with an unknown sentence.
+pub(super) fn unknown_kind(tool: Option<&Tool>) -> ErrorKind {
     match tool {
         // DRD's generic errors can have any sentence.
         Some(Tool::Drd) => ErrorKind::GenericErr,
@@ -14,15 +14,15 @@ pub(super) fn of_unknown(tool: Option<&Tool>) -> ErrorKind {
     }
 }
 
-/// The kind that a sentence had in the version that wrote it.
-pub(super) fn of_version(
+/// Returns the kind of a sentence in the version of Valgrind that wrote the log.
+pub(super) fn kind_in_version(
     kind: ErrorKind,
     sentence: &[u8],
     version: Option<(u64, u64)>,
 ) -> ErrorKind {
     let is_dubious =
         kind == ErrorKind::Misc && memchr::memmem::find(sentence, b": dubious: ").is_some();
-    // Helgrind has had this kind since 3.21.
+    // Helgrind has this kind since 3.21.
     if is_dubious && version.is_none_or(|version| version >= (3, 21)) {
         return ErrorKind::Dubious;
     }
@@ -32,32 +32,32 @@ pub(super) fn of_version(
 /// A tool and a kind of its errors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SentenceKind {
-    /// The tool, where the sentence gives it away: all tools have the errors about descriptors.
+    /// The tool; `None` for errors about descriptors, which all tools report.
     pub(super) tool: Option<Tool>,
     pub(super) name: ErrorKind,
 }
 
-/// The kind of the error that has this sentence; `None` where it is not that of an error.
-pub(super) fn of(sentence: &[u8]) -> Option<SentenceKind> {
+/// Returns the kind of the error with this sentence; `None` if the sentence is not an error's.
+pub(super) fn find_kind(sentence: &[u8]) -> Option<SentenceKind> {
     let kind = |tool, name| {
         Some(SentenceKind {
             tool: Some(tool),
             name,
         })
     };
-    if let Some(name) = of_memcheck(sentence) {
+    if let Some(name) = memcheck_kind(sentence) {
         return kind(Tool::Memcheck, name);
     }
-    if let Some(name) = of_helgrind(sentence) {
+    if let Some(name) = helgrind_kind(sentence) {
         return kind(Tool::Helgrind, name);
     }
-    if let Some(name) = of_drd(sentence) {
+    if let Some(name) = drd_kind(sentence) {
         return kind(Tool::Drd, name);
     }
-    of_descriptor(sentence).map(|name| SentenceKind { tool: None, name })
+    descriptor_kind(sentence).map(|name| SentenceKind { tool: None, name })
 }
 
-fn of_memcheck(sentence: &[u8]) -> Option<ErrorKind> {
+fn memcheck_kind(sentence: &[u8]) -> Option<ErrorKind> {
     let begins = |start: &str| sentence.starts_with(start.as_bytes());
     let has = |part: &str| memchr::memmem::find(sentence, part.as_bytes()).is_some();
     Some(match sentence.first()? {
@@ -91,24 +91,24 @@ fn of_memcheck(sentence: &[u8]) -> Option<ErrorKind> {
         b'A' if begins("Argument '") && has(" has a fishy (possibly negative) value: ") => {
             ErrorKind::FishyValue
         }
-        // Valgrind 3.22 to 3.25; later ones have the sentence about unsafe allocations.
+        // From Valgrind 3.22 to 3.25. Later versions have the sentence about unsafe allocations.
         _ if has("() invalid size value: ") => ErrorKind::InvalidSize,
-        // The function is realloc up to Valgrind 3.26, and the one that was called from 3.27 on.
+        // The function is realloc up to Valgrind 3.26, and the called function from 3.27 on.
         _ if sentence.ends_with(b"() with size 0") => ErrorKind::ReallocSizeZero,
         _ if sentence.ends_with(b" contains unaddressable byte(s)") => ErrorKind::CoreMemError,
         _ => return None,
     })
 }
 
-/// Helgrind's sentences name its threads as `Thread #N`, those of the other tools do not.
-fn of_helgrind(sentence: &[u8]) -> Option<ErrorKind> {
+/// Finds Helgrind's errors. Only Helgrind names threads as `Thread #N`.
+fn helgrind_kind(sentence: &[u8]) -> Option<ErrorKind> {
     if sentence.starts_with(b"Possible data race during ") {
         return Some(ErrorKind::Race);
     }
     let rest = sentence.strip_prefix(b"Thread #")?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    let said = &rest[digits..];
-    let begins = |start: &str| said.starts_with(start.as_bytes());
+    let rest = &rest[digits..];
+    let begins = |start: &str| rest.starts_with(start.as_bytes());
     Some(if begins(": lock order \"") {
         ErrorKind::LockOrder
     } else if begins(" unlocked a not-locked lock at ") {
@@ -126,7 +126,7 @@ fn of_helgrind(sentence: &[u8]) -> Option<ErrorKind> {
     })
 }
 
-fn of_drd(sentence: &[u8]) -> Option<ErrorKind> {
+fn drd_kind(sentence: &[u8]) -> Option<ErrorKind> {
     let has = |part: &str| memchr::memmem::find(sentence, part.as_bytes()).is_some();
     let begins = |start: &str| sentence.starts_with(start.as_bytes());
     Some(
@@ -155,8 +155,8 @@ fn of_drd(sentence: &[u8]) -> Option<ErrorKind> {
     )
 }
 
-/// From Valgrind 3.23 on, what is wrong with file descriptors is an error of the core.
-fn of_descriptor(sentence: &[u8]) -> Option<ErrorKind> {
+/// Finds errors about file descriptors, which Valgrind's core reports from 3.23 on.
+fn descriptor_kind(sentence: &[u8]) -> Option<ErrorKind> {
     let begins = |start: &str| sentence.starts_with(start.as_bytes());
     if is_open_descriptor(sentence) {
         return Some(ErrorKind::FdNotClosed);
@@ -171,7 +171,7 @@ fn of_descriptor(sentence: &[u8]) -> Option<ErrorKind> {
     })
 }
 
-/// True for the sentence of a descriptor that is open at exit, which is an error or, before 3.23, a mere remark.
+/// Returns true for the sentence of a descriptor that is open at exit: an error, or before Valgrind 3.23 only a remark.
 pub(super) fn is_open_descriptor(sentence: &[u8]) -> bool {
     sentence.starts_with(b"Open file descriptor ")
         || (sentence.starts_with(b"Open AF_")

@@ -1,13 +1,13 @@
 //! The sentence of a loss record, `mc_leakcheck.c:pp_LossRecord`: the same in text and in XML's `<xwhat><text>`.
 //!
 //! `32 (8 direct, 24 indirect) bytes in 1 blocks are definitely lost in loss record 4 of 10`; in the delta modes each
-//! number is followed by ` (+N)` or ` (-N)`, and from Valgrind 3.21 on `new` stands before `loss record`.
+//! number is followed by ` (+N)` or ` (-N)`, and from Valgrind 3.21 on `new` may precede `loss record`.
 
 use cg_stream::record::LeakKind;
 
 use super::fields::{amount, skip};
 
-/// What the sentence says.
+/// The contents of the sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct LossRecord {
     pub(super) kind: LeakKind,
@@ -15,14 +15,15 @@ pub(super) struct LossRecord {
     pub(super) bytes: u64,
     pub(super) blocks: u64,
     pub(super) indirect_bytes: u64,
-    /// `loss record number of of`.
+    /// The first number in `loss record 4 of 10`.
     pub(super) number: u64,
+    /// The second number in `loss record 4 of 10`.
     pub(super) of: u64,
-    /// Whether it is of a leak check in a delta mode, which shows only what changed.
+    /// True for a leak check in a delta mode, which prints only changes.
     pub(super) is_delta: bool,
 }
 
-/// Takes the sentence apart; `None` where it is another one.
+/// Parses the sentence; `None` if it is a different one.
 pub(super) fn parse(sentence: &[u8]) -> Option<LossRecord> {
     let (all, rest) = amount(sentence)?;
     let mut is_delta = all.is_delta;
@@ -82,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn direct_bytes_are_told_from_indirect_ones() {
+    fn direct_and_indirect_bytes_are_separate() {
         check(
             "3,000 bytes in 30 blocks are definitely lost in loss record 9 of 10",
             LeakKind::Definite,

@@ -1,12 +1,12 @@
-//! What terminals, CI services and containers put at the end of a line.
+//! Text that terminals, CI services and containers add to the end of a line.
 
-/// A line without the escape sequences at its end, which reset a colour or clear the rest of a terminal's line, and without
-/// blanks and `\r` around these; and without what Docker's `json-file` driver puts behind it.
+/// Removes escape sequences from the end of a line, with the blanks and `\r` around them. These sequences reset a colour or
+/// clear the rest of a terminal's line. Also removes the suffix of Docker's `json-file` driver.
 pub(super) fn undecorated(line: &[u8]) -> &[u8] {
-    const BEHIND: &[u8] = br#"\n","stream":"std"#;
+    const DOCKER_SUFFIX: &[u8] = br#"\n","stream":"std"#;
     let mut left = line;
     if left.ends_with(b"}")
-        && let Some(end) = memchr::memmem::rfind(left, BEHIND)
+        && let Some(end) = memchr::memmem::rfind(left, DOCKER_SUFFIX)
     {
         left = &left[..end];
     }
@@ -16,8 +16,8 @@ pub(super) fn undecorated(line: &[u8]) -> &[u8] {
     left
 }
 
-/// Where the escape sequence begins that this text ends with (ECMA-48): `ESC [`, parameters and a letter, or `ESC (` and a
-/// letter, by which `tput sgr0` chooses a character set.
+/// Returns the position of the escape sequence at the end of the text (ECMA-48): `ESC [`, parameters and a letter, or
+/// `ESC (` and a letter, with which `tput sgr0` chooses a character set.
 fn last_sequence(text: &[u8]) -> Option<usize> {
     const ESCAPE: u8 = 0x1b;
     let (last, rest) = text.split_last()?;
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_decorates_a_lines_end_is_taken_off() {
+    fn only_decorations_at_the_end_of_a_line_are_removed() {
         for (line, expected) in [
             ("==1== a\x1b[0m", "==1== a"),
             ("==1== a\x1b[m", "==1== a"),

@@ -1,22 +1,22 @@
-//! What was read of one process. Both readers fill it, [`super::section`] writes it.
+//! The contents of one process. Both readers fill it, [`super::section`] writes it.
 
 use std::collections::HashMap;
 
+use cg_collections::sorting::Order as _;
 use cg_stream::record::{Blocks, ErrorSummary, HeapSummary, LeakKind, LeakSummary, Tool};
-use cg_stream::sorting::Order as _;
 
 use super::evidence::LeakKinds;
 use super::leak::LossRecord;
 use super::table::{FindingStackId, NameId};
 
-/// An error as it is kept.
+/// An error.
 #[derive(Clone, Debug)]
 pub(super) struct KeptError {
     pub(super) kind: NameId,
-    /// Whether it is an error for sure, and no message of other words that has a stack too.
+    /// True if this is certainly an error, and not another message with a stack.
     pub(super) is_known: bool,
     pub(super) what: NameId,
-    /// How often it happened, as far as the log tells: a text log that is not of `-s` shows each error once.
+    /// The number of occurrences in the log: a text log without `-s` prints each error once.
     pub(super) count: u64,
     pub(super) thread: Option<u64>,
     pub(super) thread_name: Option<NameId>,
@@ -25,14 +25,14 @@ pub(super) struct KeptError {
     pub(super) suppression: Option<NameId>,
 }
 
-/// What else is said of an error.
+/// A further description of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct KeptNote {
     pub(super) what: Option<NameId>,
     pub(super) stack: FindingStackId,
 }
 
-/// A loss record as it is kept.
+/// A loss record.
 #[derive(Clone, Debug)]
 pub(super) struct KeptLeak {
     pub(super) kind: LeakKind,
@@ -62,7 +62,7 @@ pub(super) struct AnnouncedThread {
     pub(super) stack: FindingStackId,
 }
 
-/// One process, or one of the programs that it was in turn.
+/// One process, or one of the programs that it executed.
 #[derive(Default)]
 pub(super) struct Process {
     pub(super) tool: Option<Tool>,
@@ -70,11 +70,11 @@ pub(super) struct Process {
     /// Valgrind's version: `(3, 19)`.
     pub(super) version: Option<(u64, u64)>,
     pub(super) command: Option<String>,
-    /// Whether the command is from the preamble, which escapes blanks in its words.
+    /// True if the command is from the preamble, which escapes blanks in its words.
     pub(super) has_command_line: bool,
     pub(super) pid: Option<u64>,
     pub(super) ppid: Option<u64>,
-    /// Valgrind's own options, those of its environment and files among them.
+    /// Valgrind's own options, including those from its environment and files.
     pub(super) options: Vec<String>,
     pub(super) is_complete: bool,
     pub(super) is_quiet: bool,
@@ -82,16 +82,16 @@ pub(super) struct Process {
     pub(super) has_execed: bool,
     pub(super) heap_summary: Option<HeapSummary>,
     pub(super) all_heap_blocks_freed: bool,
-    /// Whether the HEAP SUMMARY has its row of what was in use at exit.
+    /// True if the HEAP SUMMARY has its row `in use at exit`.
     pub(super) has_in_use: bool,
     pub(super) leak_summary: Option<LeakSummary>,
-    /// The kinds that have their row in the LEAK SUMMARY.
+    /// The kinds with a row in the LEAK SUMMARY.
     leak_rows: LeakKinds,
     pub(super) error_summary: Option<ErrorSummary>,
     pub(super) fatal_signal: Option<FatalSignal>,
     pub(super) error_limit_reached: bool,
     pub(super) stopped_reporting: bool,
-    /// Names with how often each was used.
+    /// The names of used suppressions, with their numbers of uses.
     pub(super) used_suppressions: Vec<(String, u64)>,
     pub(super) threads: Vec<AnnouncedThread>,
     pub(super) user_comment: Option<String>,
@@ -99,36 +99,36 @@ pub(super) struct Process {
     pub(super) log_file_qualifiers: Vec<(String, String)>,
     pub(super) errors: Vec<KeptError>,
     pub(super) leaks: Vec<KeptLeak>,
-    /// By kind and stack: how often earlier leak checks printed a loss record that a later one replaced.
+    /// The number of loss records that a later leak check replaced, by kind and stack.
     replaced_leaks: HashMap<(LeakKind, FindingStackId), u64>,
     pub(super) leak_check: LeakCheck,
-    /// Whether each leak check has its LEAK SUMMARY, as in every text log that has a preamble: then the numbers of the
-    /// loss records need not tell where one ends.
+    /// True if each leak check ends with a LEAK SUMMARY, as in every text log with a preamble. Otherwise the numbers of the
+    /// loss records show where a check ends.
     pub(super) has_leak_summaries: bool,
-    /// How many loss records all leak checks found, printed or not; each may count as an error.
+    /// The number of loss records in all leak checks, printed or not. Each may count as an error.
     pub(super) loss_records: u64,
-    /// Whether the log gives the errors' real counts.
+    /// True if the log contains the errors' real counts.
     pub(super) has_counts: bool,
-    /// How many messages with a stack were left out, since the ERROR SUMMARY shows that they are no errors.
-    pub(super) messages_that_are_no_errors: u64,
-    /// Whether nothing came but the preamble, with the parent's pid: so begins the log of a child that was forked and
-    /// then executed a program that Valgrind does not follow.
+    /// The number of dropped messages with a stack. The ERROR SUMMARY shows that they are not errors.
+    pub(super) dropped_messages: u64,
+    /// True if the log has only a preamble with the parent's pid, like the log of a forked child that executed a program
+    /// which Valgrind does not follow.
     pub(super) has_only_preamble: bool,
-    /// How many different errors the log counts that it does not have.
+    /// The number of different errors that the log counts but does not contain.
     pub(super) unprinted_errors: u64,
-    /// Whether a sanitizer ended the process, or does not tell that it came to its end.
+    /// True if a sanitizer ended the process, or did not report its end.
     pub(super) unfinished: bool,
 }
 
-/// Where the leak check that is being read stands.
+/// The state of a leak check while it is read.
 #[derive(Default)]
 pub(super) struct LeakCheck {
-    /// Number and count of the loss record read last; zeros before the first.
+    /// The number of the last loss record, and the count in `loss record 4 of 10`; 0 before the first record.
     number: u64,
-    of: u64,
-    /// Whether its LEAK SUMMARY was begun.
+    count: u64,
+    /// True if its LEAK SUMMARY has begun.
     is_over: bool,
-    /// Whether it shows only what changed, so that its loss records need not sum to anything.
+    /// True if the check prints only changes, so its loss records need not match a sum.
     pub(super) is_delta: bool,
 }
 
@@ -140,7 +140,7 @@ impl Process {
         }
     }
 
-    /// A process that this one forked, or that forked this one: neither says which it is.
+    /// Creates a process that this one forked, or that forked this one; the log does not show which.
     pub(super) fn fork(&mut self) -> Process {
         self.is_forked = true;
         Process {
@@ -160,15 +160,15 @@ impl Process {
 
     /// Adds a loss record.
     ///
-    /// A run can have several leak checks (client requests, the monitor, the one at exit). What counts is the state that
-    /// the last one found, which is also what its LEAK SUMMARY sums up: a full check replaces what was known, one in a
-    /// delta mode replaces the records it shows.
+    /// A run can have several leak checks: client requests, the monitor, and the check at exit. Only the state at the last
+    /// check counts, and its LEAK SUMMARY describes that state. So a full check replaces all earlier records, and a check in
+    /// a delta mode replaces only the records that it prints.
     pub(super) fn add_leak(&mut self, loss: LossRecord, stack: FindingStackId) {
         let check = &self.leak_check;
         let is_first = check.number == 0;
         let is_numbered = check.number != 0 && loss.number != 0 && !self.has_leak_summaries;
-        let is_new_check =
-            check.is_over || (is_numbered && (loss.number <= check.number || loss.of != check.of));
+        let is_new_check = check.is_over
+            || (is_numbered && (loss.number <= check.number || loss.of != check.count));
         if is_new_check && !loss.is_delta {
             self.replace_leaks();
         }
@@ -177,7 +177,7 @@ impl Process {
         }
         self.leak_check = LeakCheck {
             number: loss.number,
-            of: loss.of,
+            count: loss.of,
             is_over: false,
             is_delta: loss.is_delta,
         };
@@ -194,7 +194,7 @@ impl Process {
                 .iter()
                 .position(|known| known.kind == row.kind && known.stack == stack)
         });
-        // The record to which a suppression that follows belongs is always the last.
+        // Move the record to the end, because a suppression that follows belongs to the last record.
         if let Some(Some(position)) = known {
             self.leaks.remove(position);
             *self.replaced_leaks.entry((row.kind, stack)).or_default() += 1;
@@ -202,7 +202,7 @@ impl Process {
         self.leaks.push(row);
     }
 
-    /// Forgets the loss records of a leak check that is not the last.
+    /// Drops the loss records of an earlier leak check.
     fn replace_leaks(&mut self) {
         for leak in self.leaks.drain(..) {
             *self
@@ -212,8 +212,8 @@ impl Process {
         }
     }
 
-    /// How many loss records an earlier leak check had printed of what the last one printed again. Valgrind counts each
-    /// as an error.
+    /// Returns the number of loss records in earlier leak checks that the last check repeats. Valgrind counts each as an
+    /// error.
     pub(super) fn repeated_leaks(&self) -> u64 {
         let mut last: Vec<_> = self
             .leaks
@@ -227,21 +227,22 @@ impl Process {
             .sum()
     }
 
-    /// What to do about a log that has nothing but a preamble, where that is so.
+    /// Returns the advice for a log with only a preamble; an empty text for other logs.
     pub(super) fn advice_for_children(&self) -> &'static str {
         if self.has_only_preamble {
-            "; --child-silent-after-fork=yes keeps children that execute another program from leaving such a log"
+            "; Valgrind's --child-silent-after-fork=yes prevents such logs of children that execute another program"
         } else {
             ""
         }
     }
 
-    /// The HEAP SUMMARY, if it says what was in use at exit.
+    /// Returns the HEAP SUMMARY; `None` without its row `in use at exit`.
     pub(super) fn whole_heap_summary(&self) -> Option<HeapSummary> {
         self.heap_summary.filter(|_| self.has_in_use)
     }
 
-    /// The LEAK SUMMARY, if it has a row for each kind; that of what is lost indirectly is not always there before 3.6.
+    /// Returns the LEAK SUMMARY; `None` unless it has a row for each kind. Before Valgrind 3.6, the row for indirect leaks
+    /// is optional.
     pub(super) fn whole_leak_summary(&self) -> Option<LeakSummary> {
         let mut rows = self.leak_rows;
         if self.version.is_some_and(|version| version < (3, 6)) {
@@ -250,12 +251,12 @@ impl Process {
         self.leak_summary.filter(|_| rows == LeakKinds::ALL)
     }
 
-    /// Whether any of the summaries was read that come at exit.
+    /// Returns true if the process has any of the summaries at exit.
     pub(super) fn has_summary(&self) -> bool {
         self.error_summary.is_some() || self.heap_summary.is_some() || self.leak_summary.is_some()
     }
 
-    /// Whether it refers to any stack of the table.
+    /// Returns true if the process refers to any stack of the table.
     pub(super) fn has_stacks(&self) -> bool {
         !self.errors.is_empty()
             || !self.leaks.is_empty()
@@ -268,11 +269,11 @@ impl Process {
     pub(super) fn begin_heap_summary(&mut self) {
         self.heap_summary = None;
         self.has_in_use = false;
-        // That of a check that the program asked for on its way says nothing of the end.
+        // Discard the summary of an earlier leak check, which does not describe the state at exit.
         self.leak_summary = None;
     }
 
-    /// What the HEAP SUMMARY says was in use at exit.
+    /// Sets the row `in use at exit` of the HEAP SUMMARY.
     pub(super) fn set_in_use(&mut self, in_use: Blocks) {
         self.has_in_use = true;
         let summary = self.heap_summary.get_or_insert_default();
@@ -287,25 +288,25 @@ impl Process {
         self.all_heap_blocks_freed = false;
     }
 
-    /// A row of the LEAK SUMMARY; `is_delta` where it gives changes too.
+    /// Sets a row of the LEAK SUMMARY. `is_delta` is true if the row also has changes.
     pub(super) fn set_leak_summary(&mut self, kind: LeakKind, blocks: Blocks, is_delta: bool) {
         if self.leak_check.is_over && kind == LeakKind::Definite && !is_delta {
-            // A full check that printed no record: what an earlier one printed is no longer so.
+            // A full check without records: the records of earlier checks are outdated.
             self.replace_leaks();
         }
         self.leak_check.is_over = true;
         self.leak_check.is_delta = is_delta;
         self.leak_rows.set(kind, true);
-        *self.leak_summary.get_or_insert_default().of_mut(kind) = blocks;
+        *self.leak_summary.get_or_insert_default().row_mut(kind) = blocks;
     }
 
-    /// What a sanitizer that looked for leaks sums up: it counts those of two kinds and knows no others.
-    pub(super) fn set_summary_of_sanitizer(&mut self, sums: LeakSummary) {
+    /// Sets the leak summary of a sanitizer, which has only direct and indirect leaks.
+    pub(super) fn set_sanitizer_summary(&mut self, sums: LeakSummary) {
         self.leak_rows = LeakKinds::ALL;
         self.leak_summary = Some(sums);
     }
 
-    /// The last leak check found nothing at all.
+    /// Records that the last leak check found no blocks.
     pub(super) fn set_all_heap_blocks_freed(&mut self) {
         self.all_heap_blocks_freed = true;
         self.leak_summary = None;
@@ -313,11 +314,12 @@ impl Process {
         self.leak_check.is_over = true;
     }
 
-    /// Gives an error that was printed before the count that its second printing has.
+    /// Sets the count of an error that is printed for the second time.
     pub(super) fn count_again(&mut self, again: KeptError) {
         self.has_counts = true;
         let is_same = |error: &KeptError| error.what == again.what && error.stack == again.stack;
-        // Two contexts can differ in their notes alone, and a description of memory can have changed since.
+        // Two contexts can differ only in their notes. But a description of memory may have changed since the first
+        // printing, so equal notes are not required.
         let position = self
             .errors
             .iter()
@@ -327,5 +329,77 @@ impl Process {
             Some(position) => self.errors[position].count = again.count,
             None => self.errors.push(again),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Adds loss records with these numbers, such as 1 of 3. Returns the numbers of kept, counted and repeated records.
+    fn kept_leaks(numbers: &[(u64, u64)], has_leak_summaries: bool) -> (usize, u64, u64) {
+        let mut process = Process::new(None);
+        process.has_leak_summaries = has_leak_summaries;
+        for (number, of) in numbers {
+            let loss = LossRecord {
+                kind: LeakKind::Definite,
+                bytes: 8,
+                blocks: 1,
+                indirect_bytes: 0,
+                number: *number,
+                of: *of,
+                is_delta: false,
+            };
+            process.add_leak(loss, FindingStackId::EMPTY);
+        }
+        let repeated = process.repeated_leaks();
+        (process.leaks.len(), process.loss_records, repeated)
+    }
+
+    #[test]
+    fn number_that_does_not_rise_begins_another_leak_check() {
+        assert_eq!(kept_leaks(&[(1, 3), (2, 3)], false), (2, 3, 0));
+        // The second check repeats the only record of the first.
+        assert_eq!(kept_leaks(&[(1, 1), (1, 1)], false), (1, 2, 1));
+        assert_eq!(kept_leaks(&[(1, 3), (3, 3), (2, 3)], false), (1, 6, 2));
+        // The second check has more records.
+        assert_eq!(kept_leaks(&[(1, 2), (2, 3)], false), (1, 5, 1));
+        // In a text log, only a LEAK SUMMARY ends a check.
+        assert_eq!(kept_leaks(&[(1, 1), (1, 1)], true), (2, 1, 0));
+    }
+
+    #[test]
+    fn summary_of_an_earlier_leak_check_does_not_apply_to_a_later_one() {
+        let mut process = Process::new(None);
+        process.set_all_heap_blocks_freed();
+        process.begin_leak_summary();
+        assert!(!process.all_heap_blocks_freed);
+        let blocks = Blocks {
+            bytes: 8,
+            blocks: 1,
+        };
+        for kind in LeakKind::ALL {
+            process.set_leak_summary(kind, blocks, false);
+        }
+        assert!(process.whole_leak_summary().is_some());
+        process.set_all_heap_blocks_freed();
+        assert!(process.whole_leak_summary().is_none());
+        process.begin_leak_summary();
+        assert!(process.whole_leak_summary().is_none());
+    }
+
+    #[test]
+    fn heap_summary_begins_without_the_figures_of_an_earlier_one() {
+        let mut process = Process::new(None);
+        process.set_in_use(Blocks {
+            bytes: 8,
+            blocks: 1,
+        });
+        assert_eq!(
+            process.whole_heap_summary().map(|heap| heap.in_use_bytes),
+            Some(8)
+        );
+        process.begin_heap_summary();
+        assert_eq!(process.whole_heap_summary(), None);
     }
 }

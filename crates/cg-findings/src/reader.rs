@@ -1,17 +1,17 @@
-//! Reads text logs and documents of XML from one input, in whatever order they come.
+//! Reads text logs and XML documents from one input, in any order.
 //!
-//! A file that several runs wrote to, or the output of a CI job, may have both. Text stands in front of documents, between and
-//! behind them; what stands inside a document is that document's.
+//! A file with several runs, or the output of a CI job, may contain both. Text may precede, separate and follow documents.
+//! Lines inside a document belong to the document.
 
 use cg_reader::{Error, Reading};
 
 use super::text::{Log, LogLine};
 use super::xml::XmlReader;
 
-/// Parses an input and hands on the processes of its documents as they end, then those of its text.
+/// Parses an input. Writes the processes of documents as they end, then the processes of text logs.
 pub fn parse_logs(reading: &mut Reading) -> Result<(), Error> {
-    let read = read(reading)?;
-    if read.is_nothing() {
+    let contents = read(reading)?;
+    if contents.is_empty() {
         return Err(Error::whole(
             "no message of Memcheck, Helgrind, DRD or a sanitizer was found: expected lines such as \"==PID== Memcheck, a memory error detector\" or \"==PID==ERROR: AddressSanitizer: …\"",
         ));
@@ -19,10 +19,10 @@ pub fn parse_logs(reading: &mut Reading) -> Result<(), Error> {
     Ok(())
 }
 
-/// Parses an input that is to have a document.
+/// Parses an input that must contain a document.
 pub fn parse_documents(reading: &mut Reading) -> Result<(), Error> {
-    let read = read(reading)?;
-    if !read.has_documents {
+    let contents = read(reading)?;
+    if !contents.has_documents {
         return Err(Error::whole(
             "expected a document of Valgrind, found no <valgrindoutput>",
         ));
@@ -30,27 +30,26 @@ pub fn parse_documents(reading: &mut Reading) -> Result<(), Error> {
     Ok(())
 }
 
-/// What an input had.
-struct WasRead {
+/// The contents of an input.
+struct InputContents {
     has_documents: bool,
     has_logs: bool,
 }
 
-impl WasRead {
-    fn is_nothing(&self) -> bool {
+impl InputContents {
+    fn is_empty(&self) -> bool {
         !self.has_documents && !self.has_logs
     }
 }
 
-fn read(reading: &mut Reading) -> Result<WasRead, Error> {
+fn read(reading: &mut Reading) -> Result<InputContents, Error> {
     let mut log = Log::new(reading.options.demangle);
     let mut documents: Option<XmlReader> = None;
     let mut ends_in_log = false;
     while reading.lines.advance().map_err(Error::Input)? {
         let Some(reader) = &mut documents else {
             ends_in_log = true;
-            if log.line(reading.lines.last_line(), reading.lines.line_number())
-                == LogLine::OfDocument
+            if log.line(reading.lines.last_line(), reading.lines.line_number()) == LogLine::Document
             {
                 let reader = documents.insert(XmlReader::new(reading.options.demangle));
                 reader.line(reading.lines);
@@ -59,10 +58,10 @@ fn read(reading: &mut Reading) -> Result<WasRead, Error> {
             continue;
         };
         reader.line(reading.lines);
-        // A log may begin in the line in which a document ends.
+        // A log may begin on the last line of a document.
         ends_in_log = reader.is_between()
-            && log.line(reading.lines.last_line(), reading.lines.line_number()) == LogLine::OfText;
-        reader.hand_on(reading)?;
+            && log.line(reading.lines.last_line(), reading.lines.line_number()) == LogLine::Text;
+        reader.write_processes(reading)?;
     }
     log.finish(
         ends_in_log && !reading.lines.ended_with_newline(),
@@ -70,10 +69,10 @@ fn read(reading: &mut Reading) -> Result<WasRead, Error> {
     );
     if let Some(reader) = &mut documents {
         reader.finish();
-        reader.hand_on(reading)?;
+        reader.write_processes(reading)?;
     }
-    log.hand_on(reading)?;
-    Ok(WasRead {
+    log.write_processes(reading)?;
+    Ok(InputContents {
         has_documents: documents.is_some_and(|reader| reader.has_begun()),
         has_logs: !log.is_empty(),
     })

@@ -1,4 +1,4 @@
-//! The section of the stream that a process becomes: `run`, `error` and `leak` records, `end`.
+//! Writes a process as a section of the stream: `run`, `error` and `leak` records, `end`.
 
 use cg_names::blame::frames_before_program;
 use cg_reader::{Error, Out, Reading};
@@ -14,17 +14,17 @@ use super::sanitizers;
 use super::table::{FindingStackId, FindingTable, NameId};
 
 impl Process {
-    /// Writes the section, which has no `end` where there is a reason why the log cannot be the whole one. What is whole
-    /// is held against Valgrind's own summaries.
+    /// Writes the section. Omits `end` if `error` is set, because the log is incomplete. Compares a complete log with
+    /// Valgrind's own summaries.
     pub(super) fn write(
         &self,
         table: &FindingTable,
-        trouble: Option<&str>,
+        error: Option<&str>,
         reading: &mut Reading,
     ) -> Result<(), Error> {
         let run = self.run_record(table, reading.source);
         reading.out.run(&run)?;
-        // Bytes and blocks of leaks stand in front of it where there are any.
+        // `count` is the last event, after the bytes and blocks of leaks.
         let count = run.events.len() - 1;
         for error in &self.errors {
             self.write_error(error.finding(table), count, table, reading.out)?;
@@ -37,22 +37,20 @@ impl Process {
         for leak in &self.leaks {
             self.write_leak(leak, table, reading.out)?;
         }
-        match trouble {
+        match error {
             None => {
                 reading.out.end()?;
-                if !self.is_of_sanitizer() {
+                if !self.is_from_sanitizer() {
                     self.check_sums(reading.source, reading.diagnostics);
                 }
             }
-            Some(trouble) if !reading.out.cut(Some(trouble))? => {
-                reading.diagnostics.trouble(trouble)
-            }
+            Some(error) if !reading.out.cut(Some(error))? => reading.diagnostics.error(error),
             Some(_) => {}
         }
         Ok(())
     }
 
-    fn is_of_sanitizer(&self) -> bool {
+    fn is_from_sanitizer(&self) -> bool {
         self.tool.as_ref().is_some_and(Tool::is_sanitizer)
     }
 
@@ -137,26 +135,26 @@ impl Process {
         table: &FindingTable,
         out: &mut Out,
     ) -> Result<(), Error> {
-        // Helgrind and `--track-fds` have errors whose only stacks are those of their notes.
+        // In some errors of Helgrind and `--track-fds`, only the notes have stacks.
         let mut stacks =
             std::iter::once(finding.stack).chain(finding.notes.iter().map(|(_, stack)| *stack));
         let blamed = stacks
             .find(|stack| *stack != FindingStackId::EMPTY)
             .unwrap_or_default();
-        let before = frames_before_program(finding.kind, table.frames_of(blamed).len());
-        let place = table.to_blame(blamed, before);
+        let before = frames_before_program(finding.kind, table.stack_frames(blamed).len());
+        let place = table.blamed_frame(blamed, before);
         let sentences = finding.notes.iter().filter_map(|(what, _)| *what);
         let Described {
             size,
             address,
             block,
-        } = match self.is_of_sanitizer() {
-            true => sanitizers::described::of(finding.what, sentences),
-            false => Described::of(finding.what, sentences),
+        } = match self.is_from_sanitizer() {
+            true => sanitizers::described::parse(finding.what, sentences),
+            false => Described::parse(finding.what, sentences),
         };
         let notes = finding.notes.iter().map(|(what, stack)| NoteRef {
             what: *what,
-            stack: StackRef::Ids(table.frames_of(*stack)),
+            stack: StackRef::Ids(table.stack_frames(*stack)),
         });
         let notes: Vec<NoteRef> = notes.collect();
         let cost = [Count::from(finding.count)];
@@ -174,7 +172,7 @@ impl Process {
             thread: finding.thread,
             thread_name: finding.thread_name,
             pid: self.pid,
-            stack: StackRef::Ids(table.frames_of(finding.stack)),
+            stack: StackRef::Ids(table.stack_frames(finding.stack)),
             notes: NotesRef::Refs(&notes),
             suppression: finding.suppression,
         };
@@ -187,7 +185,7 @@ impl Process {
         table: &FindingTable,
         out: &mut Out,
     ) -> Result<(), Error> {
-        let place = table.to_blame(leak.stack, 0);
+        let place = table.blamed_frame(leak.stack, 0);
         let cost = [leak.bytes, leak.blocks].map(Count::from);
         let row = LeakRow {
             name: name(place.name),
@@ -198,7 +196,7 @@ impl Process {
             cost: Cells::From(0, &cost),
             indirect_bytes: leak.indirect_bytes,
             pid: self.pid,
-            stack: StackRef::Ids(table.frames_of(leak.stack)),
+            stack: StackRef::Ids(table.stack_frames(leak.stack)),
             suppression: leak.suppression.map(|text| table.text(text)),
         };
         out.row(row, table)
@@ -242,7 +240,7 @@ impl KeptError {
 }
 
 impl FatalSignal {
-    /// What Valgrind says when a signal ends the process, as an error: it counts none for it.
+    /// Converts the signal to an error, although Valgrind does not count it as one.
     fn finding<'a>(&self, sentence: &'a str, event: Option<&'a str>) -> LogFinding<'a> {
         LogFinding {
             kind: "FatalSignal",
@@ -264,7 +262,7 @@ impl FatalSignal {
         })
     }
 
-    /// As text logs say it.
+    /// Returns the sentence in text logs.
     fn sentence(&self) -> String {
         let named = match self.number {
             Some(number) if self.name.is_empty() => number.to_string(),
@@ -302,7 +300,7 @@ fn owned_stack(table: &FindingTable, stack: FindingStackId) -> Vec<Frame<'static
     stack.into_iter().map(Frame::into_owned).collect()
 }
 
-/// A sum of figures that are `u64` each.
+/// Adds up figures without overflow.
 pub(super) fn sum(figures: impl Iterator<Item = u64>) -> Count {
     figures.map(Count::from).sum()
 }

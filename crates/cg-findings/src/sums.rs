@@ -1,4 +1,4 @@
-//! Conservation: what was read of a process, held against Valgrind's own summaries.
+//! Compares the records of a process with Valgrind's own summaries.
 
 use cg_stream::Diagnostics;
 use cg_stream::record::{Count, LeakKind};
@@ -7,16 +7,16 @@ use super::process::Process;
 use super::section::sum;
 
 impl Process {
-    /// Holds what was read against Valgrind's own summaries.
+    /// Warns if the records differ from Valgrind's own summaries.
     pub(super) fn check_sums(&self, source: &str, diagnostics: &mut Diagnostics) {
         let process = match self.pid {
             Some(pid) => format!("{source}: process {pid}"),
             None => source.to_owned(),
         };
-        if self.messages_that_are_no_errors > 0 {
+        if self.dropped_messages > 0 {
             diagnostics.warn(format!(
-                "{process}: messages with a stack that are left out, since ERROR SUMMARY counts them as no errors: {}",
-                self.messages_that_are_no_errors
+                "{process}: left out messages with a stack that ERROR SUMMARY does not count as errors: {}",
+                self.dropped_messages
             ));
         }
         for kind in LeakKind::ALL {
@@ -25,13 +25,13 @@ impl Process {
         self.check_errors(&process, diagnostics);
     }
 
-    /// A kind of leak is printed in full or, by `--show-leak-kinds` or `--leak-check=summary`, not at all; a check that
-    /// shows what changed prints a part.
+    /// Checks the sums of a leak kind. Valgrind prints a kind in full or, with `--show-leak-kinds` or
+    /// `--leak-check=summary`, not at all. A check in a delta mode prints only a part, so its sums are not checked.
     fn check_leaks(&self, kind: LeakKind, process: &str, diagnostics: &mut Diagnostics) {
         let Some(summary) = &self.leak_summary else {
             return;
         };
-        let expected = summary.of(kind);
+        let expected = summary.row(kind);
         let leaks = || self.leaks.iter().filter(|leak| leak.kind == kind);
         let bytes = sum(leaks().map(|leak| leak.bytes));
         let blocks = sum(leaks().map(|leak| leak.blocks));
@@ -48,21 +48,22 @@ impl Process {
         }
     }
 
-    /// As many loss records there can be where none is printed.
+    /// Returns the maximum number of loss records if none is printed.
     fn lost_blocks(&self) -> u64 {
         let Some(summary) = &self.leak_summary else {
             return 0;
         };
         LeakKind::ALL.iter().fold(0, |blocks, kind| {
-            blocks.saturating_add(summary.of(*kind).blocks)
+            blocks.saturating_add(summary.row(*kind).blocks)
         })
     }
 
-    /// Loss records may count as errors (`--errors-for-leak-kinds`), printed or not, so there is some play.
+    /// Checks the counts of errors. Allows a range, because loss records may count as errors (`--errors-for-leak-kinds`),
+    /// printed or not.
     fn check_errors(&self, process: &str, diagnostics: &mut Diagnostics) {
         if self.unprinted_errors > 0 && !self.is_forked {
             diagnostics.warn(format!(
-                "{process}: {} errors are counted that the log does not have, beside the {} that it has; a forked process counts its parent's too",
+                "{process}: the log counts {} errors that it does not contain, besides {} that it contains; a forked process counts its parent's too",
                 self.unprinted_errors,
                 self.errors.len()
             ));
@@ -70,7 +71,7 @@ impl Process {
         let Some(summary) = self.error_summary else {
             return;
         };
-        // A forked process counts on from its parent's counters; past its limit Valgrind counts more than it prints.
+        // A forked process continues its parent's counters, and beyond its limit Valgrind counts more than it prints.
         if self.is_forked || self.error_limit_reached {
             return;
         }

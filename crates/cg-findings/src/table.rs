@@ -1,19 +1,19 @@
 //! Interned names, frames and stacks of the findings of an input.
 //!
-//! A log repeats few frames many times. A frame is looked up by its bytes in the log, and parsed only if they are new.
+//! A log repeats few frames many times. A frame is looked up by its bytes in the log, and parsed only once.
 
 use std::cell::OnceCell;
 
-use cg_names::blame::frame_to_blame_by;
+use cg_collections::intern::{Bytes, Id as _, Slices, Texts, TooMany};
+use cg_names::blame::frame_to_blame_in_facts;
+use cg_names::code_origin::Facts;
 use cg_names::demangle::demangle;
-use cg_names::whose::Facts;
-use cg_stream::intern::{Bytes, Id as _, Slices, Texts, TooMany};
 use cg_stream::record::{Frame, Name};
 use cg_stream::rows::{Named, RowTables, TableNumber};
 
 pub(super) use cg_stream::rows::{FrameId, NameId};
 
-cg_stream::ids! {
+cg_collections::ids! {
     /// A stack of an input. Equal stacks have equal ids.
     pub(super) struct FindingStackId;
 }
@@ -29,7 +29,7 @@ impl Default for FindingStackId {
     }
 }
 
-/// What a log says of one frame.
+/// The contents of one frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct FrameRow {
     pub(super) name: Option<NameId>,
@@ -41,25 +41,25 @@ pub(super) struct FrameRow {
 
 /// Names, frames and stacks by id.
 ///
-/// A table that has no id left returns the first id instead and remembers that it did: nothing that was read so is
-/// handed on.
+/// A full table returns the first id and sets `is_full`; [`FindingTable::check_room`] then keeps the findings from being
+/// written.
 pub(super) struct FindingTable {
     number: TableNumber,
-    /// Names, sentences and whatever else is text.
+    /// Names, sentences and other texts.
     names: Texts<NameId>,
-    /// The frames as the input writes them.
+    /// The frames in the form of the input.
     raw_frames: Bytes<FrameId>,
     frames: Vec<FrameRow>,
-    /// By frame: the facts that tell whose code it is. Computed on first use, as few frames are candidates for blame.
+    /// The facts about the origin of each frame's code. Computed on first use, because few frames are candidates for blame.
     facts: Vec<OnceCell<Facts>>,
-    /// Names that were left mangled are demangled.
+    /// True to demangle names that the log left mangled.
     demangles: bool,
     stacks: Slices<FindingStackId, FrameId>,
     is_full: bool,
 }
 
 impl FindingTable {
-    /// An empty table; it demangles names or leaves them as they are.
+    /// Creates an empty table, which demangles names if `demangles` is set.
     pub(super) fn new(demangles: bool) -> FindingTable {
         let mut table = FindingTable {
             number: TableNumber::new(),
@@ -75,7 +75,7 @@ impl FindingTable {
         table
     }
 
-    /// A table that something found no room in.
+    /// Creates a full table.
     #[cfg(test)]
     pub(super) fn full() -> FindingTable {
         FindingTable {
@@ -84,15 +84,15 @@ impl FindingTable {
         }
     }
 
-    /// Whether everything that was asked for has an id of its own.
+    /// Checks that every entry has a unique id.
     ///
     /// # Errors
-    /// Where something had to go without.
+    /// Returns an error if the table was too full for an entry.
     pub(super) fn check_room(&self) -> Result<(), TooMany> {
         if self.is_full { Err(TooMany) } else { Ok(()) }
     }
 
-    /// The id of these bytes of an input, as a [`Name`].
+    /// Interns bytes of an input as a [`Name`].
     pub(super) fn name(&mut self, bytes: &[u8]) -> NameId {
         self.words(Name::from_bytes(bytes).as_str())
     }
@@ -104,7 +104,7 @@ impl FindingTable {
         })
     }
 
-    /// The id of a function's name.
+    /// Interns the name of a function.
     pub(super) fn function(&mut self, bytes: &[u8]) -> NameId {
         if self.demangles {
             self.name(&demangle(bytes))
@@ -113,12 +113,12 @@ impl FindingTable {
         }
     }
 
-    /// True where names that were left mangled are demangled.
+    /// Returns true if the table demangles names that the log left mangled.
     pub(super) fn demangles(&self) -> bool {
         self.demangles
     }
 
-    /// A frame with its names in this table.
+    /// Interns the names of a frame.
     pub(super) fn row(&mut self, frame: &Frame) -> FrameRow {
         let mut name = |name: &Option<Name>| {
             let text = name.as_deref()?;
@@ -133,12 +133,12 @@ impl FindingTable {
         }
     }
 
-    /// The text of a name.
+    /// Returns the text of a name.
     pub(super) fn text(&self, id: NameId) -> &str {
         self.names.text(id)
     }
 
-    /// The frame that the input writes as `raw`; `parse` takes it apart where it is new.
+    /// Interns the frame with the text `raw`. Calls `parse` if the frame is new.
     pub(super) fn frame(
         &mut self,
         raw: &[u8],
@@ -156,7 +156,7 @@ impl FindingTable {
         id
     }
 
-    /// The id of a stack.
+    /// Interns a stack.
     pub(super) fn stack(&mut self, frames: &[FrameId]) -> FindingStackId {
         self.stacks.intern(frames).unwrap_or_else(|TooMany| {
             self.is_full = true;
@@ -164,36 +164,36 @@ impl FindingTable {
         })
     }
 
-    /// The frames of a stack, innermost first.
-    pub(super) fn frames_of(&self, id: FindingStackId) -> &[FrameId] {
+    /// Returns the frames of a stack, innermost first.
+    pub(super) fn stack_frames(&self, id: FindingStackId) -> &[FrameId] {
         self.stacks.get(id)
     }
 
-    /// A stack as records have it.
+    /// Converts a stack to the form in records.
     pub(super) fn record_stack(&self, id: FindingStackId) -> Vec<Frame<'_>> {
-        self.frames_of(id)
+        self.stack_frames(id)
             .iter()
             .map(|frame| self.record_frame(*frame))
             .collect()
     }
 
-    /// The frame of a stack to blame, behind these innermost ones; nothing is known of that of an empty stack.
-    pub(super) fn to_blame(&self, id: FindingStackId, skipped: usize) -> FrameRow {
-        let frames = &self.frames_of(id)[skipped..];
-        let position = frame_to_blame_by(frames.len(), |position| {
+    /// Returns the blamed frame, ignoring the `skipped` innermost frames; an empty row for an empty stack.
+    pub(super) fn blamed_frame(&self, id: FindingStackId, skipped: usize) -> FrameRow {
+        let frames = &self.stack_frames(id)[skipped..];
+        let position = frame_to_blame_in_facts(frames.len(), |position| {
             frames.get(position).map(|frame| self.facts(*frame))
         });
         let blamed = frames.get(position).map(|frame| self.frames[frame.index()]);
         blamed.unwrap_or_default()
     }
 
-    /// What a frame tells of whose code it is.
+    /// Returns the facts about the origin of a frame's code.
     fn facts(&self, id: FrameId) -> Facts {
-        let facts = || Facts::of(&self.record_frame(id));
+        let facts = || Facts::from_frame(&self.record_frame(id));
         *self.facts[id.index()].get_or_init(facts)
     }
 
-    /// Forgets all stacks, once nothing refers to one any more. Names and frames come again; they stay.
+    /// Drops all stacks. Nothing may refer to a stack any more. Keeps names and frames, because the input repeats them.
     pub(super) fn forget_stacks(&mut self) {
         self.stacks.clear();
         self.stack(&[]);
@@ -244,10 +244,10 @@ mod tests {
         let (a, b) = (frame(&mut table, b"a"), frame(&mut table, b"b"));
         assert_eq!(frame(&mut table, b"a"), a);
         let ab = table.stack(&[a, b]);
-        let b_alone = table.stack(&[b]);
+        let only_b = table.stack(&[b]);
         assert_eq!(table.stack(&[]), FindingStackId::EMPTY);
         assert_eq!(table.stack(&[a, b]), ab);
-        assert_ne!(ab, b_alone);
+        assert_ne!(ab, only_b);
         let names: Vec<_> = table
             .record_stack(ab)
             .iter()
@@ -256,6 +256,6 @@ mod tests {
         assert_eq!(names, [Some("a".to_owned()), Some("b".to_owned())]);
         assert_eq!(table.record_stack(FindingStackId::EMPTY), []);
         table.forget_stacks();
-        assert_eq!(table.stack(&[b]), ab, "ids begin anew");
+        assert_eq!(table.stack(&[b]), ab, "ids start again");
     }
 }

@@ -1,15 +1,15 @@
-//! The frames of a heap profile: few of them, in many stacks.
+//! The frames of a heap profile. A profile has few different frames, which occur in many stacks.
 
 use std::cell::OnceCell;
 
-use cg_names::blame::frame_to_blame_by;
-use cg_names::whose::Facts;
-use cg_stream::intern::{Id as _, TooMany};
+use cg_collections::intern::{Id as _, TooMany};
+use cg_names::blame::frame_to_blame_in_facts;
+use cg_names::code_origin::Facts;
 use cg_stream::record::{Frame, Name};
 use cg_stream::rows::{FrameId, NameId, NameRef, Named, RowTables, TableNumber};
 
-/// The frames of a file. The one behind those of the file's own table is a frame of nothing, which stands for positions
-/// beyond that table.
+/// The frames of a file. For DHAT, an empty frame follows those of the file's own table, and replaces positions outside the
+/// table.
 pub(super) struct FrameTable<'a> {
     number: TableNumber,
     frames: Vec<TableFrame<'a>>,
@@ -17,11 +17,11 @@ pub(super) struct FrameTable<'a> {
 
 struct TableFrame<'a> {
     frame: Frame<'a>,
-    /// Computed on first use: few frames of a file are candidates for blame.
+    /// Computed on first use, because few frames of a file are candidates for blame.
     facts: OnceCell<Facts>,
 }
 
-/// The names at the head of a row with a stack: those of the frame to blame.
+/// The names of the frame to blame, which are the first fields of a row with a stack.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Blamed {
     pub(super) name: Option<NameRef<'static>>,
@@ -30,7 +30,7 @@ pub(super) struct Blamed {
     pub(super) obj: Option<NameRef<'static>>,
 }
 
-/// Each frame has this many consecutive name ids.
+/// The number of consecutive name ids per frame.
 const NAMES: usize = 3;
 
 impl<'a> FrameTable<'a> {
@@ -50,7 +50,7 @@ impl<'a> FrameTable<'a> {
         });
     }
 
-    /// Adds a frame behind the others.
+    /// Adds a frame at the end.
     pub(super) fn add(&mut self, frame: Frame<'a>) -> Result<FrameId, TooMany> {
         self.push(frame);
         FrameId::at(self.frames.len() - 1)
@@ -60,25 +60,25 @@ impl<'a> FrameTable<'a> {
         &self.frames[id.index()].frame
     }
 
-    /// The frame of a stack to blame, as [`cg_names::blame::frame_to_blame`] has it; none of an empty stack.
+    /// Returns the frame of a stack to blame, by the rule of [`cg_names::blame::frame_to_blame`]; `None` for an empty stack.
     pub(super) fn to_blame(&self, stack: &[FrameId]) -> Option<FrameId> {
         let facts = |frame: &FrameId| {
             let TableFrame { frame, facts } = &self.frames[frame.index()];
-            *facts.get_or_init(|| Facts::of(frame))
+            *facts.get_or_init(|| Facts::from_frame(frame))
         };
         let at = |position: usize| stack.get(position).map(facts);
-        stack.get(frame_to_blame_by(stack.len(), at)).copied()
+        stack.get(frame_to_blame_in_facts(stack.len(), at)).copied()
     }
 
-    /// The names of a frame.
+    /// Returns the names of a frame.
     pub(super) fn blamed(&self, id: Option<FrameId>) -> Blamed {
         let Some(id) = id else {
             return Blamed::default();
         };
         let frame = self.get(id);
-        let name = |name: &Option<Name>, of: Named| {
+        let name = |name: &Option<Name>, kind: Named| {
             name.as_ref()?;
-            let id = NameId::at(NAMES * id.index() + of as usize);
+            let id = NameId::at(NAMES * id.index() + kind as usize);
             id.ok().map(NameRef::Id)
         };
         Blamed {
@@ -95,9 +95,9 @@ impl RowTables for FrameTable<'_> {
         self.number
     }
 
-    fn name(&self, of: Named, id: NameId) -> Name<'_> {
+    fn name(&self, kind: Named, id: NameId) -> Name<'_> {
         let frame = &self.frames[id.index() / NAMES].frame;
-        let name = match of {
+        let name = match kind {
             Named::Function => &frame.name,
             Named::File => &frame.file,
             Named::Object => &frame.obj,

@@ -1,4 +1,4 @@
-//! Where memory lives and what becomes of it: what Massif, DHAT and heaptrack write.
+//! Readers of heap profiles from Massif, DHAT and heaptrack.
 #![warn(missing_docs)]
 
 pub mod dhat;

@@ -1,25 +1,25 @@
-//! Which frame of a stack to blame: the innermost one that is the program's own; where none is, the innermost that is
-//! neither an allocator's nor one of Valgrind's replacements.
+//! The frame of a stack to blame: the innermost frame of the program. If there is none, the innermost frame that belongs
+//! neither to an allocator nor to one of Valgrind's replacement functions.
 //!
-//! A leak record always begins in `malloc`, a bad `memcpy` in Valgrind's own copy of it; neither is where anybody
-//! would look. The rule is the same for every record that carries a stack, so one `fn` field serves all of them.
+//! A leak record always begins in `malloc`, and a bad `memcpy` in Valgrind's own copy of `memcpy`. A reader looks for the
+//! cause in their callers. The rule is the same for all records with a stack, so all of them have one `fn` field.
 
 use cg_stream::record::{ErrorKind, Frame};
 
-use crate::whose::{Facts, whose_at};
+use crate::code_origin::{Facts, classify_frame};
 
-/// The position of the frame to blame in a stack, innermost frame first. 0 where every frame is an allocator's, or
-/// there is no frame.
+/// Returns the position of the frame to blame in a stack, innermost frame first. Returns 0 if all frames belong to an
+/// allocator or the stack is empty.
 pub fn frame_to_blame(stack: &[Frame]) -> usize {
-    let facts: Vec<Facts> = stack.iter().map(Facts::of).collect();
-    frame_to_blame_by(facts.len(), |position| facts.get(position).copied())
+    let facts: Vec<Facts> = stack.iter().map(Facts::from_frame).collect();
+    frame_to_blame_in_facts(facts.len(), |position| facts.get(position).copied())
 }
 
-/// [`frame_to_blame`] for a stack of this length of which the facts are known.
-pub fn frame_to_blame_by(length: usize, at: impl Fn(usize) -> Option<Facts> + Copy) -> usize {
-    // A dependency is part of the program: nobody else brings its code, and its frame says where to look.
-    let is_own = |position: &usize| whose_at(*position, at).is_of_program();
-    // A function without a name tells nobody where to look; the one that it was inlined into does.
+/// Returns the position of the frame to blame, like [`frame_to_blame`], in a stack with `length` frames and known facts.
+pub fn frame_to_blame_in_facts(length: usize, at: impl Fn(usize) -> Option<Facts> + Copy) -> usize {
+    // A dependency counts as the program: its code is part of the build, and its frame shows where to look.
+    let is_own = |position: &usize| classify_frame(*position, at).is_program();
+    // A function without a name is useless to a reader. Blame the function that it was inlined into.
     let is_nameless = |position: &usize| match (at(*position), at(position + 1)) {
         (Some(inner), Some(outer)) => inner.is_nameless_part_of(outer) && is_own(&(position + 1)),
         _ => false,
@@ -34,16 +34,16 @@ pub fn frame_to_blame_by(length: usize, at: impl Fn(usize) -> Option<Facts> + Co
         .unwrap_or(0)
 }
 
-/// How many innermost frames of an error of this kind, by its name in Valgrind's XML, say nothing of the program: a bad
-/// argument of a system call is reported in libc's function for it, and a function that is known by its name alone
-/// cannot be told from the program's own.
+/// Returns the number of innermost frames that do not belong to the program in an error of this kind, by its name in
+/// Valgrind's XML. Valgrind reports a bad argument of a system call in libc's function. A frame with only a function name
+/// cannot be distinguished from the program's own frames, so the kind of the error decides.
 pub fn frames_before_program(kind: &str, stack_length: usize) -> usize {
     usize::from(*kind == *ErrorKind::SyscallParam && stack_length > 1)
 }
 
-/// True for frames inside an allocator or inside one of Valgrind's replacement functions.
+/// Returns true for a frame inside an allocator or inside one of Valgrind's replacement functions.
 pub fn is_allocator_or_replacement(frame: &Frame) -> bool {
-    Facts::of(frame).is_allocator_or_replacement()
+    Facts::from_frame(frame).is_allocator_or_replacement()
 }
 
 #[cfg(test)]
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn allocators_are_not_to_blame() {
+    fn allocators_are_not_blamed() {
         assert_eq!(blamed(&["malloc", "make_node", "main"]), "make_node");
         assert_eq!(blamed(&["malloc+116", "make_node"]), "make_node");
         assert_eq!(
@@ -99,13 +99,13 @@ mod tests {
     fn a_system_call_is_blamed_on_its_caller() {
         assert_eq!(frames_before_program("SyscallParam", 3), 1);
         assert_eq!(frames_before_program("InvalidRead", 3), 0);
-        // Where there is nothing else, it has to do.
+        // The only frame of a stack is blamed.
         assert_eq!(frames_before_program("SyscallParam", 1), 0);
         assert_eq!(frames_before_program("SyscallParam", 0), 0);
     }
 
     #[test]
-    fn a_function_without_a_name_is_not_blamed_but_the_one_it_is_in() {
+    fn the_inliner_of_a_nameless_function_is_blamed() {
         let frame = |name: &'static str, addr: &'static str| Frame {
             name: Some(Name::from(name)),
             file: (name != "malloc").then(|| Name::from("m.rs")),
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn inlined_allocators_of_cxx_are_known_by_file() {
+    fn inlined_cxx_allocators_are_recognised_by_file() {
         let frame = |name: &'static str, file: &'static str| Frame {
             name: Some(Name::from(name)),
             file: Some(Name::from(file)),
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_sanitizer_put_in_place_of_a_call_is_not_to_blame() {
+    fn replacement_functions_of_sanitizers_are_not_blamed() {
         let frame = |name: &'static str, file: &'static str, obj: &'static str| {
             let given = |text: &'static str| (!text.is_empty()).then(|| Name::from(text));
             Frame {
@@ -168,7 +168,7 @@ mod tests {
                 "",
             ),
             frame("", "", "/opt/app/libasan.so.8"),
-            // ThreadSanitizer prints what it intercepts without its prefix, in the program's object.
+            // ThreadSanitizer prints intercepted functions without a prefix, in the program's object.
             frame("pthread_mutex_lock", "", "a"),
             frame("close", "", "a"),
             frame("__pthread_kill_implementation", "nptl/pthread_kill.c", ""),
@@ -181,7 +181,7 @@ mod tests {
         ] {
             assert_eq!(frame_to_blame(&[inner.clone(), own()]), 1, "{inner:?}");
         }
-        // The program's own, whatever they are called.
+        // Functions of the program with such names.
         for inner in [
             frame("close", "src/door.cpp", "a"),
             frame("reset", "", "a"),
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn replacements_are_known_by_file_and_object() {
+    fn replacement_functions_are_recognised_by_file_and_object() {
         let frame = |file: &'static str, obj: &'static str| Frame {
             name: Some(Name::from("memcpy@GLIBC_2.2.5")),
             file: Some(Name::from(file)),

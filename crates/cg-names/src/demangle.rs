@@ -1,17 +1,17 @@
-//! Demangles the names that Valgrind left mangled.
+//! Demangling of names that Valgrind left mangled.
 //!
-//! Valgrind demangles by itself unless told not to, but gives up where a linker or LLVM hung a suffix on a name, and
-//! before 3.17 it did not know Rust's newer mangling. The result looks like Valgrind's own: no hash at the end of a
-//! Rust path, and C++ functions with their parameters.
+//! Valgrind demangles names by default, but not names to which a linker or LLVM appended a suffix. Versions before 3.17 do
+//! not know Rust's v0 mangling. The results here look like Valgrind's: Rust paths without a hash, and C++ functions with
+//! their parameters.
 
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-/// The longest name that demangling makes, in bytes. Mangled names repeat parts by reference, so a few hundred bytes
-/// can stand for gigabytes. A name that would become longer stays mangled, which costs no more than demangling.
+/// The maximum length of a demangled name, in bytes. Mangled names repeat parts by reference, so a few hundred bytes can
+/// expand to gigabytes. Demangling stops at this length, and the name stays mangled.
 pub const LONGEST_DEMANGLED: usize = 64 << 10;
 
-/// The name as its source has it; names that are not mangled, or would be too long, as they are.
+/// Demangles a name. Returns it unchanged if it is not mangled or would become too long.
 pub fn demangle(name: &[u8]) -> Cow<'_, [u8]> {
     match std::str::from_utf8(name).map(demangle_str) {
         Ok(Cow::Owned(demangled)) => Cow::Owned(demangled.into_bytes()),
@@ -19,7 +19,7 @@ pub fn demangle(name: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
-/// [`demangle`] for text.
+/// Demangles text, like [`demangle`].
 pub fn demangle_str(name: &str) -> Cow<'_, str> {
     if !is_mangled(name.as_bytes()) {
         return Cow::Borrowed(name);
@@ -31,8 +31,8 @@ pub fn demangle_str(name: &str) -> Cow<'_, str> {
     demangled.map_or(Cow::Borrowed(name), Cow::Owned)
 }
 
-/// Completes names of Rust that a demangler for C++ left half done, as macOS' `sample`, DTrace, bpftrace and heaptrack
-/// write them: `_$LT$T$GT$::f::h98daf2b039558124 (.llvm.17)`. Other names are demangled by [`demangle`].
+/// Completes the demangling of Rust names that a C++ demangler processed, as macOS' `sample`, DTrace, bpftrace and heaptrack
+/// write them: `_$LT$T$GT$::f::h98daf2b039558124 (.llvm.17)`. Passes other names to [`demangle`].
 pub fn demangle_path(name: &[u8]) -> Cow<'_, [u8]> {
     let text = match name.strip_suffix(b")") {
         Some(inside) => match inside.windows(8).rposition(|words| words == b" (.llvm.") {
@@ -68,8 +68,8 @@ fn is_mangled(name: &[u8]) -> bool {
     )
 }
 
-/// Demangles a C++ name. Suffixes that GCC or LLVM appended (`.part.0`, `.constprop.0`, `.llvm.123`) are not part of
-/// it; those that tell a reader something are kept.
+/// Demangles a C++ name without its suffix, and appends the suffix again. Compilers append `.part.0` or `.constprop.0`,
+/// linkers `@VERSION`. Drops `.llvm.…`, which is only a hash.
 fn demangle_cpp(text: &str) -> Option<String> {
     let (mangled, suffix) = match text.split_once(['.', '@']) {
         Some((mangled, _)) => (mangled, &text[mangled.len()..]),
@@ -88,13 +88,13 @@ fn demangle_cpp(text: &str) -> Option<String> {
     Some(demangled)
 }
 
-/// What `write` produces, unless it is too long or fails.
+/// Returns the output of `write`; `None` if it is too long or `write` fails.
 fn bounded(write: impl FnOnce(&mut Bounded) -> fmt::Result) -> Option<String> {
     let mut text = Bounded(String::new());
     write(&mut text).ok().map(|()| text.0)
 }
 
-/// Text that refuses to become longer than [`LONGEST_DEMANGLED`].
+/// Text of at most [`LONGEST_DEMANGLED`] bytes. Writing more is an error.
 struct Bounded(String);
 
 impl Write for Bounded {
@@ -129,14 +129,14 @@ mod tests {
     }
 
     #[test]
-    fn cpp_names_keep_what_a_clone_is_called() {
+    fn cpp_names_keep_clone_suffixes() {
         check("_ZN4Tree4walkEi", "Tree::walk(int)");
         check("_ZN4Tree4walkEi.part.0", "Tree::walk(int) [clone .part.0]");
         check("_ZN4Tree4walkEi.llvm.42", "Tree::walk(int)");
     }
 
     #[test]
-    fn paths_that_were_taken_apart_are_demangled_the_rest_of_the_way() {
+    fn half_demangled_rust_paths_are_completed() {
         for (name, expected) in [
             (
                 "std::fs::File::open::hb90e1c1c787080f0",
@@ -161,14 +161,14 @@ mod tests {
     }
 
     #[test]
-    fn other_names_stay() {
+    fn names_that_are_not_mangled_stay_unchanged() {
         check("main", "main");
         check("_dl_start", "_dl_start");
         check("_Zebra", "_Zebra");
         check("_D2dd1A1fMFiZi", "_D2dd1A1fMFiZi");
     }
 
-    /// A C++ type that is said in terms of itself, twice at each level: its name doubles.
+    /// Returns a C++ type whose name refers to itself twice at each level, so its length doubles.
     fn doubling(levels: usize) -> String {
         const DIGITS: &[u8] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
         let mut name = "_Z1f1aIiiE".to_owned();
@@ -185,7 +185,7 @@ mod tests {
         let demangled = demangle(name.as_bytes());
         assert!(demangled.starts_with(b"f(a<int, int>"), "{name}");
         assert!(demangled.len() < LONGEST_DEMANGLED);
-        // Each level more would take twice the time and memory.
+        // Each further level would double time and memory.
         let name = doubling(36);
         assert_eq!(demangle(name.as_bytes()), name.as_bytes());
     }

@@ -1,7 +1,7 @@
-//! A stack frame as Valgrind describes it in text: `0x10920C: ramp (heapy.c:7)` or `0x484: malloc (in /usr/lib/x.so)`.
+//! Parsing of Valgrind's text for a stack frame: `0x10920C: ramp (heapy.c:7)` or `0x484: malloc (in /usr/lib/x.so)`.
 //!
-//! Written by `coregrind/m_debuginfo/debuginfo.c:VG_(describe_IP)`, and met in logs, Massif's trees and DHAT's frame
-//! table alike. dhat-rs adds a column to the line, heaptrack writes the object without `in `.
+//! `coregrind/m_debuginfo/debuginfo.c:VG_(describe_IP)` writes it to logs, Massif's trees and DHAT's frame table. dhat-rs
+//! adds a column to the line, and heaptrack writes the object without `in `.
 
 use std::borrow::Cow;
 
@@ -9,17 +9,17 @@ use cg_stream::record::{Frame, Name};
 
 use crate::demangle::demangle;
 
-/// How frames are described in a file, and what is wanted of them.
+/// Options for parsing the frames of a file.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FrameText {
-    /// Places are `file:line:column`, as dhat-rs writes them.
+    /// True if places are `file:line:column`, as dhat-rs writes them.
     pub has_column: bool,
-    /// Names that were left mangled are demangled.
+    /// True if mangled names are to be demangled.
     pub demangle: bool,
 }
 
 impl FrameText {
-    /// The frame that a description tells of. Nothing is trimmed: function names may begin and end with spaces.
+    /// Parses the text of a frame. Does not trim anything, because function names may begin and end with spaces.
     pub fn frame(self, text: &[u8]) -> Frame<'_> {
         let (addr, rest) = address(text);
         let (function, place) = split_place(rest, self.has_column);
@@ -54,7 +54,7 @@ fn given(name: &[u8]) -> Option<Name<'_>> {
     (!name.is_empty()).then(|| Name::from_bytes(name))
 }
 
-/// `0xADDRESS: ` at the beginning, if it is there, and what follows.
+/// Splits an optional `0xADDRESS: ` from the text that follows.
 fn address(text: &[u8]) -> (Option<Name<'_>>, &[u8]) {
     let Some(digits) = text.strip_prefix(b"0x") else {
         return (None, text);
@@ -67,24 +67,24 @@ fn address(text: &[u8]) -> (Option<Name<'_>>, &[u8]) {
     match &digits[length..] {
         _ if length == 0 => (None, text),
         [b':', b' ', rest @ ..] => (Some(address), rest),
-        // Where nothing more is known, or a log was trimmed.
+        // Valgrind knows only the address, or the log was trimmed.
         [] | [b':'] => (Some(address), b""),
         _ => (None, text),
     }
 }
 
-/// Where a frame is, as the parentheses at its end say.
+/// The place of a frame: the text in the parentheses at its end.
 enum TextPlace<'a> {
     Line { file: &'a [u8], line: u64 },
     Object(&'a [u8]),
     Unknown,
 }
 
-/// The function and the place behind it.
+/// Splits a text into the function and its place.
 ///
-/// Names have parentheses too, so the place is the last ` (…)` that reads as one and whose parentheses are balanced:
-/// `operator() (in /opt/App (beta)/lib.so)` is in `/opt/App (beta)/lib.so`. Where none is balanced, a path has a
-/// parenthesis of its own: the last ` (…)` that reads as a place has to do.
+/// Names contain parentheses too, so the place is the last ` (…)` that can be a place and has balanced parentheses:
+/// `operator() (in /opt/App (beta)/lib.so)` is in `/opt/App (beta)/lib.so`. If none is balanced, the path contains an
+/// unbalanced parenthesis, and the last ` (…)` that can be a place is used.
 fn split_place(text: &[u8], has_column: bool) -> (&[u8], Option<TextPlace<'_>>) {
     let Some(inside) = text.strip_suffix(b")") else {
         return (text, None);
@@ -129,7 +129,7 @@ fn place(text: &[u8], has_column: bool) -> Option<TextPlace<'_>> {
     }
 }
 
-/// `front:NUMBER` taken apart.
+/// Splits `front:NUMBER`.
 fn split_number(text: &[u8]) -> Option<(&[u8], u64)> {
     let colon = memchr::memrchr(b':', text)?;
     let digits = &text[colon + 1..];
@@ -169,21 +169,21 @@ mod tests {
         style.frame(text)
     }
 
-    /// Checks what a text tells: address, function, file, line, object; `-` is not given.
+    /// Checks address, function, file, line and object of a frame; `-` means that the field is missing.
     fn check(frame: &Frame, expected: [&str; 5]) {
         let line = frame.line.map(|line| line.to_string());
-        let told = [
+        let fields = [
             frame.addr.as_deref(),
             frame.name.as_deref(),
             frame.file.as_deref(),
             line.as_deref(),
             frame.obj.as_deref(),
         ];
-        assert_eq!(told.map(|field| field.unwrap_or("-")), expected);
+        assert_eq!(fields.map(|field| field.unwrap_or("-")), expected);
     }
 
     #[test]
-    fn valgrind_describes_lines_and_objects() {
+    fn frames_of_valgrind_have_lines_or_objects() {
         for (text, expected) in [
             (
                 "0x10920C: ramp (heapy.c:7)",
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn places_have_parentheses_of_their_own() {
+    fn parentheses_in_places_and_names_are_distinguished() {
         for (text, expected) in [
             (
                 "0x1: f (dir/a (x).c:3)",
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn dhat_rs_and_heaptrack_deviate() {
+    fn columns_of_dhat_rs_and_objects_of_heaptrack_are_read() {
         check(
             &frame_with_column("0x5b: dr::main (dr/src/main.rs:11:121)".as_bytes()),
             ["0x5b", "dr::main", "dr/src/main.rs", "11", "-"],
@@ -307,25 +307,26 @@ mod tests {
     }
 
     #[test]
-    fn mangled_names_are_demangled_where_that_is_wanted() {
+    fn mangled_names_are_demangled_on_request() {
         let text = b"0x1: _ZN4Tree4walkEi (tree.cpp:3)";
         check(
             &frame(text),
             ["0x1", "_ZN4Tree4walkEi", "tree.cpp", "3", "-"],
         );
-        let wanted = FrameText {
+        let demangling = FrameText {
             demangle: true,
             ..FrameText::default()
         };
         check(
-            &wanted.frame(text),
+            &demangling.frame(text),
             ["0x1", "Tree::walk(int)", "tree.cpp", "3", "-"],
         );
-        check(&wanted.frame(b"0x1: main"), ["0x1", "main", "-", "-", "-"]);
+        let main = demangling.frame(b"0x1: main");
+        check(&main, ["0x1", "main", "-", "-", "-"]);
     }
 
     #[test]
-    fn any_bytes_are_a_frame() {
+    fn any_bytes_can_be_parsed_as_a_frame() {
         check(
             &frame(b"0x1: caf\xe9 (a.c:2)"),
             ["0x1", "caf\\xe9", "a.c", "2", "-"],

@@ -1,6 +1,6 @@
-//! When two names are of the same function: by the rules, or by Rust's two manglings of one path.
+//! Identity of functions, files and objects across builds: by the rules, and by Rust's two mangling schemes.
 //!
-//! cg-diff joins by it, baselines know findings by it, and `--stable-names` writes it: one answer for all of them.
+//! cg-diff joins rows, baselines identify findings, and `--stable-names` writes names with these functions, so all agree.
 
 use std::borrow::Cow;
 use std::sync::LazyLock;
@@ -9,9 +9,9 @@ use crate::mangling::{RustPath, can_be_instance};
 use crate::paths::base_name;
 use crate::rules::{Part, Rules, Strength};
 
-static RULES: LazyLock<Rules> = LazyLock::new(Rules::of_table);
+static RULES: LazyLock<Rules> = LazyLock::new(Rules::from_table);
 
-/// The normal form of a function's name: what every build of the same source says alike.
+/// Returns the normal form of a function's name, which is the same in every build of the same source.
 ///
 /// ```
 /// use cg_names::identity::normal_function;
@@ -23,12 +23,13 @@ pub fn normal_function(name: &str) -> Cow<'_, str> {
     RULES.apply(name, Part::Function, Strength::Counter).0
 }
 
-/// The name of a function without what tells builds apart; the functions of one build stay apart, its closures too.
-pub fn function_of_build(name: &str) -> Cow<'_, str> {
+/// Removes the parts of a function's name that differ between builds. Different functions of one build, including closures,
+/// keep different names.
+pub fn normal_function_within_build(name: &str) -> Cow<'_, str> {
     RULES.apply(name, Part::Function, Strength::Build).0
 }
 
-/// The normal form of an object's path: its base name without version and hash.
+/// Returns the normal form of an object's path: its base name without version and hash.
 pub fn normal_object(path: &str) -> Cow<'_, str> {
     match RULES.apply(path, Part::Object, Strength::Counter).0 {
         Cow::Borrowed(path) => Cow::Borrowed(base_name(path)),
@@ -36,14 +37,14 @@ pub fn normal_object(path: &str) -> Cow<'_, str> {
     }
 }
 
-/// The normal form of a source file's path: its base name. The directories above it differ from machine to machine.
+/// Returns the normal form of a source file's path: its base name. The directories differ from machine to machine.
 pub fn normal_file(path: &str) -> &str {
     base_name(path)
 }
 
-/// True where one of two different normal forms is the legacy name of a Rust function and the other a v0 name of an
-/// instance of it. This is not transitive: `f` is the legacy name of both `f::<u8>` and `f::<u16>`.
-pub fn is_other_mangling(a: &str, b: &str) -> bool {
+/// Returns true if one of two different normal forms is the legacy name of a Rust function, and the other is the v0 name of
+/// one of its instances. This relation is not transitive: `f` is the legacy name of both `f::<u8>` and `f::<u16>`.
+pub fn is_same_in_other_mangling(a: &str, b: &str) -> bool {
     let is_instance = |instance: &str, pattern: &str| {
         can_be_instance(instance)
             && RustPath::new(instance)
@@ -57,14 +58,14 @@ pub fn is_other_mangling(a: &str, b: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// Whether two names are of the same function.
+    /// Returns true if two names belong to the same function.
     fn same(a: &str, b: &str) -> bool {
         let (a, b) = (normal_function(a), normal_function(b));
-        a == b || is_other_mangling(&a, &b)
+        a == b || is_same_in_other_mangling(&a, &b)
     }
 
     #[test]
-    fn names_of_two_builds_are_the_same_or_not() {
+    fn names_that_differ_only_between_builds_belong_to_one_function() {
         for (a, b, expected) in [
             ("parse(int) [clone .isra.0]", "parse(int)", true),
             (
@@ -152,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_normal_form_is_its_own() {
+    fn normalising_a_normal_form_changes_nothing() {
         for name in [
             "demo::main::{closure}",
             "run(int)::{lambda(int)}::operator()(int) const",
@@ -164,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_lose_directory_version_and_hash() {
+    fn normal_objects_have_no_directory_version_or_hash() {
         for (path, expected) in [
             ("/t/debug/deps/demo-eeddf575c8605867", "demo"),
             ("/t/demo-2.0", "demo-2.0"),

@@ -1,15 +1,17 @@
-//! What the names in a profile mean, decided once for every tool.
+//! The meaning of the names in a profile, for all tools.
 //!
 //! - [`structure`]: the parts of a function's name: crate, module, path.
-//! - [`identity`]: which names of two builds are of the same function, by the table in [`rules`] and the two [`mangling`]s of
-//!   Rust; [`paths`]: which directories are two homes of one tree.
-//! - [`whose`]: whether a frame is of an allocator, of Valgrind, of a language's runtime, of the system, or the program's own.
-//! - [`occupation`]: what a stack's program is occupied with: its own code, locks, memory, copies, a framework.
-//! - [`blame`]: which frame of a stack is to blame.
-//! - [`demangle`], [`frame_text`]: how names reach us.
+//! - [`identity`]: decides whether names from two builds belong to the same function, with the table in [`rules`] and Rust's
+//!   two [`mangling`] schemes.
+//! - [`paths`]: paths of the same file in two directories.
+//! - [`whose`]: the origin of a frame's code: an allocator, Valgrind, a language runtime, the system, or the program.
+//! - [`occupation`]: the work of a program in a stack: its own code, locks, memory, copies, a framework.
+//! - [`blame`]: the frame of a stack to blame.
+//! - [`demangle`], [`frame_text`]: parsing of names and frames in input.
 #![warn(missing_docs)]
 
 pub mod blame;
+pub mod code_origin;
 pub mod demangle;
 pub mod frame_text;
 pub mod identity;
@@ -18,6 +20,5 @@ pub mod occupation;
 pub mod paths;
 pub mod rules;
 pub mod structure;
-pub mod whose;
 
 mod lists;

@@ -1,4 +1,4 @@
-//! Lists of known names, which are text files: `[NAME]` begins a list, each row has a line, and `#` begins a comment.
+//! Lists of known names in text files: `[NAME]` begins a list, each row is one line, and `#` begins a comment.
 
 use std::collections::HashMap;
 use std::ops::Deref;
@@ -6,15 +6,15 @@ use std::ops::Deref;
 /// The lists of a file, by name.
 pub(crate) type Lists = HashMap<&'static str, List>;
 
-/// A list: its rows, in order.
+/// The rows of a list, in order.
 pub(crate) struct List {
     rows: Vec<&'static str>,
-    /// By byte: whether a row begins with it. Few names begin as any row does.
+    /// True at the first byte of each row. Rules out most names without comparing rows.
     firsts: [bool; 256],
 }
 
 impl List {
-    fn of(rows: Vec<&'static str>) -> List {
+    fn new(rows: Vec<&'static str>) -> List {
         let mut firsts = [false; 256];
         for row in &rows {
             firsts[usize::from(row.as_bytes()[0])] = true;
@@ -22,17 +22,17 @@ impl List {
         List { rows, firsts }
     }
 
-    /// True if a row is this name.
+    /// Returns true if a row equals this name.
     pub(crate) fn contains(&self, name: &str) -> bool {
         self.may_begin(name) && self.rows.contains(&name)
     }
 
-    /// True if the text begins with a row.
+    /// Returns true if the text begins with a row.
     pub(crate) fn begins(&self, text: &str) -> bool {
         self.may_begin(text) && self.rows.iter().any(|row| text.starts_with(row))
     }
 
-    /// True if the text has a row in it.
+    /// Returns true if the text contains a row.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         self.rows.iter().any(|row| text.contains(row))
     }
@@ -58,7 +58,7 @@ pub(crate) fn read(text: &'static str) -> Lists {
         .filter_map(|list| list.split_once("]\n"))
         .map(|(name, rows)| {
             let rows = rows.lines().filter(|row| is_row(row));
-            (name, List::of(rows.collect()))
+            (name, List::new(rows.collect()))
         })
         .collect()
 }
@@ -67,7 +67,7 @@ fn is_row(line: &str) -> bool {
     !line.is_empty() && !line.starts_with('#')
 }
 
-/// Makes a constant of each list of a file. The file is read when the first of them is asked for.
+/// Defines a constant for each list in a file. The file is read on the first access to one of them.
 macro_rules! lists {
     ($file:literal: $($name:ident)*) => {
         static LISTS: std::sync::LazyLock<crate::lists::Lists> =
@@ -78,7 +78,7 @@ macro_rules! lists {
 
         #[cfg(test)]
         #[test]
-        fn every_list_of_the_file_is_read() {
+        fn every_list_in_the_file_has_a_constant() {
             let mut names = vec![$(stringify!($name)),*];
             names.sort_unstable();
             let mut in_file: Vec<&str> = LISTS.keys().copied().collect();
@@ -95,7 +95,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_says_of_any_text_what_its_rows_say() {
+    fn lookups_in_a_list_agree_with_its_rows() {
         let lists = read("[A]\n# A comment.\nmalloc\nma\n\n_Zn\n[B]\nx\n");
         let list = &lists["A"];
         assert_eq!(list.len() + lists["B"].len(), 4);

@@ -1,47 +1,48 @@
-//! Which names of Rust's two mangling schemes are of the same function.
+//! Comparison of names in Rust's two mangling schemes.
 //!
-//! v0 prints every type argument. The legacy scheme prints none of a function's, and the type parameters of an `impl`
-//! by their names. So a legacy name is a pattern, and the v0 names of all its instances match it. What both print must
-//! be equal: instances of different types never match each other.
+//! v0 names contain all type arguments. Legacy names contain no type arguments of functions, and only the names of the type
+//! parameters of an `impl`. Therefore a legacy name is a pattern that matches the v0 names of all its instances. All other
+//! parts must be equal: instances with different types never match each other.
 
 use crate::structure::tokens::{TokenKind, tokens as structure_tokens};
 
-/// A name cut into tokens, so that it can be matched.
+/// The tokens of a name, for matching.
 pub struct RustPath<'a> {
-    /// `<Type as Trait>::function`, `<Type>::function` or `module::function`, whichever way the scheme writes it.
+    /// `<Type as Trait>::function`, `<Type>::function` or `module::function`, for both schemes.
     tokens: Vec<&'a str>,
-    /// The same with the trait's, else the type's own path in place of what is in the first angle brackets.
+    /// The tokens with the first angle brackets replaced by the path of the trait, or of the type if there is no trait.
     flat: Vec<&'a str>,
 }
 
-/// True for a name with type arguments behind `::` or a type in angle brackets in front. All names that v0 prints more in
-/// are such, and none of another language.
+/// Returns true for a name with type arguments after `::`, or with a type in angle brackets at the beginning. All v0 names
+/// that contain more than the legacy name have this form. No names of other languages have it.
 pub fn can_be_instance(name: &str) -> bool {
     name.starts_with('<') || name.contains("::<")
 }
 
 impl<'a> RustPath<'a> {
-    /// Cuts a name into tokens.
+    /// Splits a name into tokens.
     pub fn new(name: &'a str) -> RustPath<'a> {
         let tokens = with_impl_in_front(tokenise(name));
         let flat = flatten(&tokens);
         RustPath { tokens, flat }
     }
 
-    /// The last two names of the path that are not closures. A pattern and its instances have them in common.
+    /// Returns the last two names of the path that are not closures. They are the same in a pattern and its instances.
     pub fn ending(&self) -> [&'a str; 2] {
         let mut depth = 0;
         let mut ending = [""; 2];
         for token in &self.flat {
             depth += nesting(token);
-            if depth == 0 && token.starts_with(is_of_name) {
+            if depth == 0 && token.starts_with(is_name_character) {
                 ending = [ending[1], token];
             }
         }
         ending
     }
 
-    /// How many tokens a pattern and its instance have in common; `None` where this is no instance of the pattern.
+    /// Returns the number of tokens that this path has in common with a pattern; `None` if it is not an instance of the
+    /// pattern.
     pub fn matches(&self, pattern: &RustPath) -> Option<usize> {
         if pattern.tokens.first() == Some(&"<") {
             match_tokens(&pattern.tokens, &self.tokens)
@@ -51,20 +52,21 @@ impl<'a> RustPath<'a> {
     }
 }
 
-/// The tokens of a name but for what only one scheme has: white space, lifetimes, the numbers of closures.
+/// Returns the tokens of a name, without the parts that only one scheme has: white space, lifetimes, and the numbers of
+/// closures.
 fn tokenise(name: &str) -> Vec<&str> {
     let mut tokens: Vec<&str> = Vec::new();
-    let mut is_behind_lifetime = false;
+    let mut follows_lifetime = false;
     let all = structure_tokens(name.as_bytes());
     for (position, token) in all.iter().enumerate() {
-        // Tokens are cut between ASCII signs, so each is as valid as the name.
+        // Tokens end at character boundaries, because all signs are ASCII.
         let text = &name[token.start..token.end()];
-        let is_comma_of_lifetime = std::mem::take(&mut is_behind_lifetime) && text == ",";
+        let is_comma_of_lifetime = std::mem::take(&mut follows_lifetime) && text == ",";
         match token.kind {
             TokenKind::Blank => {}
-            TokenKind::Quoted => is_behind_lifetime = true,
+            TokenKind::Quoted => follows_lifetime = true,
             TokenKind::Braces if text == "{{vtable.shim}}" => tokens.extend(["::", "{shim:vtable"]),
-            // Legacy names have no number, and no other scheme has one in front of it.
+            // Remove the number after `#`, which legacy names do not have.
             TokenKind::Braces => tokens.push(text.split(['#', '}']).next().unwrap_or(text)),
             TokenKind::Separator => {
                 let is_turbofish = matches!(&all[position + 1..], [open, rest @ ..]
@@ -83,12 +85,12 @@ fn tokenise(name: &str) -> Vec<&str> {
     tokens
 }
 
-fn is_of_name(c: char) -> bool {
+fn is_name_character(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// `module::<impl Trait for Type>::function`, which is how the legacy scheme writes an `impl` that is in another module
-/// than its type, as `<Type as Trait>::function`.
+/// Converts `module::<impl Trait for Type>::function` to `<Type as Trait>::function`. The legacy scheme writes the former if
+/// an `impl` is in a different module than its type.
 fn with_impl_in_front(tokens: Vec<&str>) -> Vec<&str> {
     let mut depth = 0;
     let start = tokens.windows(2).position(|pair| {
@@ -103,8 +105,8 @@ fn with_impl_in_front(tokens: Vec<&str>) -> Vec<&str> {
     let inner = tokens.get(start + 2..end - 1).unwrap_or_default();
     let head = match top_level(inner, "for") {
         Some(position) => {
-            let (of_trait, of_type) = (&inner[..position], &inner[position + 1..]);
-            [of_type, &["as"], of_trait].concat()
+            let (trait_path, type_path) = (&inner[..position], &inner[position + 1..]);
+            [type_path, &["as"], trait_path].concat()
         }
         None => inner.to_vec(),
     };
@@ -124,7 +126,7 @@ fn flatten<'a>(tokens: &[&'a str]) -> Vec<&'a str> {
     [inner, &tokens[end..]].concat()
 }
 
-/// By how much a token changes the depth of brackets.
+/// Returns the change in the depth of brackets after a token.
 fn nesting(token: &str) -> i32 {
     match token {
         "<" | "(" | "[" => 1,
@@ -133,8 +135,8 @@ fn nesting(token: &str) -> i32 {
     }
 }
 
-/// The length of the group that begins with the first token, its brackets included; all that is left where none
-/// closes it.
+/// Returns the length of the group that begins with the first token, including its brackets. Without a closing bracket, the
+/// group contains all tokens.
 fn group(tokens: &[&str]) -> usize {
     let mut depth = 0;
     for (position, token) in tokens.iter().enumerate() {
@@ -154,7 +156,8 @@ fn top_level(tokens: &[&str], wanted: &str) -> Option<usize> {
     })
 }
 
-/// The number of tokens that are equal, where what is not equal is left out or a parameter in the pattern.
+/// Matches tokens with a pattern and returns the number of equal tokens. Other tokens must be omitted in the pattern, or
+/// correspond to a parameter of it.
 fn match_tokens(pattern: &[&str], instance: &[&str]) -> Option<usize> {
     let (mut p, mut i) = (0, 0);
     let mut equal = 0;
@@ -174,12 +177,12 @@ fn match_tokens(pattern: &[&str], instance: &[&str]) -> Option<usize> {
                 p += 1;
                 i += 1;
             }
-            wanted if found == Some("<") && wanted != found && is_behind_name(instance, i) => {
+            wanted if found == Some("<") && wanted != found && follows_name(instance, i) => {
                 i += group(&instance[i..]);
             }
-            // v0 leaves out parameters that have their defaults, or the brackets where all of them have.
+            // v0 omits parameters with default values, and the brackets if all parameters have default values.
             Some(",") if found == Some(">") && is_parameter(pattern, p + 1) => p += 2,
-            Some("<") if is_behind_name(pattern, p) && is_of_parameters(&pattern[p..]) => {
+            Some("<") if follows_name(pattern, p) && has_only_parameters(&pattern[p..]) => {
                 p += group(&pattern[p..]);
             }
             _ => return None,
@@ -188,7 +191,7 @@ fn match_tokens(pattern: &[&str], instance: &[&str]) -> Option<usize> {
     Some(equal)
 }
 
-/// True for the name of a type parameter: all other types are paths from their crate, or primitive.
+/// Returns true for the name of a type parameter. All other types are primitive, or paths that begin with a crate.
 fn is_parameter(tokens: &[&str], position: usize) -> bool {
     let is_name = |token: &&str| token.starts_with(|c: char| c.is_uppercase());
     tokens.get(position).is_some_and(is_name)
@@ -197,18 +200,19 @@ fn is_parameter(tokens: &[&str], position: usize) -> bool {
         && !matches!(tokens.get(position + 1), None | Some(&"::" | &"<" | &"="))
 }
 
-/// True where the brackets that these tokens begin with hold nothing but names of type parameters.
-fn is_of_parameters(tokens: &[&str]) -> bool {
+/// Returns true if the brackets at the beginning contain only names of type parameters.
+fn has_only_parameters(tokens: &[&str]) -> bool {
     (1..group(tokens) - 1).all(|position| tokens[position] == "," || is_parameter(tokens, position))
 }
 
-/// True where arguments of what is named in front can be.
-fn is_behind_name(tokens: &[&str], position: usize) -> bool {
+/// Returns true if a name precedes this position, so that type arguments can follow.
+fn follows_name(tokens: &[&str], position: usize) -> bool {
     let before = position.checked_sub(1).map(|before| tokens[before]);
-    before.is_some_and(|name| name != "as" && name.starts_with(|c| is_of_name(c) || c == '{'))
+    before
+        .is_some_and(|name| name != "as" && name.starts_with(|c| is_name_character(c) || c == '{'))
 }
 
-/// The length of one type argument.
+/// Returns the number of tokens in one type argument.
 fn argument(tokens: &[&str]) -> usize {
     let mut depth = 0;
     for (position, token) in tokens.iter().enumerate() {
@@ -305,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn what_both_print_must_be_equal() {
+    fn parts_that_both_schemes_print_must_be_equal() {
         for (old, new) in [
             ("<rs::A as rs::Trait>::f", "<rs::B as rs::Trait>::f"),
             (
@@ -333,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn templates_and_overloads_of_cpp_are_no_instances() {
+    fn cpp_templates_and_overloads_are_not_instances() {
         for name in [
             "std::vector<int, std::allocator<int> >::push_back(int const&)",
             "void sort<int>(int*, int*)",
@@ -345,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_are_cut_off_match_nothing_and_do_no_harm() {
+    fn truncated_names_match_nothing_and_do_not_panic() {
         for name in [
             "<",
             "<impl",

@@ -1,16 +1,17 @@
-//! Directories: two paths are of one file where they end alike and their beginnings can be two homes of one tree.
+//! Comparison of paths. Two paths belong to the same file if they have the same ending and their beginnings can be two
+//! locations of one directory tree.
 
-/// The last component of a path.
+/// Returns the last component of a path.
 pub fn base_name(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
 }
 
-/// How many components a path has.
+/// Returns the number of components of a path.
 pub fn depth(path: &str) -> usize {
     path.split('/').count()
 }
 
-/// The last `count` components of a path, or all of it where it has fewer.
+/// Returns the last `count` components of a path, or the whole path if it has fewer.
 pub fn suffix(path: &str, count: usize) -> &str {
     let mut end = path.len();
     for _ in 0..count {
@@ -22,8 +23,8 @@ pub fn suffix(path: &str, count: usize) -> &str {
     &path[end + 1..]
 }
 
-/// Both paths without the longest ending of whole components that they share.
-pub fn homes<'a>(a: &'a str, b: &'a str) -> (&'a str, &'a str) {
+/// Removes the longest common ending of whole components from two paths. Returns the two locations that remain.
+pub fn without_common_ending<'a>(a: &'a str, b: &'a str) -> (&'a str, &'a str) {
     let (mut a, mut b) = (a, b);
     while let (Some((a_home, a_name)), Some((b_home, b_name))) =
         (a.rsplit_once('/'), b.rsplit_once('/'))
@@ -33,7 +34,7 @@ pub fn homes<'a>(a: &'a str, b: &'a str) -> (&'a str, &'a str) {
         }
         (a, b) = (a_home, b_home);
     }
-    // One of them is a single component.
+    // At least one of the paths is a single component.
     let (a_name, b_name) = (base_name(a), base_name(b));
     if a_name == b_name {
         let home = |path: &'a str| path.rsplit_once('/').map_or("", |(home, _)| home);
@@ -43,24 +44,24 @@ pub fn homes<'a>(a: &'a str, b: &'a str) -> (&'a str, &'a str) {
     }
 }
 
-/// The length of the uninteresting beginning of a path: the location of Rust's library or of cargo's packages; of other
-/// long paths all but the last three components.
-pub fn little_said(path: &str) -> usize {
+/// Returns the length of the generic prefix of a path: the location of Rust's library or of cargo's packages. For other long
+/// paths, the prefix is everything except the last three components.
+pub fn generic_prefix_len(path: &str) -> usize {
     /// Paths up to this length are not shortened.
     const SHORT: usize = 36;
-    /// How many components are kept.
+    /// The number of components to keep.
     const COMPONENTS: usize = 3;
-    let behind = |at: usize| path[at..].find('/').map(|slash| at + slash + 1);
+    let after_slash = |at: usize| path[at..].find('/').map(|slash| at + slash + 1);
     if let Some(start) = path
         .strip_prefix("/rustc/")
-        .and_then(|_| behind("/rustc/".len()))
+        .and_then(|_| after_slash("/rustc/".len()))
     {
         return start;
     }
     const PACKAGES: &str = "/registry/src/";
     if let Some(start) = path
         .find(PACKAGES)
-        .and_then(|at| behind(at + PACKAGES.len()))
+        .and_then(|at| after_slash(at + PACKAGES.len()))
     {
         return start;
     }
@@ -70,15 +71,15 @@ pub fn little_said(path: &str) -> usize {
     }
 }
 
-/// True where a path lies in a directory, at any depth. Everything lies in the directory without a name.
-pub fn lies_in(path: &str, home: &str) -> bool {
+/// Returns true if a path is inside a directory, at any depth. The empty directory name contains all paths.
+pub fn is_inside(path: &str, home: &str) -> bool {
     home.is_empty()
         || path
             .strip_prefix(home)
             .is_some_and(|rest| rest.starts_with('/'))
 }
 
-/// True for a file whose code is mostly inlined elsewhere: a header, or the source of a library.
+/// Returns true for a file whose code is usually inlined into other files: a header, or the source of a library.
 pub fn is_mostly_inlined(path: &str) -> bool {
     const HEADERS: [&str; 8] = ["h", "hh", "hpp", "hxx", "inl", "ipp", "tcc", "tpp"];
     let extension = base_name(path)
@@ -95,8 +96,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_little_said_is_in_front() {
-        for (path, said) in [
+    fn generic_prefixes_end_before_the_informative_components() {
+        for (path, expected) in [
             ("src/main.rs", "src/main.rs"),
             (
                 "/usr/include/c++/12/bits/stl_vector.h",
@@ -115,6 +116,15 @@ mod tests {
                 "/home/dev/projects/server/src/storage/table.rs",
                 "src/storage/table.rs",
             ),
+            // 36 characters are short enough, and 37 are not.
+            (
+                "/home/dev/projects/site/src/table.rs",
+                "/home/dev/projects/site/src/table.rs",
+            ),
+            (
+                "/home/dev/projects/sites/src/table.rs",
+                "sites/src/table.rs",
+            ),
             ("/rustc/", "/rustc/"),
             ("/a/registry/src/", "/a/registry/src/"),
             (
@@ -122,12 +132,12 @@ mod tests {
                 "a-name-without-any-directory-that-is-very-long.rs",
             ),
         ] {
-            assert_eq!(&path[little_said(path)..], said, "{path}");
+            assert_eq!(&path[generic_prefix_len(path)..], expected, "{path}");
         }
     }
 
     #[test]
-    fn suffixes_are_of_whole_components() {
+    fn suffixes_consist_of_whole_components() {
         assert_eq!(suffix("/home/a/src/main.rs", 1), "main.rs");
         assert_eq!(suffix("/home/a/src/main.rs", 2), "src/main.rs");
         assert_eq!(suffix("/home/a/src/main.rs", 9), "/home/a/src/main.rs");
@@ -138,22 +148,25 @@ mod tests {
     }
 
     #[test]
-    fn homes_are_what_differs() {
+    fn locations_are_the_parts_before_the_common_ending() {
         assert_eq!(
-            homes("/home/a/src/main.rs", "/srv/b/c/src/main.rs"),
+            without_common_ending("/home/a/src/main.rs", "/srv/b/c/src/main.rs"),
             ("/home/a", "/srv/b/c")
         );
-        assert_eq!(homes("src/main.rs", "/home/b/src/main.rs"), ("", "/home/b"));
-        assert_eq!(homes("a.c", "b.c"), ("a.c", "b.c"));
-        assert_eq!(homes("/a/x.c", "/a/x.c"), ("", ""));
         assert_eq!(
-            homes("/src/net/init.c", "/src/gui/init.c"),
+            without_common_ending("src/main.rs", "/home/b/src/main.rs"),
+            ("", "/home/b")
+        );
+        assert_eq!(without_common_ending("a.c", "b.c"), ("a.c", "b.c"));
+        assert_eq!(without_common_ending("/a/x.c", "/a/x.c"), ("", ""));
+        assert_eq!(
+            without_common_ending("/src/net/init.c", "/src/gui/init.c"),
             ("/src/net", "/src/gui")
         );
     }
 
     #[test]
-    fn headers_and_libraries_are_inlined() {
+    fn headers_and_libraries_are_mostly_inlined() {
         assert!(is_mostly_inlined("/usr/include/c++/12/bits/stl_iterator.h"));
         assert!(is_mostly_inlined("/usr/include/c++/12/vector"));
         assert!(is_mostly_inlined("/rustc/library/core/src/iter/range.rs"));
@@ -162,9 +175,9 @@ mod tests {
     }
 
     #[test]
-    fn lying_in_a_directory_is_by_components() {
-        assert!(lies_in("/home/a/b", "/home/a"));
-        assert!(!lies_in("/home/ab/b", "/home/a"));
-        assert!(lies_in("x", ""));
+    fn containment_in_a_directory_compares_whole_components() {
+        assert!(is_inside("/home/a/b", "/home/a"));
+        assert!(!is_inside("/home/ab/b", "/home/a"));
+        assert!(is_inside("x", ""));
     }
 }

@@ -1,4 +1,4 @@
-//! What was recorded of an event: `struct perf_event_attr`.
+//! The attributes of an event: `struct perf_event_attr`.
 
 use crate::fields::{FileEndian, RecordFields};
 
@@ -32,10 +32,10 @@ const FLAG_INHERIT: u64 = 1 << 1;
 const FLAG_FREQUENCY: u64 = 1 << 10;
 const FLAG_SAMPLE_ID_ALL: u64 = 1 << 18;
 
-/// How many addresses the kernel follows a chain for unless it is told otherwise (`kernel.perf_event_max_stack`).
+/// The default maximum number of addresses in the kernel's call chains (`kernel.perf_event_max_stack`).
 const MOST_ADDRESSES: u16 = 127;
 
-/// An event that was recorded, and what its samples have.
+/// A recorded event, with the fields of its samples.
 #[derive(Clone, Debug)]
 pub(crate) struct EventAttribute {
     pub(crate) kind: u32,
@@ -47,12 +47,12 @@ pub(crate) struct EventAttribute {
     pub(crate) branch_type: u64,
     pub(crate) user_registers: u64,
     max_stack: u16,
-    /// What perf calls it; empty until that is known.
+    /// perf's name for it; empty until known.
     pub(crate) name: Vec<u8>,
 }
 
 impl EventAttribute {
-    /// Reads an attribute, of which older versions have the beginning.
+    /// Reads an attribute. Older versions have only its first fields.
     pub(crate) fn read(bytes: &[u8], endian: FileEndian) -> Option<EventAttribute> {
         let mut fields = RecordFields::new(bytes, endian);
         let kind = fields.u32()?;
@@ -79,7 +79,7 @@ impl EventAttribute {
             period_or_frequency,
             sample_type,
             read_format,
-            // Bit fields begin at the other end of a word where bytes do.
+            // In the other byte order, bit fields begin at the other end of a word.
             flags: match endian {
                 FileEndian::Little => flags,
                 FileEndian::Big => flags.reverse_bits(),
@@ -95,22 +95,22 @@ impl EventAttribute {
         self.sample_type & field != 0
     }
 
-    /// What a sample stands for that does not say so itself; `None` where that varies.
+    /// Returns the period of samples without their own; `None` if it varies.
     pub(crate) fn period(&self) -> Option<u64> {
         (self.flags & FLAG_FREQUENCY == 0).then_some(self.period_or_frequency)
     }
 
-    /// Samples a second, if that is what was asked for.
+    /// Returns the samples per second, if the event is sampled by frequency.
     pub(crate) fn frequency(&self) -> Option<u64> {
         (self.flags & FLAG_FREQUENCY != 0).then_some(self.period_or_frequency)
     }
 
-    /// Whether the threads that a thread starts count for themselves under its id.
+    /// Returns true if child threads have separate counts under the same id.
     pub(crate) fn is_inherited(&self) -> bool {
         self.flags & FLAG_INHERIT != 0
     }
 
-    /// How many addresses a chain has that may go on.
+    /// Returns the maximum number of addresses in a chain. A chain of this length may be cut.
     pub(crate) fn most_addresses(&self) -> usize {
         usize::from(match self.max_stack {
             0 => MOST_ADDRESSES,
@@ -118,12 +118,12 @@ impl EventAttribute {
         })
     }
 
-    /// True for perf's own event, which counts nothing.
+    /// Returns true for perf's dummy event, which counts nothing.
     pub(crate) fn is_dummy(&self) -> bool {
         (self.kind, self.config) == (SOFTWARE, 9)
     }
 
-    /// Where the id of the event stands in its samples, in words.
+    /// Returns the word of a sample that contains the event's id.
     pub(crate) fn id_position(&self) -> Option<usize> {
         use sample_type::*;
         if self.has(IDENTIFIER) {
@@ -134,7 +134,7 @@ impl EventAttribute {
         self.has(ID).then_some(words)
     }
 
-    /// Where the time stands in its samples, in words.
+    /// Returns the word of a sample that contains the time.
     pub(crate) fn time_position(&self) -> Option<usize> {
         use sample_type::*;
         let before = [IDENTIFIER, IP, TID];
@@ -142,8 +142,8 @@ impl EventAttribute {
         self.has(TIME).then_some(words)
     }
 
-    /// Where the time stands in records that are no samples, in words from the end: behind it are those of these fields that
-    /// the event has.
+    /// Returns the position of the time in records other than samples, in words from the end. The event's other fields of
+    /// this list follow the time.
     pub(crate) fn time_from_end(&self) -> Option<usize> {
         use sample_type::*;
         let from = [TIME, ID, STREAM_ID, CPU, IDENTIFIER];
@@ -151,7 +151,7 @@ impl EventAttribute {
         (self.has(TIME) && self.flags & FLAG_SAMPLE_ID_ALL != 0).then_some(words)
     }
 
-    /// What perf calls the event, as far as its numbers tell (`perf_evsel__name` in tools/perf/util/evsel.c).
+    /// Returns perf's name for the event, derived from its numbers (`perf_evsel__name` in tools/perf/util/evsel.c).
     pub(crate) fn name_by_number(&self) -> String {
         let name = match self.kind {
             HARDWARE => HARDWARE_EVENTS.get(self.config as usize),

@@ -1,4 +1,4 @@
-//! The container: what stands around the records.
+//! The container: header, attributes and features around the records.
 
 use std::ops::Range;
 
@@ -10,40 +10,40 @@ use crate::fields::{FileEndian, RecordFields};
 use crate::records::kind;
 use crate::unpack::RecordUnpacker;
 
-/// A recording while it is read.
+/// The container of a recording.
 pub(crate) struct Container<'l> {
     input: RecordInput<'l>,
     pub(crate) endian: FileEndian,
     extent: DataExtent,
-    /// The features of a file, a bit each.
+    /// The features of a file, one bit per feature.
     feature_bits: [u64; 4],
     unpacker: RecordUnpacker,
-    /// Whether packed records were met.
+    /// True once a compressed record was read.
     pub(crate) is_packed: bool,
-    /// How much of what a processor traced by itself was passed over.
+    /// The number of skipped bytes of hardware trace.
     pub(crate) traced_bytes: u64,
-    /// Attributes of a file, each with the ids of its event.
+    /// The attributes in a file's header, each with the ids of its event.
     pub(crate) attributes: Vec<(EventAttribute, Vec<u64>)>,
 }
 
-/// Where the records end.
+/// The end of the records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DataExtent {
-    /// At this byte.
+    /// At this offset.
     Until(u64),
-    /// Where the input ends, as `perf record -o -` leaves it.
+    /// At the end of the input, from `perf record -o -`.
     Pipe,
-    /// Where the input ends, as perf was killed before it wrote where.
+    /// At the end of the input, because perf was killed before it wrote the length.
     Unfinished,
 }
 
-/// Bytes of an input, and how many were taken.
+/// An input, with the number of bytes read.
 struct RecordInput<'l> {
     lines: &'l mut Lines,
     position: u64,
 }
 
-/// A record, and perf's `misc` of it.
+/// The header of a record, with its `misc` flags.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordHeader {
     pub(crate) kind: u32,
@@ -54,7 +54,7 @@ pub(crate) struct RecordHeader {
 impl RecordHeader {
     pub(crate) const LENGTH: usize = 8;
 
-    /// The header of a record, and its body.
+    /// Splits a record into its header and body; `None` if it is too short.
     pub(crate) fn split(
         record: &[u8],
         endian: FileEndian,
@@ -69,23 +69,22 @@ impl RecordHeader {
     }
 }
 
-/// What may stand in front of the records. perf writes attributes and ids there.
-const MOST_IN_FRONT: u64 = 64 << 20;
-/// What may stand behind them.
-const MOST_BEHIND: usize = 256 << 20;
+/// The maximum number of bytes before the records: attributes and ids.
+const MAX_BEFORE_RECORDS: u64 = 64 << 20;
+/// The maximum number of bytes after the records.
+const MAX_AFTER_RECORDS: usize = 256 << 20;
 const FILE_HEADER: usize = 104;
-/// Two recordings that were put together.
-const ANOTHER: &str =
-    "another recording follows, which is not read; give the recordings one by one";
+/// The error for concatenated recordings.
+const ANOTHER: &str = "another recording follows and is not read; pass the recordings separately";
 const PIPE_HEADER: u64 = 16;
 
 impl<'l> Container<'l> {
-    /// Reads what stands in front of the records.
+    /// Opens a recording and reads the data before its records.
     pub(crate) fn open(lines: &'l mut Lines) -> Result<Container<'l>, Error> {
         let mut input = RecordInput { lines, position: 0 };
         let mut head = Vec::new();
         input.take(16, &mut head)?;
-        let endian = FileEndian::of_magic(&head).ok_or_else(|| {
+        let endian = FileEndian::from_magic(&head).ok_or_else(|| {
             Error::whole("expected PERFILE2 at the beginning of a recording of perf")
         })?;
         let mut container = Container {
@@ -111,11 +110,11 @@ impl<'l> Container<'l> {
         Ok(container)
     }
 
-    /// Reads the rest of a file's header, and what stands between it and the records.
+    /// Reads the rest of a file's header, and the data between the header and the records.
     fn read_front(&mut self, mut front: Vec<u8>) -> Result<(), Error> {
         self.input.take(FILE_HEADER - front.len(), &mut front)?;
         let header = front.clone();
-        let damaged = || Error::whole("byte 16: the header names places that are not in the file");
+        let damaged = || Error::whole("byte 16: the header refers to offsets outside of the file");
         let mut fields = RecordFields::new(&header[16..], self.endian);
         let mut word = || fields.u64().ok_or_else(damaged);
         let (attribute_size, attributes, attributes_size) = (word()?, word()?, word()?);
@@ -123,9 +122,9 @@ impl<'l> Container<'l> {
         word()?;
         word()?;
         self.feature_bits = [word()?, word()?, word()?, word()?];
-        if !(FILE_HEADER as u64..=MOST_IN_FRONT).contains(&data) {
+        if !(FILE_HEADER as u64..=MAX_BEFORE_RECORDS).contains(&data) {
             return Err(Error::whole(format!(
-                "byte 40: expected records behind the header and {MOST_IN_FRONT} bytes at most, found them at byte {data}"
+                "byte 40: expected records after the header, at byte {MAX_BEFORE_RECORDS} or before, found them at byte {data}"
             )));
         }
         self.input.take(data as usize - front.len(), &mut front)?;
@@ -138,16 +137,16 @@ impl<'l> Container<'l> {
             end.map(|end| &front[offset as usize..end as usize])
                 .ok_or_else(|| {
                     Error::whole(format!(
-                        "byte 24: expected the attributes of events in front of the records, found them at byte {offset}"
+                        "byte 24: expected the attributes of events before the records, found them at byte {offset}"
                     ))
                 })
         };
-        // Each attribute is followed by where the ids of its event are.
+        // The offset and length of the event's ids follow each attribute.
         let size = usize::try_from(attribute_size)
             .ok()
             .filter(|size| (64 + 16..1 << 16).contains(size))
             .ok_or_else(damaged)?;
-        // Whatever places they name: no byte is an id of two events.
+        // A byte is an id of at most one event, which bounds the total length of ids.
         let mut ids_left = data;
         for entry in part(attributes, attributes_size)?.chunks_exact(size) {
             let (attribute, ids) = entry.split_at(size - 16);
@@ -167,28 +166,28 @@ impl<'l> Container<'l> {
         }
         match self.attributes.is_empty() {
             true => Err(Error::whole(
-                "the recording says of no event what was recorded",
+                "expected the attributes of at least one event, found none",
             )),
             false => Ok(()),
         }
     }
 
-    /// Puts the next record into `record`, with its header; false at the end.
+    /// Reads the next record with its header into `record`. Returns false at the end.
     pub(crate) fn next(&mut self, record: &mut Vec<u8>) -> Result<bool, Error> {
         loop {
             let unpacked = self.unpacker.next(self.endian, record);
-            if unpacked.map_err(|what| self.input.trouble(what))? {
+            if unpacked.map_err(|what| self.input.error(what))? {
                 return Ok(true);
             }
             if !self.next_stored(record)? {
                 let more = self.unpacker.finish();
-                if more.map_err(|what| self.input.trouble(what))? {
+                if more.map_err(|what| self.input.error(what))? {
                     continue;
                 }
                 return match self.unpacker.left_over() {
                     0 => Ok(false),
-                    left => Err(self.input.trouble(format!(
-                        "the packed records are cut short: {left} bytes make no record"
+                    left => Err(self.input.error(format!(
+                        "the compressed records are cut short: the last {left} bytes are not a complete record"
                     ))),
                 };
             }
@@ -220,7 +219,7 @@ impl<'l> Container<'l> {
         }
     }
 
-    /// The next record as it stands in the input.
+    /// Reads the next record in the input, which may be compressed.
     fn next_stored(&mut self, record: &mut Vec<u8>) -> Result<bool, Error> {
         let left = match self.extent {
             DataExtent::Until(end) => end.saturating_sub(self.input.position),
@@ -233,40 +232,40 @@ impl<'l> Container<'l> {
         match self.extent {
             DataExtent::Pipe if self.input.is_at_end()? => return Ok(false),
             DataExtent::Unfinished if self.input.is_at_end()? => {
-                return Err(self.input.trouble(
-                    "the recording has no end: perf record was killed before it wrote how long it is and what it recorded on".to_owned(),
+                return Err(self.input.error(
+                    "the recording has no end: perf record was killed before it wrote the length of the data and the facts about the host".to_owned(),
                 ));
             }
             _ => {}
         }
         self.input.take(RecordHeader::LENGTH, record)?;
-        if FileEndian::of_magic(record).is_some() {
-            return Err(self.input.trouble(ANOTHER.to_owned()));
+        if FileEndian::from_magic(record).is_some() {
+            return Err(self.input.error(ANOTHER.to_owned()));
         }
         let size = RecordHeader::split(record, self.endian).map_or(0, |(header, _)| header.size);
         let size = usize::from(size);
         if size < RecordHeader::LENGTH || size as u64 > left {
-            return Err(self.input.trouble(format!(
-                "expected a record in front of this byte, found one of {size} bytes"
+            return Err(self.input.error(format!(
+                "expected a record of valid length before this byte, found {size} bytes"
             )));
         }
         self.input.take(size - RecordHeader::LENGTH, record)?;
         Ok(true)
     }
 
-    /// Passes over bytes that belong to no record.
+    /// Skips bytes that belong to no record.
     fn skip(&mut self, length: u64) -> Result<(), Error> {
         if let DataExtent::Until(end) = self.extent
             && length > end.saturating_sub(self.input.position)
         {
-            return Err(self.input.trouble(format!(
-                "expected what a processor traced, found {length} bytes of it, more than the file has"
+            return Err(self.input.error(format!(
+                "expected hardware trace, found a length of {length} bytes, which exceeds the file"
             )));
         }
         self.input.skip(length)
     }
 
-    /// Reads the features of a file, behind its records; a pipe has them in records.
+    /// Reads the features of a file, which follow the records. A pipe has them in records.
     pub(crate) fn read_features(&mut self, features: &mut Features) -> Result<(), Error> {
         if !matches!(self.extent, DataExtent::Until(_)) {
             return Ok(());
@@ -274,8 +273,8 @@ impl<'l> Container<'l> {
         let is_there = |bit: &u32| self.feature_bits[*bit as usize / 64] >> (bit % 64) & 1 != 0;
         let bits: Vec<u32> = (0..Features::MOST).filter(is_there).collect();
         let begin = self.input.position;
-        let behind = self.input.rest(MOST_BEHIND)?;
-        let mut places = RecordFields::new(&behind, self.endian);
+        let after_records = self.input.rest(MAX_AFTER_RECORDS)?;
+        let mut places = RecordFields::new(&after_records, self.endian);
         let mut found = Vec::new();
         for bit in &bits {
             let (Some(offset), Some(size)) = (places.u64(), places.u64()) else {
@@ -290,7 +289,7 @@ impl<'l> Container<'l> {
                     start
                         ..start
                             .checked_add(length)
-                            .filter(|end| *end <= behind.len())?,
+                            .filter(|end| *end <= after_records.len())?,
                 )
             });
             found.extend(place.map(|place| (*bit, place)));
@@ -301,13 +300,13 @@ impl<'l> Container<'l> {
             .iter()
             .map(|(_, place): &(u32, Range<usize>)| place.end)
             .max();
-        let is_another = (behind.get(end.unwrap_or(0).max(table)..))
-            .is_some_and(|rest| FileEndian::of_magic(rest).is_some());
-        features.set(behind, found);
+        let is_another = (after_records.get(end.unwrap_or(0).max(table)..))
+            .is_some_and(|rest| FileEndian::from_magic(rest).is_some());
+        features.set(after_records, found);
         match is_cut {
-            _ if is_another => Err(self.input.trouble(ANOTHER.to_owned())),
-            true => Err(self.input.trouble(
-                "the recording is cut short: what stands behind the records (names of events, build ids, the host) is not whole".to_owned(),
+            _ if is_another => Err(self.input.error(ANOTHER.to_owned())),
+            true => Err(self.input.error(
+                "the recording is cut short: the data after the records (names of events, build ids, the host) is incomplete".to_owned(),
             )),
             false => Ok(()),
         }
@@ -315,8 +314,8 @@ impl<'l> Container<'l> {
 }
 
 impl RecordInput<'_> {
-    /// An error at the byte that comes next.
-    fn trouble(&self, what: String) -> Error {
+    /// Returns an error at the next byte.
+    fn error(&self, what: String) -> Error {
         Error::whole(format!("byte {}: {what}", self.position))
     }
 
@@ -324,7 +323,7 @@ impl RecordInput<'_> {
         self.lines.is_at_end().map_err(Error::Input)
     }
 
-    /// Takes so many bytes, which are few.
+    /// Reads a small number of bytes.
     fn take(&mut self, length: usize, to: &mut Vec<u8>) -> Result<(), Error> {
         let mut missing = length;
         while missing > 0 {
@@ -335,7 +334,7 @@ impl RecordInput<'_> {
                 .map_err(Error::Input)?;
             let length = bytes.len();
             if length == 0 {
-                return Err(self.trouble(format!(
+                return Err(self.error(format!(
                     "the recording is cut short: {missing} bytes of a record or a header are missing"
                 )));
             }
@@ -359,7 +358,7 @@ impl RecordInput<'_> {
         Ok(())
     }
 
-    /// All that is left, so many bytes at most.
+    /// Reads the rest of the input, at most `most` bytes.
     fn rest(&mut self, most: usize) -> Result<Vec<u8>, Error> {
         let mut rest = Vec::new();
         while rest.len() < most && !self.is_at_end()? {

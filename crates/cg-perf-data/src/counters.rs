@@ -1,9 +1,9 @@
-//! Counters that were read with a sample, as `perf record -e '{a,b}:S'` asks for: only the first event of a group is sampled,
-//! and what the others came to since its last sample is theirs.
+//! Counters that were read with a sample, as with `perf record -e '{a,b}:S'`: only the first event of a group is sampled,
+//! and the growth of the other counters since its previous sample is attributed to their events.
 //!
-//! perf makes a sample of each (`evlist__deliver_sample` in tools/perf/util/session.c).
+//! perf makes one sample per counter (`evlist__deliver_sample` in tools/perf/util/session.c).
 
-use cg_stream::maps::Map;
+use cg_collections::maps::Map;
 
 use crate::attributes::EventAttribute;
 use crate::fields::{RecordFields, RecordWords};
@@ -21,13 +21,14 @@ mod read_format {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CounterValues<'a> {
     words: RecordWords<'a>,
-    /// How many words a value has with what follows it, and how many stand in front of its id.
+    /// The number of words per value, including the fields after it.
     length: usize,
+    /// The number of words before the id.
     before_id: usize,
 }
 
 impl<'a> CounterValues<'a> {
-    /// Reads the values of a sample: `Some(None)` where they do not say whose they are.
+    /// Reads the values of a sample; `Some(None)` if they have no ids.
     pub(crate) fn read(
         fields: &mut RecordFields<'a>,
         event: &EventAttribute,
@@ -37,7 +38,7 @@ impl<'a> CounterValues<'a> {
         let times = has(TOTAL_TIME_ENABLED) + has(TOTAL_TIME_RUNNING);
         let length = 1 + has(ID) + has(LOST);
         let (words, before_id) = match has(GROUP) {
-            // Of one counter the times stand behind the value.
+            // Without `PERF_FORMAT_GROUP`, the times follow the value.
             0 => (fields.words(length + times)?, 1 + times),
             _ => {
                 let count = fields.u64()?;
@@ -53,21 +54,21 @@ impl<'a> CounterValues<'a> {
         }))
     }
 
-    /// The values with their ids.
+    /// Iterates over the ids and values.
     fn iter(self) -> impl Iterator<Item = (u64, u64)> + use<'a> {
-        let of = move |value: usize, word: usize| self.words.get(value * self.length + word);
-        (0..).map_while(move |value| Some((of(value, self.before_id)?, of(value, 0)?)))
+        let get = move |value: usize, word: usize| self.words.get(value * self.length + word);
+        (0..).map_while(move |value| Some((get(value, self.before_id)?, get(value, 0)?)))
     }
 }
 
-/// What each counter had at the sample before. Threads that inherited an event have its id, and counts of their own.
+/// The value of each counter at the previous sample. Threads that inherited an event share its id but have separate counts.
 #[derive(Default)]
 pub(crate) struct CounterStates {
     last: Map<(u64, Option<u32>), u64>,
 }
 
 impl CounterStates {
-    /// The ids of the counters, and by how much each grew since the sample before; those that did not are left out.
+    /// Iterates over the ids of the counters that grew since the previous sample, with their growth.
     pub(crate) fn growth<'c>(
         &'c mut self,
         values: CounterValues<'c>,

@@ -1,4 +1,4 @@
-//! What perf says of the recording as a whole: of the host, of perf itself, of events and build ids.
+//! Facts about the whole recording: the host, perf itself, events and build ids.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -21,21 +21,21 @@ mod number {
     pub(super) const EVENT_DESCRIPTION: u32 = 12;
 }
 
-/// Features by their numbers, each as it is.
+/// The features by number, not yet decoded.
 pub(crate) struct Features {
     bytes: Vec<u8>,
     places: BTreeMap<u32, Range<usize>>,
     endian: FileEndian,
 }
 
-/// What an event is called, and the ids of it.
+/// The name and ids of an event.
 pub(crate) struct EventDescription {
     pub(crate) name: Vec<u8>,
     pub(crate) ids: Vec<u64>,
 }
 
 impl Features {
-    /// How many there can be.
+    /// The maximum number of features.
     pub(crate) const MOST: u32 = 256;
 
     pub(crate) fn new(endian: FileEndian) -> Features {
@@ -46,13 +46,13 @@ impl Features {
         }
     }
 
-    /// Takes those of a file: what stands behind its records, and where each is in it.
+    /// Sets the features of a file: the bytes after its records, and the range of each feature.
     pub(crate) fn set(&mut self, bytes: Vec<u8>, places: Vec<(u32, Range<usize>)>) {
         self.bytes = bytes;
         self.places = places.into_iter().collect();
     }
 
-    /// Adds that of a record of a pipe: its number, and the feature.
+    /// Adds a feature from a record of a pipe: its number, then its data.
     pub(crate) fn add_record(&mut self, mut body: RecordFields) {
         let number = body.u64().and_then(|number| u32::try_from(number).ok());
         if let Some(number) = number.filter(|number| *number < Features::MOST)
@@ -74,13 +74,13 @@ impl Features {
         Some(Name::from_bytes(bytes).into_string()).filter(|text| !text.is_empty())
     }
 
-    /// The release of the kernel.
+    /// Returns the release of the kernel.
     pub(crate) fn os_release(&self) -> Option<String> {
         self.text(number::OS_RELEASE)
     }
 
-    /// Puts what is known of the run into its record, as the header of `perf script` does.
-    pub(crate) fn tell(&self, run: &mut RunRecord) {
+    /// Adds the facts about the run to its record, as for the header of `perf script`.
+    pub(crate) fn set_run_fields(&self, run: &mut RunRecord) {
         let facts = [
             ("hostname", number::HOSTNAME),
             ("os release", number::OS_RELEASE),
@@ -90,11 +90,11 @@ impl Features {
         ];
         for (key, number) in facts {
             if let Some(text) = self.text(number) {
-                cg_stacks::perf::tell_fact(key, &text, run);
+                cg_stacks::perf::set_run_field(key, &text, run);
             }
         }
         if let Some(line) = self.command_line() {
-            cg_stacks::perf::tell_fact("cmdline", &line, run);
+            cg_stacks::perf::set_run_field("cmdline", &line, run);
         }
     }
 
@@ -107,7 +107,7 @@ impl Features {
         Some(words.join(" "))
     }
 
-    /// The build ids of what was sampled, as far as they can be read.
+    /// Returns the build ids of the sampled objects, up to the first unreadable one.
     pub(crate) fn build_ids(&self) -> Vec<RecordedBuildId> {
         let mut found = Vec::new();
         let Some(mut fields) = self.fields(number::BUILD_ID) else {
@@ -126,7 +126,7 @@ impl Features {
         found
     }
 
-    /// What events are called, as far as it can be read.
+    /// Returns the names of events, up to the first unreadable one.
     pub(crate) fn events(&self) -> Vec<EventDescription> {
         let mut found = Vec::new();
         let Some(mut fields) = self.fields(number::EVENT_DESCRIPTION) else {

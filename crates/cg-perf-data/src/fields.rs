@@ -1,4 +1,4 @@
-//! Fields of records: numbers in the byte order of the machine that recorded.
+//! Fields of records: numbers in the byte order of the recording machine.
 
 /// The byte order of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,8 +8,8 @@ pub(crate) enum FileEndian {
 }
 
 impl FileEndian {
-    /// That of the recording which begins with these bytes.
-    pub(crate) fn of_magic(bytes: &[u8]) -> Option<FileEndian> {
+    /// Returns the byte order of a recording, from its first bytes; `None` if it is not a recording.
+    pub(crate) fn from_magic(bytes: &[u8]) -> Option<FileEndian> {
         match bytes.get(..8)? {
             b"PERFILE2" => Some(FileEndian::Little),
             b"2ELIFREP" => Some(FileEndian::Big),
@@ -40,7 +40,7 @@ impl FileEndian {
     }
 }
 
-/// The fields of a record that are left; each call takes one. `None` where the record is too short for it.
+/// The unread fields of a record. Each call reads one; `None` if the record is too short.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RecordFields<'a> {
     pub(crate) bytes: &'a [u8],
@@ -80,7 +80,7 @@ impl<'a> RecordFields<'a> {
         self.chunk().map(|bytes| self.endian.u64(bytes))
     }
 
-    /// So many words of eight bytes.
+    /// Reads `count` words of eight bytes.
     #[inline]
     pub(crate) fn words(&mut self, count: u64) -> Option<RecordWords<'a>> {
         let length = usize::try_from(count).ok()?.checked_mul(8)?;
@@ -89,13 +89,13 @@ impl<'a> RecordFields<'a> {
         Some(RecordWords { bytes, endian })
     }
 
-    /// Text to its zero, or to the end of the record.
+    /// Returns the text up to a zero byte or the end of the record.
     pub(crate) fn text(&self) -> &'a [u8] {
         let end = memchr::memchr(0, self.bytes);
         &self.bytes[..end.unwrap_or(self.bytes.len())]
     }
 
-    /// A text of a feature: how many bytes it has, and these, padded with zeros.
+    /// Reads a text of a feature: its length, then its bytes, padded with zeros.
     pub(crate) fn counted_text(&mut self) -> Option<&'a [u8]> {
         let length = usize::try_from(self.u32()?).ok()?;
         let bytes = self.take(length)?;

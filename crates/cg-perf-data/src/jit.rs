@@ -1,46 +1,46 @@
-//! Names of code that a program made while it ran, out of what its runtime wrote for perf: `/tmp/perf-PID.map`, and
-//! `jit-PID.dump` (`tools/perf/Documentation/jitdump-specification.txt`).
+//! Names of code generated at run time, from files that the runtime wrote for perf: `/tmp/perf-PID.map`, and `jit-PID.dump`
+//! (`tools/perf/Documentation/jitdump-specification.txt`).
 
 use std::ffi::OsStr;
 use std::io::Read as _;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use cg_collections::intern::TooMany;
 use cg_debug_info::open_regular;
 use cg_reader::Search;
 use cg_reader::number::leading_hex;
 use cg_stacks::table::{NameId, StackTable};
-use cg_stream::intern::TooMany;
 
 use crate::fields::{FileEndian, RecordFields};
 
-/// What a process made.
+/// The generated code of a process.
 #[derive(Default)]
 pub(crate) struct MadeCode {
-    /// By where they begin, and then by time.
+    /// The functions, by start address and then by time.
     functions: Vec<MadeFunction>,
-    /// The longest of them.
+    /// The length of the longest function.
     longest: u64,
 }
 
-/// A function that was made.
+/// A generated function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct MadeFunction {
     start: u64,
-    /// When, in nanoseconds; 0 where nobody says.
+    /// The time of its generation in nanoseconds; 0 if unknown.
     time: u64,
     end: u64,
     name: NameId,
 }
 
-/// More than any runtime writes.
+/// The maximum size of a file, more than any runtime writes.
 const MOST_BYTES: u64 = 1 << 30;
-/// Functions that begin in front of an address and are looked at.
+/// The maximum number of functions before an address to check.
 const MOST_OVERLAPPING: usize = 256;
 
 impl MadeCode {
-    /// Reads what there is of a process.
-    pub(crate) fn of_process(
+    /// Reads the files of a process.
+    pub(crate) fn read_process(
         pid: u32,
         dumps: &[Vec<u8>],
         search: &Search,
@@ -62,7 +62,8 @@ impl MadeCode {
         Ok(made)
     }
 
-    /// The function at an address at a time: the last that was made there until then; where the clocks differ, the first.
+    /// Returns the function at an address at a time: the latest one generated until then. If there is none, because the
+    /// clocks differ, the first one generated later.
     pub(crate) fn at(&self, address: u64, time: u64) -> Option<NameId> {
         let begun = self.functions.partition_point(|made| made.start <= address);
         let before = self.functions[..begun].iter().rev().take(MOST_OVERLAPPING);
@@ -80,7 +81,7 @@ impl MadeCode {
         found.map(|made| made.name)
     }
 
-    /// Lines `START SIZE name`.
+    /// Adds the lines `START SIZE name` of a map.
     fn add_map(
         &mut self,
         bytes: &[u8],
@@ -121,7 +122,7 @@ impl MadeCode {
         Ok(())
     }
 
-    /// A dump, as far as it goes: programs that are killed leave them unfinished.
+    /// Adds a dump, which may be truncated, because a killed program leaves it unfinished.
     fn add_dump(
         &mut self,
         bytes: &[u8],
@@ -148,7 +149,8 @@ impl MadeCode {
                 }
                 MOVE => {
                     if let Some((start, size, index)) = moved(body)
-                        && let Some((_, name)) = named.iter().rev().find(|(of, _)| *of == index)
+                        && let Some((_, name)) =
+                            named.iter().rev().find(|(known, _)| *known == index)
                     {
                         self.add(start, size, time, name, table, demangle)?;
                     }
@@ -163,7 +165,7 @@ impl MadeCode {
 const LOAD: u32 = 0;
 const MOVE: u32 = 1;
 
-/// Kind, time and body of the next record of a dump.
+/// Reads the kind, time and body of the next record of a dump.
 fn next_record<'a>(rest: &mut RecordFields<'a>) -> Option<(u32, u64, RecordFields<'a>)> {
     let kind = rest.u32()?;
     let size = usize::try_from(rest.u32()?).ok()?;
@@ -172,20 +174,20 @@ fn next_record<'a>(rest: &mut RecordFields<'a>) -> Option<(u32, u64, RecordField
     Some((kind, time, RecordFields::new(body, rest.endian)))
 }
 
-/// Address, size, number and name of code that was loaded.
+/// Reads the address, size, number and name of loaded code.
 fn load(mut body: RecordFields<'_>) -> Option<(u64, u64, u64, &[u8])> {
     body.take(16)?;
     let (start, size, index) = (body.u64()?, body.u64()?, body.u64()?);
     Some((start, size, index, body.text()))
 }
 
-/// New address, size and number of code that was moved.
+/// Reads the new address, size and number of moved code.
 fn moved(mut body: RecordFields) -> Option<(u64, u64, u64)> {
     body.take(24)?;
     Some((body.u64()?, body.u64()?, body.u64()?))
 }
 
-/// A file that a recording names, below a root or where it says.
+/// Reads a file from the recording, below a root or at its own path.
 fn read(path: &[u8], search: &Search) -> Option<Vec<u8>> {
     let candidates = search.objects(Path::new(OsStr::from_bytes(path)));
     let file = candidates.iter().find_map(|path| open_regular(path).ok())?;

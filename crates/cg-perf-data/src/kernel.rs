@@ -1,4 +1,4 @@
-//! Names of the kernel's functions, out of `/proc/kallsyms` of the kernel that was recorded or a copy that perf kept.
+//! Names of kernel functions, from `/proc/kallsyms` of the recorded kernel or from a copy that perf kept.
 
 use std::cmp::Reverse;
 use std::fs;
@@ -8,15 +8,15 @@ use std::path::PathBuf;
 use cg_reader::Search;
 use cg_reader::number::leading_hex;
 
-/// Symbols of a kernel, by address.
+/// The symbols of a kernel, by address.
 pub(crate) struct KernelSymbols {
     text: Vec<u8>,
     symbols: Vec<KallsymsLine>,
-    /// How much lower its addresses are than those of the recording.
+    /// The recording's addresses minus the addresses here.
     shift: u64,
 }
 
-/// A line `ffffffff81000000 T _stext`, with `\t[module]` behind it.
+/// A line `ffffffff81000000 T _stext`, which `\t[module]` may follow.
 #[derive(Clone, Debug)]
 struct KallsymsLine {
     address: u64,
@@ -25,17 +25,17 @@ struct KallsymsLine {
     module: Range<usize>,
 }
 
-/// What a recording says of its kernel.
+/// The facts about the recorded kernel.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RecordedKernel {
     pub(crate) build_id: Option<Vec<u8>>,
     pub(crate) release: Option<String>,
-    /// A symbol, and where it was.
+    /// A symbol and its address.
     pub(crate) reference: Option<(Vec<u8>, u64)>,
 }
 
 impl KernelSymbols {
-    /// Those of the kernel that was recorded; `None` where they are nowhere, or hidden.
+    /// Finds the symbols of the recorded kernel; `None` if they are missing or hidden.
     pub(crate) fn find(kernel: &RecordedKernel, search: &Search) -> Option<KernelSymbols> {
         let digits: String = (kernel.build_id.iter().flatten())
             .map(|byte| format!("{byte:02x}"))
@@ -61,7 +61,7 @@ impl KernelSymbols {
         })
     }
 
-    /// Reads the lines of functions. All have the address 0 for those who may not know them.
+    /// Reads the lines of functions. All addresses are 0 if the user may not see them.
     fn read(text: Vec<u8>, kernel: &RecordedKernel) -> Option<KernelSymbols> {
         let mut symbols = Vec::new();
         let mut start = 0;
@@ -91,7 +91,7 @@ impl KernelSymbols {
         })
     }
 
-    /// The function at an address of the recording, and the module it is of.
+    /// Returns the function at an address of the recording, and its module.
     pub(crate) fn at(&self, address: u64) -> Option<(&[u8], Option<&[u8]>)> {
         let address = address.wrapping_sub(self.shift);
         let begun = self
@@ -107,13 +107,13 @@ impl KernelSymbols {
 }
 
 impl KallsymsLine {
-    /// A function of a line that begins at this place of the text.
+    /// Parses a line that begins at offset `at` of the text; `None` if it is not a function.
     fn parse(line: &[u8], at: usize) -> Option<KallsymsLine> {
         let (address, rest) = leading_hex(line)?;
         let [b' ', kind, b' ', rest @ ..] = rest else {
             return None;
         };
-        // As perf ranks aliases: weak, local, global; fewer underscores; longer.
+        // perf's order of aliases: weak, local, global; fewer underscores; longer.
         let binding = match kind {
             b'W' | b'w' => 0,
             b't' => 1,
@@ -123,19 +123,19 @@ impl KallsymsLine {
         let length = memchr::memchr2(b'\t', b' ', rest).unwrap_or(rest.len());
         let begin = at + line.len() - rest.len();
         let underscores = rest.iter().take_while(|byte| **byte == b'_').count();
-        let behind = rest[length..].trim_ascii();
+        let module_text = rest[length..].trim_ascii();
         let module = begin + rest.len() - rest[length..].trim_ascii_start().len();
         Some(KallsymsLine {
             address,
             rank: (binding, Reverse(underscores), length),
             name: begin..begin + length,
-            module: module..module + behind.len(),
+            module: module..module + module_text.len(),
         })
     }
 }
 
 impl RecordedKernel {
-    /// Whether it is the one that runs here: its build id says so; without one, its release and where it lies in memory.
+    /// Returns true if it is the running kernel, judged by its build id, or without one by its release and address.
     fn is_running(&self) -> bool {
         match (&self.build_id, &self.release, &self.reference) {
             (Some(id), ..) => fs::read("/sys/kernel/notes")

@@ -1,23 +1,24 @@
-//! Recordings of Linux' perf, `perf.data`, read as they are.
+//! Reader of `perf.data`, the recordings of Linux' perf.
 //!
-//! Format: `tools/perf/Documentation/perf.data-file-format.txt` of Linux, and `include/uapi/linux/perf_event.h` for the records
-//! that the kernel writes.
+//! Format: `tools/perf/Documentation/perf.data-file-format.txt` of Linux, and `include/uapi/linux/perf_event.h` for the
+//! records written by the kernel.
 //!
 //! ```text
-//! file    := header (ids | attributes)* data features      header: magic, sizes, where the others are
+//! file    := header (ids | attributes)* data features      header: magic, sizes, offsets of the others
 //! pipe    := magic size record*                            `-o -`: attributes and features are records
 //! data    := record*
-//! record  := type:u32 misc:u16 size:u16 body               below 64 the kernel's, from 64 on perf's own
+//! record  := type:u32 misc:u16 size:u16 body               types below 64 are the kernel's, others perf's
 //! ```
 //!
-//! A file is read from its beginning to its end as a pipe is, and never sought in: perf writes what it takes to understand
-//! the data in front of it, and what is wanted at last (names of events, build ids, the host) behind it. The steps:
-//! `container` hands out records, unpacked where perf packed them; `rounds` puts them in order; `processes` follows
-//! what is mapped where; a sample becomes a stack of `locations`, each an object and an offset in it; once all are read,
-//! each location is named once, and the stacks are written by the readers' common table.
+//! A file is read from beginning to end like a pipe, without seeking. perf writes the data that the records depend on before
+//! them. Data that is needed only at the end (names of events, build ids, the host) follows the records. The steps:
+//! `container` returns the records, decompressed if necessary; `rounds` sorts them; `processes` tracks the mappings; each
+//! sample becomes a stack of `locations`, which are objects with offsets. After the last record, each location is named
+//! once, and the common table of the readers writes the stacks.
 //!
-//! The crate `linux-perf-data` reads the same format. It seeks, which no pipe and no packed input can; it allocates what
-//! sizes in a file claim; of a file that is cut short it hands out nothing of the last round; and it unpacks with C.
+//! The crate `linux-perf-data` reads the same format, but it seeks, which is impossible in pipes and compressed inputs. It
+//! also allocates whatever sizes a file claims, returns nothing from the last round of a truncated file, and decompresses
+//! with C code.
 #![warn(missing_docs)]
 
 mod attributes;
@@ -43,9 +44,9 @@ use cg_reader::Head;
 
 pub use reader::parse;
 
-/// True for a recording: its magic, in either byte order.
+/// Returns true if an input begins with the magic of a recording, in either byte order.
 pub fn is_recording(head: &Head) -> bool {
-    fields::FileEndian::of_magic(head.bytes).is_some()
+    fields::FileEndian::from_magic(head.bytes).is_some()
 }
 
 #[cfg(test)]

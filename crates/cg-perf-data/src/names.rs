@@ -1,4 +1,4 @@
-//! What the locations of a recording are called, found once for each when all samples are read.
+//! The names of locations, looked up once each after all samples were read.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,6 +6,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
+use cg_collections::intern::{Id as _, TooMany};
+use cg_collections::maps::Map;
 use cg_debug_info::{ObjectFile, STUB};
 use cg_names::demangle::demangle_path;
 use cg_reader::Search;
@@ -13,27 +15,25 @@ use cg_stacks::address;
 use cg_stacks::symbols::{BuildId, CountedFrom, FoundObject, FunctionAt, OutermostName};
 use cg_stacks::table::{FrameId, FrameParts, NameId, StackTable};
 use cg_stream::Diagnostics;
-use cg_stream::intern::{Id as _, TooMany};
-use cg_stream::maps::Map;
 use cg_stream::record::{FrameMarks, Name};
 
 use crate::kernel::{KernelSymbols, RecordedKernel};
 use crate::locations::{CodePlace, Location, Locations, MappedObject, MappedObjectId, ObjectKind};
 
-/// Build ids by the paths of objects.
+/// The build ids of objects, by path.
 #[derive(Default)]
 pub(crate) struct KnownBuilds {
     pub(crate) by_path: BTreeMap<Vec<u8>, Vec<u8>>,
-    /// All that the recording has were read: they stand behind the samples.
+    /// True once all build ids of the recording were read, which follow the samples.
     pub(crate) are_all: bool,
     /// The folder of the recording.
     pub(crate) beside: Option<PathBuf>,
 }
 
 impl KnownBuilds {
-    pub(crate) fn of<'a>(&'a self, object: &'a MappedObject) -> Option<&'a [u8]> {
-        let of_mapping = object.build_id.as_ref();
-        let found = of_mapping.or_else(|| self.by_path.get(&object.path));
+    pub(crate) fn build_id<'a>(&'a self, object: &'a MappedObject) -> Option<&'a [u8]> {
+        let mapping_id = object.build_id.as_ref();
+        let found = mapping_id.or_else(|| self.by_path.get(&object.path));
         found.map(Vec::as_slice).filter(|id| !id.is_empty())
     }
 }
@@ -41,21 +41,21 @@ impl KnownBuilds {
 /// The file of an object.
 pub(crate) enum FoundFile {
     Found(ObjectFile),
-    /// This one is there, and is another build.
+    /// Only this file was found, which is another build.
     OtherBuild(PathBuf),
     Missing,
 }
 
 impl FoundFile {
-    /// Looks for an object in the build that was recorded: at its path, below the roots, in perf's caches, beside the recording.
-    /// Where the recording has no build id of it, the file at its path is taken for it, as perf does.
+    /// Finds the recorded build of an object: at its path, below the roots, in perf's caches, and next to the recording. If
+    /// the recording has no build id for the object, the file at its path is used, as in perf.
     pub(crate) fn find(object: &MappedObject, builds: &KnownBuilds, search: &Search) -> FoundFile {
         let path = object
             .path
             .strip_suffix(b" (deleted)")
             .unwrap_or(&object.path);
         let mut candidates = search.objects(Path::new(OsStr::from_bytes(path)));
-        let build = builds.of(object);
+        let build = builds.build_id(object);
         candidates.extend(build.into_iter().flat_map(|id| search.cached(id)));
         if let (Some(folder), Some(name)) =
             (&builds.beside, path.rsplit(|byte| *byte == b'/').next())
@@ -80,7 +80,7 @@ impl FoundFile {
     }
 }
 
-/// The table that frames go into, and names of functions that were looked up: few of them are of one location alone.
+/// The table of the written frames, and a cache of function names, because most functions have several locations.
 struct NamedFrames<'t> {
     table: &'t mut StackTable,
     functions: Map<Vec<u8>, Option<NameId>>,
@@ -88,8 +88,8 @@ struct NamedFrames<'t> {
 }
 
 impl NamedFrames<'_> {
-    /// The name of a symbol, without what compilers append to that of a part or a variety of a function: perf prints both by
-    /// the function's name.
+    /// Returns the name of a symbol, without the suffixes that compilers add to parts or variants of a function. perf prints
+    /// these by the function's name too.
     fn function(&mut self, symbol: &[u8]) -> Result<Option<NameId>, TooMany> {
         if let Some(known) = self.functions.get(symbol) {
             return Ok(*known);
@@ -104,18 +104,18 @@ impl NamedFrames<'_> {
         };
         let clone = memchr::memmem::find(&name, b" [clone ");
         let name = [&name[..clone.unwrap_or(name.len())], stub.as_bytes()].concat();
-        let name = self.table.given(&name)?;
+        let name = self.table.text_unless_empty(&name)?;
         self.functions.insert(symbol.to_vec(), name);
         Ok(name)
     }
 
-    /// The frames of the functions at an address, the innermost one first; all but the last are inlined.
+    /// Returns the frames at an address, innermost first. All except the last are inlined.
     fn found(
         &mut self,
         found: &[FunctionAt],
         object: &MappedObject,
     ) -> Result<Vec<FrameId>, TooMany> {
-        let obj = self.table.given(&object.path)?;
+        let obj = self.table.text_unless_empty(&object.path)?;
         let mut frames = Vec::with_capacity(found.len());
         for (level, function) in found.iter().enumerate() {
             let marks = FrameMarks {
@@ -124,7 +124,7 @@ impl NamedFrames<'_> {
             };
             let frame = FrameParts {
                 name: self.function(function.name)?,
-                file: self.table.given(function.file)?,
+                file: self.table.text_unless_empty(function.file)?,
                 line: function.line,
                 obj,
                 marks,
@@ -136,15 +136,15 @@ impl NamedFrames<'_> {
     }
 }
 
-/// The frames at places of objects.
+/// The frames at each offset of each object.
 type FoundFrames = Map<(MappedObjectId, u64), Vec<FrameId>>;
 
-/// Why frames of an object have no name.
+/// The reason why frames of an object have no name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum NamelessReason {
     Missing,
     OtherBuild(PathBuf),
-    /// It is there, and says nothing of these addresses.
+    /// The object was found, but has no symbols at the addresses.
     Nothing,
     Made,
     Kernel,
@@ -156,48 +156,48 @@ struct NamedLocation {
     has_name: bool,
 }
 
-/// What locations are called.
+/// The names of locations.
 pub(crate) struct LocationNames {
     named: Vec<NamedLocation>,
     reasons: BTreeMap<usize, NamelessReason>,
-    /// By object: how many frames of samples have no name.
+    /// The number of unnamed frames in samples, by object.
     nameless: BTreeMap<usize, u64>,
 }
 
-/// What it takes to find names.
+/// The inputs for finding names.
 pub(crate) struct NameSources<'a> {
     pub(crate) locations: &'a Locations,
     pub(crate) builds: &'a KnownBuilds,
     pub(crate) kernel: &'a RecordedKernel,
     pub(crate) search: &'a Search,
     pub(crate) demangle: bool,
-    /// The table that has the names of code that was made.
+    /// The table with the names of generated code.
     pub(crate) read: &'a StackTable,
 }
 
 impl NameSources<'_> {
-    /// Names all locations; their frames go into `table`.
+    /// Names all locations, and adds their frames to `table`.
     pub(crate) fn find(&self, table: &mut StackTable) -> Result<LocationNames, TooMany> {
         let mut to = NamedFrames {
             table,
             functions: Map::default(),
             demangle: self.demangle,
         };
-        let asked = |location: &Location| match location.place {
+        let lookup = |location: &Location| match location.place {
             CodePlace::Object(object, offset) => Some((object, looked_up(location, offset))),
             _ => None,
         };
-        let mut asked: Vec<_> = self.locations.all().iter().filter_map(asked).collect();
-        asked.sort_unstable();
-        asked.dedup();
+        let mut lookups: Vec<_> = self.locations.all().iter().filter_map(lookup).collect();
+        lookups.sort_unstable();
+        lookups.dedup();
         let mut reasons = BTreeMap::new();
         let mut functions = FoundFrames::default();
         let mut has_kernel = false;
-        for of_object in asked.chunk_by(|(a, _), (b, _)| a == b) {
-            let (object, _) = of_object[0];
+        for group in lookups.chunk_by(|(a, _), (b, _)| a == b) {
+            let (object, _) = group[0];
             let kind = self.locations.get(object).kind;
             has_kernel |= matches!(kind, ObjectKind::Kernel | ObjectKind::KernelModule);
-            let offsets = of_object.iter().map(|(_, offset)| *offset);
+            let offsets = group.iter().map(|(_, offset)| *offset);
             let reason = self.functions(object, offsets, &mut functions, &mut to)?;
             reasons.insert(object.index(), reason);
         }
@@ -215,7 +215,7 @@ impl NameSources<'_> {
         })
     }
 
-    /// Adds the functions at offsets of an object; why others have none.
+    /// Adds the functions at offsets of an object. Returns the reason why other offsets have no name.
     fn functions(
         &self,
         object: MappedObjectId,
@@ -231,10 +231,10 @@ impl NameSources<'_> {
             ObjectKind::File => match FoundFile::find(mapped, self.builds, self.search) {
                 FoundFile::Missing => return Ok(NamelessReason::Missing),
                 FoundFile::OtherBuild(path) => return Ok(NamelessReason::OtherBuild(path)),
-                FoundFile::Found(file) => FoundObject::of(file),
+                FoundFile::Found(file) => FoundObject::new(file),
             },
         };
-        let found = file.found(
+        let found = file.find_functions(
             offsets,
             CountedFrom::File,
             OutermostName::Symbol,
@@ -255,7 +255,7 @@ impl NameSources<'_> {
     ) -> Result<NamedLocation, TooMany> {
         let (object, offset) = match location.place {
             CodePlace::Object(object, offset) => (object, offset),
-            CodePlace::Made(name) => return made(self.read.text_of(name).as_bytes(), to.table),
+            CodePlace::Made(name) => return made(self.read.text_by_id(name).as_bytes(), to.table),
             CodePlace::Nowhere => {
                 let mut frame = unknown(to.table)?;
                 frame.marks.kernel = location.is_kernel;
@@ -273,8 +273,8 @@ impl NameSources<'_> {
             ),
             ObjectKind::KernelMade => {
                 let frame = FrameParts {
-                    name: to.table.given(&mapped.path)?,
-                    obj: to.table.given(&mapped.path)?,
+                    name: to.table.text_unless_empty(&mapped.path)?,
+                    obj: to.table.text_unless_empty(&mapped.path)?,
                     marks: KERNEL,
                     ..FrameParts::default()
                 };
@@ -282,7 +282,7 @@ impl NameSources<'_> {
             }
             ObjectKind::Made(_) => {
                 let mut frame = unknown(to.table)?;
-                frame.obj = to.table.given(&mapped.path)?;
+                frame.obj = to.table.text_unless_empty(&mapped.path)?;
                 one(frame, false, to.table)
             }
             ObjectKind::File | ObjectKind::NoFile => match functions.get(&(object, wanted)) {
@@ -314,7 +314,7 @@ impl NameSources<'_> {
             Some((name, module)) => {
                 let frame = FrameParts {
                     name: to.function(name)?,
-                    obj: to.table.given(module.unwrap_or(&own))?,
+                    obj: to.table.text_unless_empty(module.unwrap_or(&own))?,
                     marks: KERNEL,
                     ..FrameParts::default()
                 };
@@ -336,15 +336,15 @@ const KERNEL: FrameMarks = FrameMarks {
     waker: false,
 };
 
-/// A frame of which nobody knows more than an address of the run, which no other run has: as perf prints it.
+/// Returns a frame for an address that has a meaning only in this run, named as perf prints it.
 fn unknown(table: &mut StackTable) -> Result<FrameParts, TooMany> {
     Ok(FrameParts {
-        name: table.given(b"[unknown]")?,
+        name: table.text_unless_empty(b"[unknown]")?,
         ..FrameParts::default()
     })
 }
 
-/// The place that is asked for: a call is in front of where it returns to.
+/// Returns the offset to look up. A return address follows its call, so the offset before it is used.
 fn looked_up(location: &Location, offset: u64) -> u64 {
     offset.wrapping_sub(u64::from(location.is_caller))
 }
@@ -358,13 +358,13 @@ fn one(
     Ok(NamedLocation { frames, has_name })
 }
 
-/// Code that was made while the program ran. perf-map-agent writes what was inlined outermost first: `a->b->c`.
+/// Returns the frames of generated code. perf-map-agent writes inlined functions outermost first: `a->b->c`.
 fn made(name: &[u8], table: &mut StackTable) -> Result<NamedLocation, TooMany> {
     let mut frames = Vec::new();
     let mut rest = name;
     loop {
         let arrow = memchr::memmem::rfind(rest, b"->").filter(|arrow| *arrow > 0);
-        let name = table.given(arrow.map_or(rest, |arrow| &rest[arrow + 2..]))?;
+        let name = table.text_unless_empty(arrow.map_or(rest, |arrow| &rest[arrow + 2..]))?;
         let marks = FrameMarks {
             jit: true,
             inlined: arrow.is_some(),
@@ -384,7 +384,7 @@ fn made(name: &[u8], table: &mut StackTable) -> Result<NamedLocation, TooMany> {
     Ok(NamedLocation { frames, has_name })
 }
 
-/// `/lib/modules/6.1.0/kernel/fs/ext4/ext4.ko.xz` is called `[ext4]`.
+/// Converts a path such as `/lib/modules/6.1.0/kernel/fs/ext4/ext4.ko.xz` to perf's name, `[ext4]`.
 fn module_name(path: &[u8]) -> Vec<u8> {
     if path.starts_with(b"[") {
         return path.to_vec();
@@ -399,8 +399,8 @@ fn module_name(path: &[u8]) -> Vec<u8> {
 }
 
 impl LocationNames {
-    /// The frames of a location, and the object of one that has no name.
-    pub(crate) fn of(
+    /// Returns the frames of a location, and its object if the location has no name.
+    pub(crate) fn frames(
         &self,
         position: usize,
         location: &Location,
@@ -413,14 +413,19 @@ impl LocationNames {
         (&named.frames, nameless)
     }
 
-    /// Counts frames of an object that have no name, in stacks that were sampled so often.
+    /// Counts unnamed frames of an object, in stacks with this number of samples.
     pub(crate) fn count_nameless(&mut self, object: MappedObjectId, samples: u64) {
         let count = self.nameless.entry(object.index()).or_default();
         *count = count.saturating_add(samples);
     }
 
-    /// Says which frames have no names, and what would give them some.
-    pub(crate) fn tell(&self, source: &str, locations: &Locations, diagnostics: &mut Diagnostics) {
+    /// Warns about frames without names, with the reason and a remedy.
+    pub(crate) fn warn_nameless(
+        &self,
+        source: &str,
+        locations: &Locations,
+        diagnostics: &mut Diagnostics,
+    ) {
         const SHOWN: usize = 4;
         let mut sorted: Vec<(&usize, &u64)> = self.nameless.iter().collect();
         sorted.sort_by_key(|(object, count)| (std::cmp::Reverse(**count), **object));
@@ -446,27 +451,27 @@ impl std::fmt::Display for NamelessReason {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             NamelessReason::Missing => f.write_str(
-                "it is not there in the build that was recorded; --debug-root DIR looks below DIR too",
+                "its recorded build was not found; --debug-root DIR also searches below DIR",
             ),
             NamelessReason::OtherBuild(path) => write!(
                 f,
-                "{} is another build than was recorded; --debug-root DIR looks below DIR too",
+                "{} is another build than the recorded one; --debug-root DIR also searches below DIR",
                 path.display()
             ),
             NamelessReason::Nothing => f.write_str(
-                "neither it nor a debug file has symbols there; --debug-root DIR looks for debug files below DIR too",
+                "neither the object nor a debug file has symbols there; --debug-root DIR also searches for debug files below DIR",
             ),
             NamelessReason::Made => f.write_str(
-                "it is code that was made while the program ran, and no /tmp/perf-PID.map or jit-PID.dump names it (java -XX:+DumpPerfMapAtExit, node --perf-basic-prof and their like write one)",
+                "they are generated code, which no /tmp/perf-PID.map or jit-PID.dump names; java -XX:+DumpPerfMapAtExit, node --perf-basic-prof and similar options write such a file",
             ),
             NamelessReason::Kernel => f.write_str(
-                "the kernel that was recorded is not the one that runs here, or /proc/kallsyms hides its addresses from this user; perf script as root names them: perf script -i FILE | cg-parse",
+                "the recorded kernel is not the running one, or /proc/kallsyms hides its addresses from this user; as root, run perf script -i FILE | cg-parse",
             ),
         }
     }
 }
 
-/// Objects of which another build than the recorded one was used.
+/// Returns the objects for which another build than the recorded one was used.
 pub(crate) fn other_builds<'a>(
     files: impl Iterator<Item = (MappedObjectId, &'a PathBuf)>,
     locations: &Locations,
@@ -474,9 +479,9 @@ pub(crate) fn other_builds<'a>(
     search: &Search,
 ) -> BTreeSet<usize> {
     let is_other = |(object, path): (MappedObjectId, &PathBuf)| {
-        let id = builds.of(locations.get(object))?;
+        let id = builds.build_id(locations.get(object))?;
         let file = ObjectFile::open(path, &search.limits).ok();
-        let is_same = file.is_some_and(|file| BuildId::Elf(id.to_vec()).is_of(&file));
+        let is_same = file.is_some_and(|file| BuildId::Elf(id.to_vec()).matches(&file));
         (!is_same).then(|| object.index())
     };
     files.filter_map(is_other).collect()

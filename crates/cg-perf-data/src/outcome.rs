@@ -1,12 +1,12 @@
-//! From all that was read of a recording to its records.
+//! Converts a completely read recording to records.
 
 use std::collections::BTreeMap;
 
+use cg_collections::intern::{Id as _, TooMany};
 use cg_reader::{Error, Out};
 use cg_stacks::perf::{Recording, SAMPLES, SampledEvent};
 use cg_stacks::table::{StackLinkId, StackTable};
 use cg_stream::Diagnostics;
-use cg_stream::intern::{Id as _, TooMany};
 use cg_stream::record::RunRecord;
 
 use crate::locations::{CodePlace, MappedObjectId};
@@ -14,22 +14,22 @@ use crate::names::{LocationNames, NameSources, other_builds};
 use crate::reader::{RecordingReader, StackEnds};
 use crate::stacks::StackBuilder;
 
-/// A stack whose frames were named.
+/// A stack with named frames.
 #[derive(Clone, Copy)]
 struct NamedStack {
     stack: Option<StackLinkId>,
-    /// In the table that was read: the stack that it goes on from.
+    /// The stack without its innermost frame, in the table of the read stacks.
     outer: Option<StackLinkId>,
-    /// It was followed through another build of an object than was recorded, and ends there.
+    /// True if it was unwound through another build of an object than the recorded one. The stack ends there.
     is_cut: bool,
-    /// Its innermost frame was found by following the one that this calls.
+    /// True if its innermost frame was found by unwinding the next inner one.
     is_unwound: bool,
-    /// The object of that frame, where it has no name.
+    /// The object of the innermost frame, if that frame has no name.
     nameless: Option<MappedObjectId>,
 }
 
 impl RecordingReader<'_> {
-    /// Names everything and writes it.
+    /// Names all locations and writes the records.
     pub(crate) fn write(
         mut self,
         source: &str,
@@ -40,7 +40,7 @@ impl RecordingReader<'_> {
         let names = self.event_names();
         let mut run = RunRecord::new("perf");
         run.source = vec![source.to_owned()];
-        self.features.tell(&mut run);
+        self.features.set_run_fields(&mut run);
         let sampled = self
             .events
             .iter()
@@ -59,11 +59,11 @@ impl RecordingReader<'_> {
                 .cloned();
         }
         self.kernel.release = self.features.os_release();
-        self.tell(source, diagnostics);
+        self.warn_incomplete(source, diagnostics);
 
         let mut table = StackTable::new([SAMPLES]);
         let mut events: Vec<SampledEvent> = Vec::new();
-        // By column of what was read: the column that is written.
+        // The written column for each column that was read.
         let mut columns = vec![0];
         for (event, name) in self.events.iter().zip(&names) {
             let new = SampledEvent::new(name);
@@ -84,7 +84,7 @@ impl RecordingReader<'_> {
         let mut threads = BTreeMap::new();
         let known = |id: u32| (id != u32::MAX).then_some(u64::from(id));
         for ((pid, tid), name) in &self.threads {
-            let name = table.text(self.stacks.table.text_of(*name).as_bytes())?;
+            let name = table.text(self.stacks.table.text_by_id(*name).as_bytes())?;
             threads.insert((known(*pid), known(*tid)), name);
         }
         let recording = Recording {
@@ -100,7 +100,7 @@ impl RecordingReader<'_> {
         recording.write(read, out)
     }
 
-    /// What events are called: as perf says, else by their numbers.
+    /// Returns the names of events: perf's names, or else names derived from their numbers.
     fn event_names(&self) -> Vec<Vec<u8>> {
         let mut names: Vec<Vec<u8>> = (self.events.iter())
             .map(|event| match event.attribute.name.is_empty() {
@@ -123,7 +123,7 @@ impl RecordingReader<'_> {
         names
     }
 
-    /// Puts the stacks into `table`, their frames named.
+    /// Adds the stacks with named frames to `table`.
     fn name_stacks(
         &self,
         source: &str,
@@ -146,23 +146,23 @@ impl RecordingReader<'_> {
         };
         let mut names = sources.find(table)?;
         let named = self.named_stacks(&names, table)?;
-        // By stack: how many samples are of it, or of stacks that go on from it.
+        // The number of samples in each stack, including the stacks that extend it.
         let mut samples = vec![0u64; named.len()];
         let mut through_others = 0u64;
         for position in 0..read.row_count() {
             let row = read.row_at(position);
             let mut key = row;
             if let Some(stack) = row.stack {
-                let of_row = u64::try_from(read.cost(position, 0)).unwrap_or(u64::MAX);
-                let of_stack = &mut samples[stack.index()];
-                *of_stack = of_stack.saturating_add(of_row);
+                let row_samples = u64::try_from(read.cost(position, 0)).unwrap_or(u64::MAX);
+                let stack_samples = &mut samples[stack.index()];
+                *stack_samples = stack_samples.saturating_add(row_samples);
                 let named = &named[stack.index()];
-                through_others += if named.is_cut { of_row } else { 0 };
+                through_others += if named.is_cut { row_samples } else { 0 };
                 key.stack = named.stack;
                 key.cut |= named.is_cut;
             }
             let thread = read.name(row.thread).unwrap_or_default();
-            key.thread = table.given(thread.as_bytes())?;
+            key.thread = table.text_unless_empty(thread.as_bytes())?;
             let written = table.row(key)?;
             for (column, to) in columns.iter().enumerate() {
                 if column == 0 || *to > 0 {
@@ -171,25 +171,25 @@ impl RecordingReader<'_> {
             }
         }
         for (position, named) in named.iter().enumerate().rev() {
-            let of_stack = samples[position];
+            let stack_samples = samples[position];
             if let Some(object) = named.nameless {
-                names.count_nameless(object, of_stack);
+                names.count_nameless(object, stack_samples);
             }
             if let Some(outer) = named.outer {
-                let of_outer = &mut samples[outer.index()];
-                *of_outer = of_outer.saturating_add(of_stack);
+                let outer_samples = &mut samples[outer.index()];
+                *outer_samples = outer_samples.saturating_add(stack_samples);
             }
         }
-        names.tell(source, locations, diagnostics);
+        names.warn_nameless(source, locations, diagnostics);
         if through_others > 0 {
             diagnostics.warn(format!(
-                "{source}: {through_others} stacks are cut at objects that are another build now than was recorded; --debug-root DIR looks below DIR too"
+                "{source}: {through_others} stacks are cut at objects that are another build than the recorded one; --debug-root DIR also searches below DIR"
             ));
         }
         Ok(())
     }
 
-    /// By stack that was read: that stack in `table`. Stacks share their outer frames, which are named once.
+    /// Returns the stack in `table` for each read stack. Stacks share their outer frames, which are named once.
     fn named_stacks(
         &self,
         names: &LocationNames,
@@ -208,13 +208,14 @@ impl RecordingReader<'_> {
         for (outer, frame) in read.links() {
             let number = read.frames()[frame.index()].addr.unwrap_or(0) as usize;
             let location = &locations.all()[number];
-            let of_outer = outer.map(|outer| named[outer.index()]);
-            let ends = of_outer.is_some_and(|outer| outer.is_unwound) && is_other(location.place);
-            let (mut stack, is_cut) = match of_outer {
+            let outer_stack = outer.map(|outer| named[outer.index()]);
+            let ends =
+                outer_stack.is_some_and(|outer| outer.is_unwound) && is_other(location.place);
+            let (mut stack, is_cut) = match outer_stack {
                 Some(outer) if !ends => (outer.stack, outer.is_cut),
                 _ => (None, ends),
             };
-            let (own, nameless) = names.of(number, location);
+            let (own, nameless) = names.frames(number, location);
             for frame in own.iter().rev() {
                 stack = Some(table.push(stack, *frame)?);
             }
@@ -229,8 +230,8 @@ impl RecordingReader<'_> {
         Ok(named)
     }
 
-    /// Says what a reader of the figures should know.
-    fn tell(&self, source: &str, diagnostics: &mut Diagnostics) {
+    /// Warns about lost records and incomplete stacks.
+    fn warn_incomplete(&self, source: &str, diagnostics: &mut Diagnostics) {
         if self.lost > 0 {
             diagnostics.warn(format!(
                 "{source}: perf lost {} samples or other records while it recorded",
@@ -245,7 +246,7 @@ impl RecordingReader<'_> {
         if copied + lost > 0 {
             let share = (copied + lost) as f64 / followed as f64 * 100.0;
             diagnostics.warn(format!(
-                "{source}: {} of {followed} stacks ({share:.1} %) are cut: {copied} where perf's copy of the stack ends (perf record --call-graph dwarf,65528 copies more), {lost} at code of which nothing says who called it",
+                "{source}: {} of {followed} stacks ({share:.1} %) are cut: {copied} where perf's copy of the stack ends (perf record --call-graph dwarf,65528 copies more), {lost} at code whose caller is unknown",
                 copied + lost
             ));
         }

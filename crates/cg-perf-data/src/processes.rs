@@ -1,43 +1,43 @@
-//! What was mapped where, process by process, and what threads were called.
+//! The mappings of each process, and the names of threads.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use cg_collections::maps::{Map, Set};
 use cg_reader::Error;
 use cg_stacks::table::NameId;
-use cg_stream::maps::{Map, Set};
 
 use crate::locations::MappedObjectId;
 use crate::records::ThreadBirth;
 
-/// What is mapped in a process, or in the kernel.
+/// The mappings of a process or of the kernel.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AddressSpace {
-    /// Another number for each state of each space.
+    /// A number that is unique for each state of each space.
     pub(crate) version: u32,
-    /// By where they begin; none overlaps another.
+    /// The mappings by start address, without overlaps.
     mappings: BTreeMap<u64, CodeMapping>,
 }
 
-/// Code that is mapped.
+/// Mapped code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CodeMapping {
     pub(crate) start: u64,
     pub(crate) end: u64,
-    /// Where it begins in the file.
+    /// Its offset in the file.
     pub(crate) offset: u64,
     pub(crate) object: MappedObjectId,
 }
 
 impl CodeMapping {
-    /// The offset in the file of what is at an address.
+    /// Returns the file offset of an address.
     pub(crate) fn offset_of(&self, address: u64) -> u64 {
         (address - self.start).wrapping_add(self.offset)
     }
 }
 
 impl AddressSpace {
-    /// What is mapped at an address.
+    /// Returns the mapping at an address.
     #[inline]
     pub(crate) fn find(&self, address: u64) -> Option<&CodeMapping> {
         let (_, mapping) = self.mappings.range(..=address).next_back()?;
@@ -48,7 +48,7 @@ impl AddressSpace {
         self.mappings.values()
     }
 
-    /// Puts a mapping in the place of what was there.
+    /// Adds a mapping, which replaces older mappings in its range.
     fn insert(&mut self, mapping: CodeMapping) {
         let CodeMapping { start, end, .. } = mapping;
         if let Some((_, before)) = self.mappings.range_mut(..start).next_back()
@@ -70,7 +70,7 @@ impl AddressSpace {
         self.mappings.insert(start, mapping);
     }
 
-    /// Keeps what a mapping has from an address on.
+    /// Keeps the part of a mapping from an address on.
     fn insert_rest(&mut self, old: CodeMapping, from: u64) {
         let rest = CodeMapping {
             start: from,
@@ -81,7 +81,7 @@ impl AddressSpace {
     }
 }
 
-/// All processes while a recording is read.
+/// The state of all processes.
 #[derive(Default)]
 pub(crate) struct Processes {
     spaces: Map<u32, ProcessState>,
@@ -89,22 +89,23 @@ pub(crate) struct Processes {
     pub(crate) kernel: AddressSpace,
     nothing: Rc<AddressSpace>,
     versions: u32,
-    /// Mappings of all spaces.
+    /// The number of mappings in all spaces.
     mapped: usize,
 }
 
 #[derive(Clone, Default)]
 struct ProcessState {
     space: Rc<AddressSpace>,
-    /// Threads that are known to run.
+    /// The running threads, if known.
     threads: Set<u32>,
 }
 
-/// More mappings than systems have at a time: Linux allows a process 65,530, and this many take half a gigabyte.
+/// The maximum number of mappings, more than any system has at a time. Linux allows 65,530 per process, and this many take
+/// half a gigabyte.
 const MOST_MAPPINGS: usize = 8 << 20;
 
 impl Processes {
-    /// What is mapped in a process.
+    /// Returns the mappings of a process.
     pub(crate) fn space(&self, pid: u32) -> &Rc<AddressSpace> {
         let state = self.spaces.get(&pid);
         state.map_or(&self.nothing, |state| &state.space)
@@ -129,7 +130,7 @@ impl Processes {
         self.mapped = (self.mapped + space.mappings.len()).saturating_sub(before);
         match self.mapped > MOST_MAPPINGS {
             true => Err(Error::whole(format!(
-                "more than {MOST_MAPPINGS} mappings at a time"
+                "expected at most {MOST_MAPPINGS} mappings at a time, found more"
             ))),
             false => Ok(()),
         }
@@ -141,13 +142,13 @@ impl Processes {
         self.kernel.insert(mapping);
     }
 
-    /// Takes code out of the kernel.
+    /// Removes code from the kernel.
     pub(crate) fn unmap_kernel(&mut self, start: u64) {
         self.kernel.version = self.next_version();
         self.kernel.mappings.remove(&start);
     }
 
-    /// A thread has a name from now on; where it executes a program, nothing is mapped any more.
+    /// Sets a thread's name. If the thread executes a program, removes the mappings of its process.
     pub(crate) fn rename(&mut self, pid: u32, tid: u32, name: Option<NameId>, is_exec: bool) {
         if let Some(name) = name {
             self.names.insert(tid, name);
@@ -160,7 +161,7 @@ impl Processes {
         }
     }
 
-    /// A thread began: it has the name of the one that it came from, and if it is of a new process, what was mapped there.
+    /// Adds a thread. It inherits its parent's name, and if the process is new, the parent's mappings.
     pub(crate) fn fork(&mut self, birth: ThreadBirth) {
         if let Some(name) = self.names.get(&birth.parent_tid).copied() {
             self.names.insert(birth.tid, name);
@@ -177,7 +178,7 @@ impl Processes {
         }
     }
 
-    /// A thread ended; with its last one the process ends.
+    /// Removes a thread, and with the last thread its process.
     pub(crate) fn exit(&mut self, pid: u32, tid: u32) {
         if let Some(state) = self.spaces.get_mut(&pid) {
             state.threads.remove(&tid);
@@ -195,7 +196,7 @@ impl Processes {
         }
     }
 
-    /// What a thread is called.
+    /// Returns the name of a thread.
     #[inline]
     pub(crate) fn name(&self, tid: u32) -> Option<NameId> {
         self.names.get(&tid).copied()

@@ -1,12 +1,12 @@
-//! From records to stacks that are written.
+//! Converts records to stacks.
 
 use std::path::Path;
 use std::rc::Rc;
 
+use cg_collections::intern::TooMany;
+use cg_collections::maps::Map;
 use cg_reader::{Error, Options, Reading};
 use cg_stacks::table::{NameId, StackKey};
-use cg_stream::intern::TooMany;
-use cg_stream::maps::Map;
 
 use crate::attributes::EventAttribute;
 use crate::container::{Container, RecordHeader};
@@ -35,21 +35,21 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     if container.traced_bytes > 0 {
         let source = reading.source;
         reading.diagnostics.warn(format!(
-            "{source}: {} bytes that a processor traced by itself are not read; perf script --itrace=i10us -i FILE | cg-parse reads samples of them",
+            "{source}: {} bytes of hardware trace are not read; for samples of the trace, run perf script --itrace=i10us -i FILE | cg-parse",
             container.traced_bytes
         ));
     }
     reader.write(reading.source, read, reading.out, reading.diagnostics)
 }
 
-/// An event, and how often it was sampled.
+/// An event with the number of its samples.
 pub(crate) struct ReadEvent {
     pub(crate) attribute: EventAttribute,
     pub(crate) samples: u64,
     pub(crate) has_period: bool,
 }
 
-/// A recording while it is read.
+/// The state of reading a recording.
 pub(crate) struct RecordingReader<'o> {
     pub(crate) options: &'o Options,
     pub(crate) events: Vec<ReadEvent>,
@@ -61,20 +61,20 @@ pub(crate) struct RecordingReader<'o> {
     pub(crate) processes: Processes,
     pub(crate) stacks: StackBuilder,
     pub(crate) follower: StackFollower,
-    /// By process and thread: what it was called last.
+    /// The last name of each thread, by pid and tid.
     pub(crate) threads: Map<(u32, u32), NameId>,
     pub(crate) times: Option<(u64, u64)>,
     pub(crate) ends: StackEnds,
     counters: CounterStates,
-    /// The events that a sample is one of, with the period of each where it is known.
+    /// The events of the current sample, each with its period if known.
     counted: Vec<(usize, Option<u64>)>,
-    /// What perf says that it lost.
+    /// The number of lost records, according to perf.
     pub(crate) lost: u64,
-    /// Records that were too short for what they had to hold, or of no event that is described.
+    /// The number of records that were too short, or had an event without a description.
     pub(crate) left_out: u64,
 }
 
-/// How the stacks ended that were followed here.
+/// The ends of the stacks unwound by this reader.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct StackEnds {
     pub(crate) followed: u64,
@@ -124,13 +124,13 @@ impl<'o> RecordingReader<'o> {
         let mut rounds = Rounds::default();
         let read = self.read_records(container, &mut rounds);
         let ready = rounds.finish();
-        self.hand_on(&mut rounds, ready, container)?;
+        self.process_ready(&mut rounds, ready, container)?;
         read?;
         container.read_features(&mut self.features)?;
         match self.left_out {
             0 => Ok(()),
             left_out => Err(Error::whole(format!(
-                "records that are too short, or of no event that the recording describes: {left_out}, left out"
+                "records omitted because they are too short or their event is unknown: {left_out}"
             ))),
         }
     }
@@ -146,11 +146,11 @@ impl<'o> RecordingReader<'o> {
                 continue;
             };
             let ready = match header.kind {
-                // What was packed comes later than it was written, so the ends of rounds tell nothing of it.
+                // Compressed records arrive late, so the end of a round does not bound their times.
                 kind::FINISHED_ROUND if container.is_packed => 0,
                 kind::FINISHED_ROUND => rounds.finish_round(),
                 kind::FIRST_OF_PERF.. => {
-                    self.record_of_perf(header, body);
+                    self.perf_record(header, body);
                     0
                 }
                 _ => match self
@@ -167,13 +167,13 @@ impl<'o> RecordingReader<'o> {
                     }
                 },
             };
-            self.hand_on(rounds, ready, container)?;
+            self.process_ready(rounds, ready, container)?;
         }
         Ok(())
     }
 
-    /// Takes the records that are ready.
-    fn hand_on(
+    /// Processes the records that are ready.
+    fn process_ready(
         &mut self,
         rounds: &mut Rounds,
         ready: usize,
@@ -192,7 +192,7 @@ impl<'o> RecordingReader<'o> {
         Ok(())
     }
 
-    /// The event of a sample.
+    /// Returns the event of a sample.
     fn event(&self, body: &RecordFields) -> Option<usize> {
         if self.events.len() == 1 {
             return Some(0);
@@ -203,7 +203,7 @@ impl<'o> RecordingReader<'o> {
         self.events_by_id.get(&words.get(position)?).copied()
     }
 
-    /// When a record was written.
+    /// Returns the time of a record.
     fn time(&self, header: RecordHeader, body: RecordFields) -> Option<u64> {
         let mut fields = body;
         let words = fields.words(body.bytes.len() as u64 / 8)?;
@@ -211,14 +211,14 @@ impl<'o> RecordingReader<'o> {
             let event = &self.events.get(self.event(&body)?)?.attribute;
             return words.get(event.time_position()?);
         }
-        // Records that are no samples end alike, whatever event they were written for.
+        // Records other than samples have the same end for all events.
         let event = &self.events.first()?.attribute;
         let count = body.bytes.len() / 8;
         words.get(count.checked_sub(event.time_from_end()?)?)
     }
 
-    /// A record that perf wrote itself.
-    fn record_of_perf(&mut self, header: RecordHeader, mut body: RecordFields) {
+    /// Processes a record that perf wrote itself.
+    fn perf_record(&mut self, header: RecordHeader, mut body: RecordFields) {
         match header.kind {
             kind::ATTRIBUTE => {
                 let size = body.bytes.get(4..8).and_then(|size| size.try_into().ok());
@@ -249,7 +249,7 @@ impl<'o> RecordingReader<'o> {
         }
     }
 
-    /// A record that the kernel wrote, or perf in its place.
+    /// Processes a record of the kernel, or one that perf wrote on behalf of the kernel.
     fn record(&mut self, header: RecordHeader, body: RecordFields) -> Result<(), Error> {
         let done = match header.kind {
             kind::SAMPLE => return self.sample(header, body),
@@ -261,7 +261,7 @@ impl<'o> RecordingReader<'o> {
             }
             kind::COMM => match ThreadName::read(body, header.misc) {
                 Some(named) => {
-                    let name = self.stacks.table.given(named.name)?;
+                    let name = self.stacks.table.text_unless_empty(named.name)?;
                     let ThreadName {
                         pid, tid, is_exec, ..
                     } = named;
@@ -300,19 +300,22 @@ impl<'o> RecordingReader<'o> {
         if mapped.length == 0 {
             return Ok(());
         }
-        let mode = ProcessorMode::of(header.misc);
+        let mode = ProcessorMode::from_misc(header.misc);
         if mode == ProcessorMode::Elsewhere {
             return Ok(());
         }
         let is_kernel = mapped.pid == u32::MAX || mode == ProcessorMode::Kernel;
         let (kind, path) = match is_kernel {
-            true => (ObjectKind::of_kernel(mapped.path), mapped.path),
-            false => (ObjectKind::of_process(mapped.pid, mapped.path), mapped.path),
+            true => (ObjectKind::from_kernel_path(mapped.path), mapped.path),
+            false => (
+                ObjectKind::from_process_path(mapped.pid, mapped.path),
+                mapped.path,
+            ),
         };
         let mut offset = mapped.offset;
         let mut name = path;
         if is_kernel {
-            // What is of the kernel is asked for by address.
+            // Kernel symbols are looked up by address, not by file offset.
             offset = mapped.start;
             if kind == ObjectKind::Kernel {
                 let end = memchr::memchr(b']', path).map_or(path.len(), |end| end + 1);
@@ -394,7 +397,7 @@ impl<'o> RecordingReader<'o> {
             demangle: self.options.demangle,
             builder: &mut self.stacks,
         };
-        let addresses = stack.chain(&sample, ProcessorMode::of(header.misc))?;
+        let addresses = stack.chain(&sample, ProcessorMode::from_misc(header.misc))?;
         let mut is_cut = addresses >= self.events[event].attribute.most_addresses();
         if let Some(user) = &sample.user {
             let end = stack.follow(user, &mut self.follower, &self.builds)?;
@@ -403,7 +406,7 @@ impl<'o> RecordingReader<'o> {
             self.ends.lost += u64::from(end == StackEnd::Lost);
             is_cut = end != StackEnd::Whole;
         }
-        stack.at_least(&sample, ProcessorMode::of(header.misc))?;
+        stack.at_least(&sample, ProcessorMode::from_misc(header.misc))?;
         let known = |id: u32| (id != u32::MAX).then_some(u64::from(id));
         let row = self.stacks.finish(StackKey {
             thread,
@@ -424,7 +427,7 @@ impl<'o> RecordingReader<'o> {
         Ok(())
     }
 
-    /// Notes what is counted of a sample: its event, or those whose counters were read with it and grew.
+    /// Sets `counted` for a sample: its event, or the events whose counters were read with it and grew.
     fn count(&mut self, event: usize, sample: &RawSample) {
         self.counted.clear();
         let Some(values) = sample.counters else {
@@ -441,7 +444,7 @@ impl<'o> RecordingReader<'o> {
         }
     }
 
-    /// What the thread of a sample is called: as perf calls those that it knows no name of, where there is none.
+    /// Returns the name of a sample's thread; as in perf, `:TID` if the name is unknown.
     fn thread(&mut self, pid: u32, tid: u32, is_known: bool) -> Result<Option<NameId>, TooMany> {
         if !is_known {
             return Ok(None);
@@ -459,7 +462,7 @@ impl<'o> RecordingReader<'o> {
     }
 }
 
-/// How much was lost, behind so many words.
+/// Returns the number of lost records, which follows `words` words.
 fn lost(mut body: RecordFields, words: u64) -> Option<u64> {
     body.words(words)?;
     body.u64()

@@ -1,8 +1,8 @@
-//! The records that say what happened between samples.
+//! Records of events between the samples, such as mappings and threads.
 
 use crate::fields::RecordFields;
 
-/// Numbers of records, of the kernel below 64, of perf from there on (`tools/perf/util/event.h`).
+/// Types of records: the kernel's below 64, perf's from 64 on (`tools/perf/util/event.h`).
 pub(crate) mod kind {
     pub(crate) const MMAP: u32 = 1;
     pub(crate) const LOST: u32 = 2;
@@ -31,17 +31,17 @@ const MISC_FORK_EXEC: u16 = 1 << 13;
 const MISC_MMAP_BUILD_ID: u16 = 1 << 14;
 const PROT_EXEC: u32 = 4;
 
-/// Whose code was running, as `misc` says it.
+/// The kind of code that was running, from `misc`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum ProcessorMode {
     Kernel,
     User,
-    /// A hypervisor, or a guest of one: its addresses mean nothing here.
+    /// A hypervisor or its guest, whose addresses have no meaning here.
     Elsewhere,
 }
 
 impl ProcessorMode {
-    pub(crate) fn of(misc: u16) -> ProcessorMode {
+    pub(crate) fn from_misc(misc: u16) -> ProcessorMode {
         match misc & 7 {
             1 => ProcessorMode::Kernel,
             0 | 2 => ProcessorMode::User,
@@ -50,20 +50,20 @@ impl ProcessorMode {
     }
 }
 
-/// Code that was mapped.
+/// Mapped code.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MappedCode<'a> {
     pub(crate) pid: u32,
     pub(crate) start: u64,
     pub(crate) length: u64,
-    /// Where it begins in its file; of the kernel, the address of its first symbol.
+    /// Its offset in the file; for the kernel, the address of its first symbol.
     pub(crate) offset: u64,
     pub(crate) build_id: Option<&'a [u8]>,
     pub(crate) path: &'a [u8],
 }
 
 impl<'a> MappedCode<'a> {
-    /// Reads `MMAP` or `MMAP2`; `Some(None)` of data.
+    /// Reads `MMAP` or `MMAP2`; `Some(None)` for data.
     pub(crate) fn read(
         mut fields: RecordFields<'a>,
         misc: u16,
@@ -80,7 +80,7 @@ impl<'a> MappedCode<'a> {
                 let size = usize::from(identity[0]);
                 build_id = Some(identity[4..].get(..size)?).filter(|id| !id.is_empty());
             }
-            // Of the kernel's own, which perf makes up, it says nothing.
+            // perf synthesizes the kernel's mappings, without protection flags.
             let protection = fields.u32()?;
             is_code &= protection & PROT_EXEC != 0 || pid == u32::MAX;
             fields.u32()?;
@@ -96,12 +96,12 @@ impl<'a> MappedCode<'a> {
     }
 }
 
-/// What a thread is called from then on.
+/// A thread's new name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ThreadName<'a> {
     pub(crate) pid: u32,
     pub(crate) tid: u32,
-    /// The process executes another program.
+    /// True if the process executes another program.
     pub(crate) is_exec: bool,
     pub(crate) name: &'a [u8],
 }
@@ -117,14 +117,14 @@ impl<'a> ThreadName<'a> {
     }
 }
 
-/// A thread began, or ended.
+/// The beginning or end of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ThreadBirth {
     pub(crate) pid: u32,
     pub(crate) parent_pid: u32,
     pub(crate) tid: u32,
     pub(crate) parent_tid: u32,
-    /// perf found it running, and tells of its mappings itself.
+    /// True if the thread was already running. perf then writes records of its mappings itself.
     pub(crate) was_running: bool,
 }
 
@@ -140,7 +140,7 @@ impl ThreadBirth {
     }
 }
 
-/// Code of the kernel that came or went, as programs of BPF do.
+/// Kernel code that was loaded or unloaded, such as BPF programs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KernelSymbol<'a> {
     pub(crate) start: u64,
@@ -163,7 +163,7 @@ impl<'a> KernelSymbol<'a> {
     }
 }
 
-/// The build id of an object, as the features have it and a record of its own.
+/// The build id of an object, in a feature or in a separate record.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RecordedBuildId {
     pub(crate) path: Vec<u8>,
@@ -173,8 +173,8 @@ pub(crate) struct RecordedBuildId {
 const MISC_BUILD_ID_SIZE: u16 = 1 << 15;
 
 impl RecordedBuildId {
-    /// Reads what stands behind the header of a record. Before Linux 5.12 the length was not written: ids were 20 bytes, and
-    /// shorter ones ended in zeros, of which whole words are none of theirs.
+    /// Reads the body of a record. Before Linux 5.12 the length was not written: ids had 20 bytes, and shorter ids were
+    /// padded with zeros, which are removed in whole words.
     pub(crate) fn read(mut fields: RecordFields, misc: u16) -> Option<RecordedBuildId> {
         fields.u32()?;
         let bytes = fields.take(24)?;

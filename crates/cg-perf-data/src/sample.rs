@@ -1,10 +1,10 @@
-//! A sample: the fields that its event's `sample_type` names, in the order of perf_event_open(2).
+//! Samples: the fields selected by the event's `sample_type`, in the order of perf_event_open(2).
 
 use crate::attributes::{EventAttribute, branch_type, sample_type};
 use crate::counters::CounterValues;
 use crate::fields::{RecordFields, RecordWords};
 
-/// What is read of a sample.
+/// The fields of a sample that are read.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RawSample<'a> {
     pub(crate) ip: Option<u64>,
@@ -12,30 +12,30 @@ pub(crate) struct RawSample<'a> {
     pub(crate) tid: Option<u32>,
     pub(crate) time: Option<u64>,
     pub(crate) period: Option<u64>,
-    /// What the counters had that were read with it.
+    /// The values of the counters that were read with the sample.
     pub(crate) counters: Option<CounterValues<'a>>,
     pub(crate) chain: Option<RecordWords<'a>>,
-    /// The calls that the processor itself remembered, the last first: three words each, of which the first two are from where
-    /// and to where.
+    /// The calls recorded by the processor, last call first. Each has three words, of which the first two are caller and
+    /// callee address.
     pub(crate) calls: Option<RecordWords<'a>>,
-    /// What takes it to follow the stack of the program.
+    /// The state from which the program's stack can be unwound.
     pub(crate) user: Option<UserState<'a>>,
 }
 
-/// Registers of the program, and the innermost part of its stack.
+/// The registers of the program, and the innermost part of its stack.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct UserState<'a> {
-    /// Whether the program is one of 64 bits.
+    /// True for a 64-bit program.
     pub(crate) is_64_bit: bool,
-    /// Which registers were kept.
+    /// The set of recorded registers.
     pub(crate) mask: u64,
     pub(crate) registers: RecordWords<'a>,
-    /// From the stack pointer on.
+    /// The stack, from the stack pointer on.
     pub(crate) stack: &'a [u8],
 }
 
 impl UserState<'_> {
-    /// A register by its number in `asm/perf_regs.h`.
+    /// Returns a register by its number in `asm/perf_regs.h`; `None` if it was not recorded.
     pub(crate) fn register(&self, number: u32) -> Option<u64> {
         if self.mask >> number & 1 == 0 {
             return None;
@@ -49,7 +49,7 @@ const ABI_NONE: u64 = 0;
 const ABI_64: u64 = 2;
 
 impl<'a> RawSample<'a> {
-    /// Reads a sample of an event; `None` where it ends before its fields do.
+    /// Reads a sample of an event; `None` if it is too short for its fields.
     pub(crate) fn read(
         mut fields: RecordFields<'a>,
         event: &EventAttribute,
@@ -99,7 +99,7 @@ impl<'a> RawSample<'a> {
     }
 }
 
-/// Reads branches; `Some(None)` where they are no stack of calls.
+/// Reads branches; `Some(None)` if they are not a call stack.
 fn read_branches<'a>(fields: &mut RecordFields<'a>, kind: u64) -> Option<Option<RecordWords<'a>>> {
     let count = fields.u64()?;
     if kind & branch_type::HW_INDEX != 0 {
@@ -112,7 +112,7 @@ fn read_branches<'a>(fields: &mut RecordFields<'a>, kind: u64) -> Option<Option<
     Some((kind & branch_type::CALL_STACK != 0 && count > 0).then_some(branches))
 }
 
-/// Reads registers and stack; `Some(None)` where the thread had none, as those of the kernel.
+/// Reads registers and stack; `Some(None)` if the thread has none, as kernel threads.
 fn read_user_state<'a>(
     fields: &mut RecordFields<'a>,
     event: &EventAttribute,

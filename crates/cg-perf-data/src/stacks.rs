@@ -1,12 +1,12 @@
-//! The stack of a sample: addresses to locations, each looked up in what is mapped at the time.
+//! The stack of a sample: converts addresses to locations, by the mappings at the time of the sample.
 
 use std::hash::BuildHasher as _;
 
+use cg_collections::intern::{Id as _, TooMany};
+use cg_collections::maps::Map;
 use cg_reader::Search;
 use cg_stacks::perf::SAMPLES;
 use cg_stacks::table::{FrameId, FrameParts, NameId, StackKey, StackKeyId, StackTable};
-use cg_stream::intern::{Id as _, TooMany};
-use cg_stream::maps::Map;
 use foldhash::fast::FixedState;
 
 use crate::fields::RecordWords;
@@ -18,24 +18,24 @@ use crate::records::ProcessorMode;
 use crate::sample::{RawSample, UserState};
 use crate::unwinder::{StackEnd, StackFollower};
 
-/// Locations, and stacks of them: in this table the address of a frame is the number of its location.
+/// The locations, and stacks of locations. In this table, the address of a frame is the number of its location.
 pub(crate) struct StackBuilder {
     pub(crate) table: StackTable,
     pub(crate) locations: Locations,
-    /// Direct-mapped cache by address.
+    /// A direct-mapped cache by address.
     recent: Vec<Option<RecentAddress>>,
     hasher: FixedState,
-    /// By location: its frame.
-    frame_of: Vec<FrameId>,
+    /// The frame of each location.
+    location_frames: Vec<FrameId>,
     made: Map<u32, MadeCode>,
-    /// Files that a runtime wrote of its code, by process.
+    /// The jitdump files of each process.
     dumps: Map<u32, Vec<Vec<u8>>>,
-    /// The stack that is being built, innermost first.
+    /// The current stack, innermost first.
     frames: Vec<FrameId>,
     followed: Vec<(u64, bool)>,
 }
 
-/// An address of a state of a process, looked up.
+/// An address in one state of a process, with its frame.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct RecentAddress {
     version: u32,
@@ -44,7 +44,7 @@ struct RecentAddress {
     frame: FrameId,
 }
 
-/// How an address came into a stack.
+/// The way in which an address was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct FoundBy {
     is_kernel: bool,
@@ -65,20 +65,20 @@ impl FoundBy {
 
 const RECENT: usize = 1 << 14;
 
-/// Words of a chain that are no addresses say whose the following are; no address is as high
-/// (`enum perf_callchain_context`).
+/// Words of a chain from this value on are not addresses: they give the context of the next addresses (`enum
+/// perf_callchain_context`).
 const FIRST_CONTEXT: u64 = -4095i64 as u64;
 const CONTEXT_KERNEL: u64 = -128i64 as u64;
 const CONTEXT_USER: u64 = -512i64 as u64;
 
-/// Where the half of the addresses begins that processors of 64 bits leave to the kernel.
+/// The beginning of the kernel's half of the address space, on 64-bit processors.
 const KERNEL_HALF: u64 = 1 << 63;
 
-/// A sample's stack while it is built.
+/// The stack of a sample under construction.
 pub(crate) struct SampleStack<'s> {
     pub(crate) user: &'s AddressSpace,
     pub(crate) kernel: &'s AddressSpace,
-    /// The kernel itself, where the recording says of it.
+    /// The kernel's object, if the recording has one.
     pub(crate) kernel_object: Option<MappedObjectId>,
     pub(crate) time: u64,
     pub(crate) search: &'s Search,
@@ -93,7 +93,7 @@ impl StackBuilder {
             locations: Locations::default(),
             recent: vec![None; RECENT],
             hasher: FixedState::default(),
-            frame_of: Vec::new(),
+            location_frames: Vec::new(),
             made: Map::default(),
             dumps: Map::default(),
             frames: Vec::new(),
@@ -101,7 +101,7 @@ impl StackBuilder {
         }
     }
 
-    /// Notes a file that is mapped for perf to see: `jit-PID.dump`.
+    /// Remembers a jitdump file (`jit-PID.dump`), which the runtime maps to announce it to perf.
     pub(crate) fn note_dump(&mut self, pid: u32, path: &[u8]) {
         let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or(path);
         if name.starts_with(b"jit-") && name.ends_with(b".dump") {
@@ -113,7 +113,7 @@ impl StackBuilder {
         }
     }
 
-    /// The row of the stack that was built.
+    /// Returns the row of the current stack, and clears the stack.
     pub(crate) fn finish(&mut self, key: StackKey) -> Result<StackKeyId, TooMany> {
         let stack = self.table.stack(&self.frames)?;
         self.frames.clear();
@@ -122,8 +122,8 @@ impl StackBuilder {
 }
 
 impl SampleStack<'_> {
-    /// Adds the addresses that the kernel followed; in the place of the program's those that the processor remembered, as
-    /// perf has it. How many are of the kernel's chain.
+    /// Adds the addresses of the kernel's chain. As in perf, the calls recorded by the processor replace the program's part.
+    /// Returns the number of addresses from the chain.
     pub(crate) fn chain(
         &mut self,
         sample: &RawSample,
@@ -156,7 +156,7 @@ impl SampleStack<'_> {
         Ok(addresses)
     }
 
-    /// Adds the code that runs, and the calls that led there: each is from where and to where, the last first.
+    /// Adds the running code and its calls. Each call has caller and callee address, last call first.
     fn calls(&mut self, calls: RecordWords) -> Result<(), TooMany> {
         let mut words = calls.iter();
         let mut is_first = true;
@@ -169,7 +169,7 @@ impl SampleStack<'_> {
         Ok(())
     }
 
-    /// Follows the stack of the program.
+    /// Unwinds the stack of the program.
     pub(crate) fn follow(
         &mut self,
         state: &UserState,
@@ -194,7 +194,7 @@ impl SampleStack<'_> {
         Ok(end)
     }
 
-    /// Adds where the sample was taken, if nothing else is there.
+    /// Adds the sampled address if the stack is empty.
     pub(crate) fn at_least(
         &mut self,
         sample: &RawSample,
@@ -206,7 +206,7 @@ impl SampleStack<'_> {
         }
     }
 
-    /// Adds the next frame outwards.
+    /// Adds the next outer frame.
     fn push(
         &mut self,
         mode: ProcessorMode,
@@ -241,14 +241,14 @@ impl SampleStack<'_> {
             is_caller: is_caller && !matches!(place, CodePlace::Made(_)),
             is_unwound,
         })?;
-        if location.index() == builder.frame_of.len() {
+        if location.index() == builder.location_frames.len() {
             let frame = FrameParts {
                 addr: Some(location.index() as u64),
                 ..FrameParts::default()
             };
-            builder.frame_of.push(builder.table.frame(frame)?);
+            builder.location_frames.push(builder.table.frame(frame)?);
         }
-        let frame = builder.frame_of[location.index()];
+        let frame = builder.location_frames[location.index()];
         builder.frames.push(frame);
         builder.recent[slot] = is_lasting.then_some(RecentAddress {
             version,
@@ -259,7 +259,7 @@ impl SampleStack<'_> {
         Ok(())
     }
 
-    /// What is at an address, and whether that stays while nothing else is mapped.
+    /// Returns the place of an address. The flag is true if the place stays valid until the mappings change.
     fn place(
         &mut self,
         mode: ProcessorMode,
@@ -271,11 +271,11 @@ impl SampleStack<'_> {
             ProcessorMode::User => self.user,
             ProcessorMode::Elsewhere => return Ok((CodePlace::Nowhere, true)),
         };
-        // A call that is the last instruction of a mapping returns behind it.
+        // If a call is the last instruction of a mapping, its return address is after the mapping.
         let wanted = address.wrapping_sub(u64::from(is_caller));
         let Some(mapping) = space.find(wanted) else {
             return Ok(match (mode, self.kernel_object) {
-                // The mapping of the kernel has not all of it: what it ran at its start is outside.
+                // The kernel's mapping is incomplete: it lacks the code that ran at boot.
                 (ProcessorMode::Kernel, Some(kernel)) if wanted >= KERNEL_HALF => {
                     (CodePlace::Object(kernel, address), true)
                 }
@@ -293,14 +293,14 @@ impl SampleStack<'_> {
         Ok((CodePlace::Object(mapping.object, offset), true))
     }
 
-    /// What a process calls code that it made.
+    /// Returns the name of generated code in a process.
     fn made(&mut self, pid: u32, address: u64) -> Result<Option<NameId>, TooMany> {
         let StackBuilder {
             made, dumps, table, ..
         } = &mut *self.builder;
         if !made.contains_key(&pid) {
             let dumps = dumps.get(&pid).map_or(&[][..], Vec::as_slice);
-            let code = MadeCode::of_process(pid, dumps, self.search, table, self.demangle)?;
+            let code = MadeCode::read_process(pid, dumps, self.search, table, self.demangle)?;
             made.insert(pid, code);
         }
         Ok(made.get(&pid).and_then(|made| made.at(address, self.time)))

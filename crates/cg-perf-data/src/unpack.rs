@@ -1,5 +1,5 @@
-//! Records that perf packed while it recorded (`perf record -z`): one zstd stream (RFC 8878) in pieces, each the body of a
-//! record. Neither blocks of it nor records in it end where pieces do.
+//! Decompression of records (`perf record -z`): one zstd stream (RFC 8878) in pieces, each in the body of a record. Neither
+//! blocks nor records end at the ends of pieces.
 
 use std::io::Read as _;
 
@@ -7,10 +7,10 @@ use ruzstd::decoding::FrameDecoder;
 
 use crate::fields::FileEndian;
 
-/// Takes pieces, hands out records.
+/// Converts pieces of the stream to records.
 pub(crate) struct RecordUnpacker {
     decoder: FrameDecoder,
-    /// Inside a frame, whose header has been read.
+    /// True inside a frame, after its header.
     is_begun: bool,
     packed: Vec<u8>,
     packed_start: usize,
@@ -18,7 +18,7 @@ pub(crate) struct RecordUnpacker {
     unpacked_start: usize,
 }
 
-/// A block without content that is the frame's last, and room for a checksum.
+/// An empty last block of a frame, with room for a checksum.
 const LAST_BLOCK: &[u8] = &[1, 0, 0, 0, 0, 0, 0];
 
 impl RecordUnpacker {
@@ -33,14 +33,14 @@ impl RecordUnpacker {
         }
     }
 
-    /// Adds a piece.
+    /// Adds a piece of the stream.
     pub(crate) fn add(&mut self, piece: &[u8]) {
         self.packed.drain(..self.packed_start);
         self.packed_start = 0;
         self.packed.extend_from_slice(piece);
     }
 
-    /// Puts the next record that is whole into `record`, with its header; false where there is none yet.
+    /// Reads the next complete record with its header into `record`. Returns false if there is none yet.
     pub(crate) fn next(
         &mut self,
         endian: FileEndian,
@@ -52,7 +52,7 @@ impl RecordUnpacker {
                 let size = usize::from(endian.u16([size[0], size[1]]));
                 if size < 8 {
                     return Err(format!(
-                        "expected a record in packed data, found one of {size} bytes"
+                        "expected a record in the compressed data, found one of {size} bytes"
                     ));
                 }
                 if let Some(whole) = waiting.get(..size) {
@@ -68,8 +68,8 @@ impl RecordUnpacker {
         }
     }
 
-    /// Ends the stream, which perf leaves open: a decoder holds back what later blocks may refer to. True where that made
-    /// more records.
+    /// Ends the stream, which perf leaves open, because the decoder holds back data that later blocks may refer to. Returns
+    /// true if more records may follow.
     pub(crate) fn finish(&mut self) -> Result<bool, String> {
         if !self.is_begun {
             return Ok(false);
@@ -79,12 +79,12 @@ impl RecordUnpacker {
         Ok(true)
     }
 
-    /// How many bytes are left over that make no record.
+    /// Returns the number of remaining bytes, which are not a complete record.
     pub(crate) fn left_over(&self) -> usize {
         (self.unpacked.len() - self.unpacked_start) + (self.packed.len() - self.packed_start)
     }
 
-    /// Unpacks one block; false where none is whole.
+    /// Decompresses one block. Returns false if there is no complete block.
     fn unpack_block(&mut self) -> Result<bool, String> {
         let waiting = &self.packed[self.packed_start..];
         let header = match self.is_begun {
@@ -103,7 +103,7 @@ impl RecordUnpacker {
             1 => 1,
             _ => word as usize >> 3,
         };
-        // A checksum behind the last block is the decoder's to ask for.
+        // The decoder reads a checksum after the last block itself.
         let length = header + 3 + content;
         if waiting.len() < length {
             return Ok(false);
@@ -120,13 +120,13 @@ impl RecordUnpacker {
 
     fn feed(&mut self, block: &[u8]) -> Result<(), String> {
         let damaged =
-            |error: &dyn std::fmt::Display| format!("the packed data is damaged: {error}");
+            |error: &dyn std::fmt::Display| format!("the compressed data is damaged: {error}");
         let (read, _) = self
             .decoder
             .decode_from_to(block, &mut [])
             .map_err(|error| damaged(&error))?;
         if read == 0 {
-            return Err(damaged(&"a block that is none"));
+            return Err(damaged(&"an invalid block"));
         }
         self.unpacked.drain(..self.unpacked_start);
         self.unpacked_start = 0;
@@ -139,7 +139,7 @@ impl RecordUnpacker {
     }
 }
 
-/// How long the header of a frame is; `None` where not even that is there.
+/// Returns the length of a frame's header; `None` if the header is incomplete.
 fn frame_header_length(bytes: &[u8]) -> Option<usize> {
     let descriptor = *bytes.get(4)?;
     let is_single = descriptor & 0x20 != 0;

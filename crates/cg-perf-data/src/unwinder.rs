@@ -1,15 +1,15 @@
-//! Stacks of programs that perf only copied (`--call-graph dwarf`), followed by what the objects say of their frames.
+//! Unwinding of stacks that perf only copied (`--call-graph dwarf`), with the unwind information in the objects.
 //!
-//! framehop does so: by `.eh_frame` or `.debug_frame`, and by frame pointers in code that has neither. A frame that it finds
-//! counts only where code was mapped; behind a frame in an object that is not there nothing is guessed.
+//! framehop does the unwinding: with `.eh_frame` or `.debug_frame`, and with frame pointers in code without these. A frame
+//! counts only if its address is mapped. Unwinding stops after a frame in a missing object, instead of guessing.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use cg_collections::intern::Id as _;
+use cg_collections::maps::Map;
 use cg_debug_info::UnwindSections;
 use cg_reader::Search;
-use cg_stream::intern::Id as _;
-use cg_stream::maps::Map;
 use framehop::aarch64::{CacheAarch64, PtrAuthMask, UnwindRegsAarch64, UnwinderAarch64};
 use framehop::x86_64::{CacheX86_64, UnwindRegsX86_64, UnwinderX86_64};
 use framehop::{Error, ExplicitModuleSectionInfo, FrameAddress, Module, Unwinder};
@@ -21,25 +21,25 @@ use crate::sample::UserState;
 
 type SectionBytes = Arc<[u8]>;
 
-/// How a stack ends.
+/// The end of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StackEnd {
-    /// With the frame that nobody called.
+    /// At the outermost frame, which has no caller.
     Whole,
-    /// Where perf's copy of it ends.
+    /// At the end of perf's copy.
     Copied,
-    /// With a frame of which nothing says who called it.
+    /// At a frame whose caller is unknown.
     Lost,
 }
 
-/// Follows stacks.
+/// Unwinds stacks.
 #[derive(Default)]
 pub(crate) struct StackFollower {
     spaces: Map<u32, SpaceUnwinder>,
     objects: Map<MappedObjectId, Option<ObjectFrames>>,
 }
 
-/// What an object says of its frames, and where that was found.
+/// The unwind information of an object, and its file.
 struct ObjectFrames {
     sections: UnwindSections,
     eh_frame: Option<SectionBytes>,
@@ -48,20 +48,20 @@ struct ObjectFrames {
     file: PathBuf,
 }
 
-/// The unwinder of one state of one process.
+/// The unwinder for one state of one process.
 enum SpaceUnwinder {
     X86(UnwinderX86_64<SectionBytes>, CacheX86_64),
     Arm(UnwinderAarch64<SectionBytes>, CacheAarch64),
 }
 
-/// Processors whose stacks are followed.
+/// The supported processors.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Processor {
     X86,
     Arm,
 }
 
-/// Numbers of registers (`asm/perf_regs.h`).
+/// The numbers of registers (`asm/perf_regs.h`).
 mod register {
     pub(super) const X86_BP: u32 = 6;
     pub(super) const X86_SP: u32 = 7;
@@ -72,18 +72,18 @@ mod register {
     pub(super) const ARM_PC: u32 = 32;
 }
 
-/// The registers that perf keeps of a program on x86 of 64 bits: all but `ds`, `es`, `fs`, `gs`, of which the kernel has none.
+/// The registers that perf records on 64-bit x86: all except `ds`, `es`, `fs` and `gs`, which the kernel does not provide.
 const X86_REGISTERS: u64 = 0xff_0fff;
-/// On 64-bit Arm: 31 of general purpose, the stack pointer, the program counter.
+/// The registers on 64-bit Arm: 31 general-purpose registers, the stack pointer and the program counter.
 const ARM_REGISTERS: u64 = 0x1_ffff_ffff;
 
-/// How many states of processes are kept.
+/// The maximum number of cached process states.
 const MOST_SPACES: usize = 256;
-/// More frames than what perf copies of a stack has room for, unless they are empty.
+/// The maximum number of frames, more than fit into perf's copy of a stack, unless they are empty.
 const MOST_FRAMES: usize = 4096;
 
 impl Processor {
-    fn of(user: &UserState) -> Option<Processor> {
+    fn detect(user: &UserState) -> Option<Processor> {
         let is = |registers| user.is_64_bit && user.mask & registers == registers;
         match user.mask {
             mask if mask >> 24 == 0
@@ -101,7 +101,7 @@ impl Processor {
 }
 
 impl StackFollower {
-    /// Adds the frames of a stack, innermost first: addresses, and whether a call returns there.
+    /// Adds the frames of a stack, innermost first. The flag is true for return addresses.
     pub(crate) fn follow(
         &mut self,
         space: &AddressSpace,
@@ -111,7 +111,7 @@ impl StackFollower {
         user: &UserState,
         frames: &mut Vec<(u64, bool)>,
     ) -> StackEnd {
-        let Some(processor) = Processor::of(user) else {
+        let Some(processor) = Processor::detect(user) else {
             return StackEnd::Lost;
         };
         for mapping in space.iter() {
@@ -131,8 +131,8 @@ impl StackFollower {
         let StackFollower { spaces, objects } = self;
         let unwinder = spaces
             .entry(space.version)
-            .or_insert_with(|| SpaceUnwinder::of(space, objects, processor));
-        // What is mapped at an address, if a frame there can be followed or at least be one.
+            .or_insert_with(|| SpaceUnwinder::new(space, objects, processor));
+        // `None` if nothing is mapped at an address; true if a frame there can be unwound.
         let at = |address: FrameAddress| {
             let mapping = space.find(address.address_for_lookup())?;
             let object = locations.get(mapping.object);
@@ -184,17 +184,17 @@ impl StackFollower {
         }
     }
 
-    /// The files by which objects were followed.
+    /// Returns the files that were used for unwinding.
     pub(crate) fn files(&self) -> impl Iterator<Item = (MappedObjectId, &PathBuf)> {
         let files = self.objects.iter();
         files.filter_map(|(object, frames)| Some((*object, &frames.as_ref()?.file)))
     }
 }
 
-/// Goes from frame to frame.
+/// Unwinds frame by frame.
 #[expect(
     clippy::too_many_arguments,
-    reason = "two processors share it, and each argument is another for each"
+    reason = "two processors share it, and each argument differs between them"
 )]
 fn walk<U: Unwinder>(
     unwinder: &U,
@@ -219,7 +219,8 @@ fn walk<U: Unwinder>(
         address = match next.map(|next| next.map(FrameAddress::from_return_address)) {
             Ok(Some(Some(address))) => address,
             Ok(Some(None) | None) | Err(Error::ReturnAddressIsNull) => return StackEnd::Whole,
-            // The kernel starts programs with a frame pointer of 0, and what they begin with says nothing else of its frame.
+            // The kernel starts programs with a frame pointer of 0, and their first function has no other information on its
+            // frame.
             Err(_) if frame_pointer(&registers) == 0 => return StackEnd::Whole,
             Err(Error::CouldNotReadStack(_)) => return StackEnd::Copied,
             Err(_) => return StackEnd::Lost,
@@ -246,7 +247,7 @@ impl ObjectFrames {
 }
 
 impl SpaceUnwinder {
-    fn of(
+    fn new(
         space: &AddressSpace,
         objects: &Map<MappedObjectId, Option<ObjectFrames>>,
         processor: Processor,
@@ -261,7 +262,7 @@ impl SpaceUnwinder {
             };
             let length = mapping.end - mapping.start;
             let offsets = mapping.offset..mapping.offset.saturating_add(length);
-            // Where the address 0 of the object is, as it counts them.
+            // The run-time address of the object's own address 0.
             let base = (object.sections.address_shift(offsets))
                 .map(|shift| mapping.offset.wrapping_add(shift))
                 .and_then(|start| mapping.start.checked_sub(start));

@@ -1,4 +1,4 @@
-//! Recordings that are cut short or damaged are read as far as they go, and never end the program.
+//! Truncated and damaged recordings are read up to the damage, and never crash the program.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ fn data() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/perf-data")
 }
 
-/// The recordings of the test data, beside the program that they are of.
+/// Returns the recordings of the test data. Their program is in the same folder.
 fn seeds() -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(data()).unwrap();
     let mut seeds: Vec<(String, Vec<u8>)> = entries
@@ -22,7 +22,7 @@ fn seeds() -> Vec<(String, Vec<u8>)> {
     seeds
 }
 
-/// Reads bytes as a recording; a stream has its end if, and only if, nothing was wrong.
+/// Reads bytes as a recording. The stream must have an end if, and only if, there was no error.
 fn check(name: &str, bytes: &[u8]) {
     let options = Options {
         search: Search {
@@ -35,27 +35,27 @@ fn check(name: &str, bytes: &[u8]) {
     let parsed = parsed::read(cg_perf_data::parse, bytes, &options);
     assert_eq!(
         parsed.is_whole(),
-        !parsed.trouble,
+        !parsed.has_errors,
         "{name}: {:?}",
         parsed.messages
     );
 }
 
 #[test]
-fn every_prefix_of_a_recording_is_read_as_far_as_it_goes() {
+fn every_prefix_of_a_recording_is_read_to_its_end() {
     for (name, bytes) in seeds() {
         let step = bytes.len() / needs::size(3000, 100) + 1;
         let mut length = 0;
         while length < bytes.len() {
             check(&format!("{name}, {length} bytes"), &bytes[..length]);
-            // What stands in front of the records, byte by byte.
+            // Tries every length before the records.
             length += if length < 300 { 1 } else { step };
         }
     }
 }
 
 #[test]
-fn damaged_recordings_are_read_or_refused() {
+fn damaged_recordings_are_read_or_rejected() {
     const WORDS: [u64; 8] = [
         0,
         1,
@@ -77,7 +77,7 @@ fn damaged_recordings_are_read_or_refused() {
         for round in 0..needs::size(20_000, 300) {
             let mut damaged = bytes.clone();
             for _ in 0..=next(6) {
-                // The beginning says how all else is read.
+                // The beginning determines how the rest is read.
                 let place = match next(3) {
                     0 => next(700.min(bytes.len())),
                     _ => next(bytes.len()),

@@ -1,32 +1,32 @@
-//! What can go wrong with a profile.
+//! Errors of readers.
 
 use std::io;
 
-use cg_stream::intern::TooMany;
+use cg_collections::intern::TooMany;
 use thiserror::Error as ThisError;
 
-/// Why a profile could not be parsed: `LINE: message` for an input that is malformed, so that a file's name and a colon in front
-/// of it make the usual form.
+/// The reason why a profile could not be read. The text of a malformed input is `LINE: message`, so that `FILE:` before it
+/// makes the usual form.
 #[derive(Debug, ThisError)]
 pub enum Error {
-    /// The input is not what its format allows.
+    /// The input does not conform to its format.
     #[error("{}{message}", line.map(|line| format!("{line}: ")).unwrap_or_default())]
     Malformed {
-        /// The line, counted from 1; `None` where the input as a whole is meant.
+        /// The line number, counted from 1; `None` for an error about the input as a whole.
         line: Option<u64>,
-        /// What was expected and what was found.
+        /// The expected and the found text.
         message: String,
     },
     /// The input could not be read.
     #[error("cannot read the input")]
     Input(#[source] io::Error),
-    /// The output could not be written; nothing further is worth doing.
+    /// The output could not be written. Reading on is useless.
     #[error("cannot write the stream")]
     Output(#[source] io::Error),
 }
 
 impl Error {
-    /// An error about a line.
+    /// Creates an error about a line.
     pub fn at(line: u64, message: impl Into<String>) -> Error {
         Error::Malformed {
             line: Some(line),
@@ -34,7 +34,7 @@ impl Error {
         }
     }
 
-    /// An error about the input as a whole.
+    /// Creates an error about the input as a whole.
     pub fn whole(message: impl Into<String>) -> Error {
         Error::Malformed {
             line: None,
@@ -42,7 +42,7 @@ impl Error {
         }
     }
 
-    /// The same: something else was expected than these bytes of the line.
+    /// Creates an error about a line that has `found` instead of `expected`.
     pub fn unexpected(line: u64, expected: &str, found: &[u8]) -> Error {
         Error::at(
             line,
@@ -50,12 +50,12 @@ impl Error {
         )
     }
 
-    /// Something else was expected than these bytes.
+    /// Creates an error about an input that has `found` instead of `expected`.
     pub fn unexpected_text(expected: &str, found: &[u8]) -> Error {
         Error::whole(format!("expected {expected}, found {}", excerpt(found)))
     }
 
-    /// `FILE:LINE: message`.
+    /// Returns `FILE:LINE: message`.
     pub fn in_file(&self, file: &str) -> String {
         match self {
             Error::Malformed { line: Some(_), .. } => format!("{file}:{self}"),
@@ -71,7 +71,7 @@ impl From<TooMany> for Error {
     }
 }
 
-/// What a sink says of rows that it was handed is about the input, unless it is that they cannot be written.
+/// Errors from the sink concern the input, except write errors.
 impl From<cg_stream::Error> for Error {
     fn from(error: cg_stream::Error) -> Error {
         match error.as_io() {
@@ -81,17 +81,17 @@ impl From<cg_stream::Error> for Error {
     }
 }
 
-/// One of so many things that an input numbers.
+/// Returns the element at a position that an input contains. `what` names the elements in the message.
 ///
 /// # Errors
-/// Where it has fewer.
-pub fn one_of<'t, T>(all: &'t [T], position: usize, what: &str) -> Result<&'t T, Error> {
+/// Returns an error if there are fewer elements.
+pub fn get_checked<'t, T>(all: &'t [T], position: usize, what: &str) -> Result<&'t T, Error> {
     let count = all.len();
     let beyond = || format!("expected one of {count} {what}, found number {position}");
     all.get(position).ok_or_else(|| Error::whole(beyond()))
 }
 
-/// At most 60 bytes of a line, for a message that quotes what was found.
+/// Quotes at most 60 bytes of a line for a message.
 pub fn excerpt(line: &[u8]) -> String {
     const LONGEST: usize = 60;
     let text = String::from_utf8_lossy(&line[..line.len().min(LONGEST)]).into_owned();

@@ -1,29 +1,29 @@
-//! The beginning of an input, by which formats are recognised.
+//! The beginning of an input, which is used to recognise formats.
 
-/// How much of an input is looked at before it is given up: logs may begin with a program's own output.
+/// The maximum number of bytes for recognising a format. It is large because logs may begin with output of the program.
 pub const FARTHEST_LOOK: usize = 1024 * 1024;
 
-/// The beginning of an input, as far as it was looked at.
+/// The beginning of an input.
 pub struct Head<'a> {
-    /// What was looked at.
+    /// The bytes read so far.
     pub bytes: &'a [u8],
-    /// How much of the input that is.
+    /// The share of the input that was read.
     pub reach: Reach,
 }
 
-/// How much of an input was looked at.
+/// The share of an input that was read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reach {
-    /// Part of it; there may be more.
+    /// A part. More may follow.
     Beginning,
-    /// There may be more, but it will not be waited for.
+    /// A part. More may follow, but no more will be read for recognition.
     Enough,
-    /// All of it.
+    /// The whole input.
     All,
 }
 
 impl<'a> Head<'a> {
-    /// The beginning of an input, of all of it if it is whole.
+    /// Creates a head. `is_whole` is true if `bytes` are the whole input.
     pub fn new(bytes: &'a [u8], is_whole: bool) -> Head<'a> {
         let reach = if is_whole {
             Reach::All
@@ -35,7 +35,7 @@ impl<'a> Head<'a> {
         Head { bytes, reach }
     }
 
-    /// The lines that are there to their ends, with where they begin; blanks behind them are left out.
+    /// Iterates over the complete lines without trailing blanks, each with its start position.
     pub fn whole_lines(&self) -> impl Iterator<Item = (usize, &'a [u8])> + use<'a> {
         let end = match self.reach {
             Reach::All => self.bytes.len(),
@@ -48,8 +48,8 @@ impl<'a> Head<'a> {
                 return None;
             }
             let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
-            let (line, behind) = rest.split_at(length);
-            rest = behind;
+            let (line, following) = rest.split_at(length);
+            rest = following;
             let at = start;
             start += length;
             Some((at, line.trim_ascii_end()))

@@ -1,4 +1,4 @@
-//! What the readers of all formats share: what they are given, where their rows go, and how numbers and JSON are read.
+//! Common parts of all readers: their inputs and outputs, errors, and parsers for numbers and JSON.
 #![warn(missing_docs)]
 
 mod error;
@@ -11,7 +11,7 @@ mod reading;
 
 pub use cg_debug_info::{KeptObjects, Search};
 
-pub use error::{Error, excerpt, one_of};
+pub use error::{Error, excerpt, get_checked};
 pub use head::{FARTHEST_LOOK, Head, Reach};
 pub use options::{BYTE_ORDER_MARK, Lines, Options, Revision, Snapshots};
 pub use out::Out;

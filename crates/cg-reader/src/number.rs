@@ -1,7 +1,8 @@
-//! Numbers as profiles write them: decimal or `0x` hexadecimal, straight from bytes.
+//! Parsers for numbers in profiles, decimal or hexadecimal with `0x`.
 
-/// A number at the beginning of `bytes` and what follows it. `None` where there is no digit or it exceeds `u64`.
-// Not inlined, it took a twelfth of the reading of callgrind's files.
+/// Parses a number at the beginning of `bytes`, and returns it with the rest. `None` if there is no digit or the number
+/// exceeds `u64`.
+// Without inlining it took a twelfth of the time to read Callgrind's files.
 #[inline(always)]
 pub fn leading_u64(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0u64;
@@ -17,13 +18,13 @@ pub fn leading_u64(bytes: &[u8]) -> Option<(u64, &[u8])> {
     match length {
         0 => None,
         1 if value == 0 && matches!(bytes, [_, b'x' | b'X', ..]) => leading_hex(&bytes[2..]),
-        // 19 digits cannot overflow, and hardly any number has more.
+        // 19 digits cannot overflow, and longer numbers are rare.
         1..=19 => Some((value, &bytes[length..])),
         _ => long_decimal(&bytes[..length]).map(|value| (value, &bytes[length..])),
     }
 }
 
-/// A number of so many digits that it may exceed `u64`.
+/// Parses a number that may exceed `u64`.
 #[cold]
 fn long_decimal(digits: &[u8]) -> Option<u64> {
     digits.iter().try_fold(0u64, |value, digit| {
@@ -33,7 +34,7 @@ fn long_decimal(digits: &[u8]) -> Option<u64> {
     })
 }
 
-/// A hexadecimal number without `0x` at the beginning of `bytes` and what follows it, as [`leading_u64`] has it.
+/// Parses a hexadecimal number without `0x`, like [`leading_u64`].
 #[inline]
 pub fn leading_hex(bytes: &[u8]) -> Option<(u64, &[u8])> {
     let mut value = 0u64;
@@ -55,7 +56,7 @@ pub fn leading_hex(bytes: &[u8]) -> Option<(u64, &[u8])> {
     }
 }
 
-/// All of `bytes` as one number.
+/// Parses all of `bytes` as one number.
 pub fn whole_u64(bytes: &[u8]) -> Option<u64> {
     leading_u64(bytes).and_then(|(value, rest)| rest.is_empty().then_some(value))
 }
@@ -65,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn decimal_and_hex_up_to_u64() {
+    fn decimal_and_hexadecimal_numbers_have_at_most_64_bits() {
         assert_eq!(leading_u64(b"12 34"), Some((12, &b" 34"[..])));
         assert_eq!(whole_u64(b"18446744073709551615"), Some(u64::MAX));
         assert_eq!(whole_u64(b"18446744073709551616"), None);

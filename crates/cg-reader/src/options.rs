@@ -1,4 +1,4 @@
-//! What every reader of a format is given: lines and options.
+//! The options of readers.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -9,42 +9,42 @@ use cg_stream::lines::LineReader;
 /// The lines of an input.
 pub type Lines = LineReader<Box<dyn Read>>;
 
-/// Of UTF-8. `cat` leaves it in front of the files that follow.
+/// The byte order mark of UTF-8. After `cat`, it also occurs before each further file.
 pub const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// What to read and what to write of it. The default is what every tool uses for a raw profile it was given.
+/// Options for reading a profile. All tools use the default for raw profiles.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Keep parts, threads and files apart instead of summing them.
+    /// Keep parts, threads and files separate instead of adding them up.
     pub per_part: bool,
     /// Write `line` records.
     pub lines: bool,
     /// Write `call` records.
     pub calls: bool,
-    /// Keep instruction addresses in `line` records, where the profile has them.
+    /// Keep the instruction addresses of the profile in `line` records.
     pub instr: bool,
     /// Write `inline` records; callgrind profiles only.
     pub inline: bool,
-    /// Say by what the machine code of functions is known; callgrind profiles only.
+    /// Identify the machine code of functions; callgrind profiles only.
     pub code: bool,
-    /// Where to look for objects and their debug information: for `inline` records, and for the names of addresses that
-    /// a sampled profile was saved without.
+    /// The places of objects and their debug information. Used for `inline` records, and for function names that a sampled
+    /// profile lacks.
     pub search: Search,
-    /// Write `stack` records instead of the others; callgrind profiles only, where other formats have stacks anyway.
+    /// Write `stack` records instead of others; callgrind profiles only. Other formats with stacks always have them.
     pub stacks: bool,
-    /// Keep the levels of a recursion apart, as `f'2`; callgrind profiles only.
+    /// Keep the levels of a recursion separate, as `f'2`; callgrind profiles only.
     pub levels: bool,
-    /// Keep samples apart by when they were taken, where the input says it.
+    /// Keep samples separate by time, if the input contains times.
     pub times: bool,
     /// Demangle the names that Valgrind left mangled.
     pub demangle: bool,
     /// Write names in their normal form, which is the same in every build of a program.
     pub stable_names: bool,
-    /// Labels that every `run` record gets.
+    /// Labels for every `run` record.
     pub labels: BTreeMap<String, String>,
-    /// Of benchmarks that are kept with earlier results: whose figures are read.
+    /// The results to read, if a benchmark also keeps earlier results.
     pub revision: Revision,
-    /// The snapshots whose `heap` records are written; of heaptrack's, all of them or none.
+    /// The snapshots for `heap` records. For heaptrack, all snapshots or none.
     pub snapshots: Snapshots,
 }
 
@@ -70,20 +70,20 @@ impl Default for Options {
     }
 }
 
-/// Which results of a benchmark are read.
+/// The results of a benchmark to read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Revision {
-    /// Those of the last run.
+    /// The results of the last run.
     #[default]
     New,
-    /// Those of the run before, which it was compared with: `NAME.out.old`.
+    /// The results of the previous run, which the last run was compared with: `NAME.out.old`.
     Old,
-    /// Those that were saved under this name: `NAME.out.base@NAME`.
+    /// The results that were saved under this name: `NAME.out.base@NAME`.
     Base(String),
 }
 
 impl Revision {
-    /// What stands behind `NAME.out` in the names of such results.
+    /// Returns the suffix of the file names, after `NAME.out`.
     pub fn suffix(&self) -> String {
         match self {
             Revision::New => String::new(),
@@ -93,13 +93,13 @@ impl Revision {
     }
 }
 
-/// Which snapshots' trees become `heap` records.
+/// The snapshots whose trees become `heap` records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Snapshots {
     /// Every snapshot that has a tree.
     All,
-    /// The one Massif marked as the peak; where none is marked, the largest that has a tree.
+    /// The snapshot that Massif marked as the peak. Without a mark, the largest snapshot that has a tree.
     Peak,
-    /// The one with this number.
+    /// The snapshot with this number.
     Number(u64),
 }

@@ -1,4 +1,4 @@
-//! Where readers of formats hand their rows.
+//! The output of readers.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -10,22 +10,22 @@ use cg_stream::rows::{Row, RowSink, RowTables};
 
 use crate::error::Error;
 
-/// A sink, the labels that all `run` records get, and counts of what was handed on.
+/// A sink with counts of the written records, and labels for all `run` records.
 pub struct Out<'a> {
     sink: &'a mut dyn RowSink,
-    /// Labels that a run's own labels of the same key override.
+    /// Labels that a run's labels of the same key override.
     labels: BTreeMap<String, String>,
-    /// Labels that override a run's own.
+    /// Labels that override a run's labels of the same key.
     overriding_labels: BTreeMap<String, String>,
     framing: Framing,
-    /// Records before the last `run`.
+    /// The number of records before the last `run`.
     records_before: u64,
-    /// Whether the input ended with an error.
+    /// True if the input ended with an error.
     has_failed: Option<Rc<Cell<bool>>>,
 }
 
 impl<'a> Out<'a> {
-    /// Hands rows to this sink, without labels.
+    /// Creates an output to this sink, without labels.
     pub fn new(sink: &'a mut dyn RowSink) -> Out<'a> {
         Out {
             sink,
@@ -37,12 +37,12 @@ impl<'a> Out<'a> {
         }
     }
 
-    /// The same; all `run` records have these labels besides their own.
+    /// Adds these labels to all `run` records. A run's labels of the same key win.
     pub fn with_labels(self, labels: BTreeMap<String, String>) -> Out<'a> {
         Out { labels, ..self }
     }
 
-    /// The same; all `run` records have these labels in the place of others of the same key.
+    /// Adds these labels to all `run` records. They replace a run's labels of the same key.
     pub fn with_overriding_labels(self, overriding_labels: BTreeMap<String, String>) -> Out<'a> {
         Out {
             overriding_labels,
@@ -50,12 +50,12 @@ impl<'a> Out<'a> {
         }
     }
 
-    /// Sections that end behind an error of the input, which this tells of, are cut short.
+    /// Sets a flag that becomes true when the input has an error. After that, sections end without `end`.
     pub fn watch(&mut self, has_failed: Rc<Cell<bool>>) {
         self.has_failed = Some(has_failed);
     }
 
-    /// What was handed on so far.
+    /// Returns the counts of the written records.
     pub fn framing(&self) -> Framing {
         self.framing
     }
@@ -76,12 +76,12 @@ impl<'a> Out<'a> {
         Ok(self.sink.run(&labelled)?)
     }
 
-    /// Hands on the hint that so many rows of a type follow.
-    pub fn expect(&mut self, of: RecordType, rows: usize) {
-        self.sink.expect(of, rows);
+    /// Passes on the hint that this number of rows of a type follows.
+    pub fn expect(&mut self, kind: RecordType, rows: usize) {
+        self.sink.expect(kind, rows);
     }
 
-    /// Hands on a row, whose ids are those of these tables.
+    /// Passes on a row. Its ids belong to `tables`.
     #[inline]
     pub fn row<'r>(
         &mut self,
@@ -92,13 +92,13 @@ impl<'a> Out<'a> {
         Ok(self.sink.row(&row.into(), tables)?)
     }
 
-    /// Hands on a row of a comparison.
+    /// Passes on a row of a diff.
     pub fn diff(&mut self, record: DiffRecord<'_>) -> Result<(), Error> {
         self.framing.records += 1;
         Ok(self.sink.diff(record)?)
     }
 
-    /// Ends a section that is whole.
+    /// Ends a complete section.
     pub fn end(&mut self) -> Result<(), Error> {
         if self
             .has_failed
@@ -111,11 +111,103 @@ impl<'a> Out<'a> {
         Ok(self.sink.end(self.framing.records - self.records_before)?)
     }
 
-    /// Leaves a section without its end, for this reason if one is known. True if the sink reports the reason itself.
+    /// Leaves a section without `end`, with the reason if it is known. Returns true if the sink reports the reason.
     pub fn cut(&mut self, why: Option<&str>) -> Result<bool, Error> {
         let is_taken = self.sink.cut(why)?;
-        // Who says the reason has come to an end with the section.
+        // A sink that reports the reason ends the section.
         self.framing.ends += u64::from(is_taken);
         Ok(is_taken)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cg_stream::rows::NoTables;
+
+    use super::*;
+
+    /// A sink that keeps the labels of each `run`, and the number of records in each `end`.
+    #[derive(Default)]
+    struct KeptFrames {
+        labels: Vec<BTreeMap<String, String>>,
+        ends: Vec<u64>,
+        cuts: usize,
+    }
+
+    impl RowSink for KeptFrames {
+        fn run(&mut self, run: &RunRecord) -> Result<(), cg_stream::Error> {
+            self.labels.push(run.sampling.labels.clone());
+            Ok(())
+        }
+
+        fn row(&mut self, _: &Row<'_>, _: &dyn RowTables) -> Result<(), cg_stream::Error> {
+            Ok(())
+        }
+
+        fn diff(&mut self, _: DiffRecord<'_>) -> Result<(), cg_stream::Error> {
+            Ok(())
+        }
+
+        fn end(&mut self, records: u64) -> Result<(), cg_stream::Error> {
+            self.ends.push(records);
+            Ok(())
+        }
+
+        fn cut(&mut self, _: Option<&str>) -> Result<bool, cg_stream::Error> {
+            self.cuts += 1;
+            Ok(false)
+        }
+    }
+
+    fn write_section(out: &mut Out, records: usize) {
+        let text = r#"{"snapshot":0,"time":0,"heap_bytes":0,"extra_bytes":0,"stacks_bytes":0,"detail":""}"#;
+        let snapshot = serde_json::from_str(text).unwrap();
+        out.run(&RunRecord::default()).unwrap();
+        for _ in 0..records {
+            out.row(Row::Snapshot(&snapshot), &NoTables).unwrap();
+        }
+        out.end().unwrap();
+    }
+
+    #[test]
+    fn end_has_the_number_of_records_in_its_own_section() {
+        let mut sink = KeptFrames::default();
+        let mut out = Out::new(&mut sink);
+        for records in [3, 2, 0, 4] {
+            write_section(&mut out, records);
+        }
+        let framing = out.framing();
+        assert_eq!((framing.runs, framing.ends, framing.records), (4, 4, 9));
+        assert_eq!(sink.ends, [3, 2, 0, 4]);
+    }
+
+    #[test]
+    fn sections_after_an_error_have_no_end() {
+        let mut sink = KeptFrames::default();
+        let mut out = Out::new(&mut sink);
+        let has_failed = Rc::new(Cell::new(false));
+        out.watch(Rc::clone(&has_failed));
+        write_section(&mut out, 1);
+        has_failed.set(true);
+        write_section(&mut out, 1);
+        let framing = out.framing();
+        assert_eq!((framing.runs, framing.ends), (2, 1));
+        assert_eq!((sink.ends, sink.cuts), (vec![1], 1));
+    }
+
+    #[test]
+    fn labels_override_the_labels_of_a_run_only_if_asked_to() {
+        let labels = |value: &str| BTreeMap::from([("bench".to_owned(), value.to_owned())]);
+        let mut run = RunRecord::default();
+        run.sampling.labels = labels("run");
+        let mut sink = KeptFrames::default();
+        for (weak, strong) in [("weak", None), ("weak", Some("strong"))] {
+            let out = Out::new(&mut sink).with_labels(labels(weak));
+            let mut out = out.with_overriding_labels(strong.map(labels).unwrap_or_default());
+            out.run(&run).unwrap();
+            out.run(&RunRecord::default()).unwrap();
+        }
+        let expected = ["run", "weak", "strong", "strong"].map(labels);
+        assert_eq!(sink.labels, expected);
     }
 }

@@ -1,4 +1,4 @@
-//! What a reader of a format is given.
+//! The arguments of a reader.
 
 use std::fmt::Display;
 use std::io::Read as _;
@@ -10,64 +10,65 @@ use crate::error::Error;
 use crate::options::{Lines, Options};
 use crate::out::Out;
 
-/// Reads an input and hands on its rows.
+/// A reader of a format. It reads an input and passes rows to [`Reading::out`].
 ///
 /// # Errors
-/// What is wrong with the input, behind what could be read of it; [`Error::Output`] where the sink refuses a row.
+/// Returns an error if the input is malformed, after passing on the rows before the error. Returns [`Error::Output`] if the
+/// sink rejects a row.
 pub type ReadRecords = fn(&mut Reading<'_, '_>) -> Result<(), Error>;
 
-/// An input that is read.
+/// An input with everything that is needed to read it.
 pub struct Reading<'a, 'o> {
-    /// Its name in messages.
+    /// The name of the input in messages.
     pub source: &'a str,
-    /// Its lines.
+    /// The lines of the input.
     pub lines: &'a mut Lines,
-    /// What to read of it.
+    /// The options for reading.
     pub options: &'a Options,
-    /// Where its rows go.
+    /// The output for rows.
     pub out: &'a mut Out<'o>,
-    /// Where warnings go.
+    /// The output for warnings and errors.
     pub diagnostics: &'a mut Diagnostics,
 }
 
 impl Reading<'_, '_> {
-    /// The record of a run of this tool, of which no more is known than the input.
+    /// Creates the record of a run of this tool. It has only the name of the input.
     pub fn run(&self, tool: &str) -> RunRecord {
         let mut run = RunRecord::new(tool);
         run.source = vec![self.source.to_owned()];
         run
     }
 
-    /// All that is left of the input.
+    /// Reads the rest of the input.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// Returns an error if the input cannot be read.
     pub fn bytes(&mut self) -> Result<Vec<u8>, Error> {
         let mut bytes = Vec::new();
         self.lines.read_to_end(&mut bytes).map_err(Error::Input)?;
         Ok(bytes)
     }
 
-    /// Warns of the input as a whole.
+    /// Warns about the input as a whole.
     pub fn warn(&mut self, message: impl Display) {
         let source = self.source;
         self.diagnostics.warn(format!("{source}: {message}"));
     }
 
-    /// Warns of this many things in the input, if there are any.
-    pub fn warn_of(&mut self, count: u64, what: &str) {
+    /// Warns about `count` things in the input, unless `count` is 0.
+    pub fn warn_count(&mut self, count: u64, what: &str) {
         if count > 0 {
             self.warn(format!("{count} {what}"));
         }
     }
 
-    /// Says what makes the exit status 2 although the input is read.
-    pub fn trouble(&mut self, message: impl Display) {
+    /// Reports an error about the input, which makes the exit status 2. Reading continues.
+    pub fn error(&mut self, message: impl Display) {
         let source = self.source;
-        self.diagnostics.trouble(format!("{source}: {message}"));
+        self.diagnostics.error(format!("{source}: {message}"));
     }
 
-    /// Warns of a line.
+    /// Warns about a line.
     pub fn warn_at(&mut self, line: u64, message: impl Display) {
         let source = self.source;
         self.diagnostics.warn(format!("{source}:{line}: {message}"));

@@ -1,4 +1,4 @@
-//! Finds a source by the name that an input has for it, and judges whether it may be shown.
+//! Finds a source by the name in the input, and checks that it may be shown.
 
 use std::fs;
 use std::ops::RangeInclusive;
@@ -9,18 +9,18 @@ use bstr::ByteSlice;
 use crate::text_file::{self, SourceText};
 use crate::{Places, RustSource};
 
-/// What became of a source.
+/// The result of looking for a source.
 pub enum FoundSource {
-    /// Where it is, and its lines.
+    /// The path of the source, and its lines.
     Shown(PathBuf, SourceText),
-    /// There is such a file, and it is not to be shown, for this reason.
+    /// The file exists, but must not be shown for this reason.
     Refused(PathBuf, &'static str),
-    /// There is no such file where it may be.
+    /// No file was found.
     Nowhere,
 }
 
 impl Places {
-    /// The source of this name, with the lines that are wanted.
+    /// Finds the source of this name and reads the wanted lines.
     pub fn find(&self, name: &str, wanted: &[RangeInclusive<u64>]) -> FoundSource {
         let own = Path::new(name);
         if own.as_os_str().is_empty() {
@@ -28,7 +28,7 @@ impl Places {
         }
         let mut refused = None;
         for candidate in self.candidates(own) {
-            // All links are resolved here, so what is opened below is what was judged.
+            // Resolves all links here, so that the check and the read below see the same file.
             let Ok(path) = fs::canonicalize(&candidate) else {
                 continue;
             };
@@ -48,7 +48,8 @@ impl Places {
         }
     }
 
-    /// Where a source may be: at its own path, in a toolchain, in a root under the end of its path.
+    /// Returns the possible paths of a source: its own path, in a toolchain, and the trailing parts of its path in each
+    /// root.
     fn candidates(&self, own: &Path) -> Vec<PathBuf> {
         let mut candidates = Vec::new();
         if own.is_absolute() {
@@ -58,8 +59,8 @@ impl Places {
             candidates.push(path.strip_prefix(".").unwrap_or(&path).to_path_buf());
         }
         if let Some((hash, rest)) = rustc_path(own) {
-            let of_commit = self.rust.iter().filter(|rust| rust.is_of(&hash));
-            candidates.extend(of_commit.map(|rust| rust.folder.join(&rest)));
+            let matching = self.rust.iter().filter(|rust| rust.has_commit(&hash));
+            candidates.extend(matching.map(|rust| rust.folder.join(&rest)));
         }
         for root in &self.roots {
             let mut rest = own.components();
@@ -76,24 +77,24 @@ impl Places {
         candidates
     }
 
-    /// Whether a path without links may be shown.
+    /// Returns true if a path without links may be shown.
     fn allows(&self, path: &Path) -> bool {
         let rust = self.rust.iter().map(|rust| &rust.folder);
         self.here.iter().chain(&self.roots).chain(rust).any(|root| {
-            // A root may be named by way of a link itself.
+            // The path of a root may contain links too.
             fs::canonicalize(root).is_ok_and(|root| path.starts_with(root))
         })
     }
 }
 
 impl RustSource {
-    /// Whether the toolchain was built from this commit.
-    fn is_of(&self, hash: &str) -> bool {
+    /// Returns true if the toolchain was built from this commit.
+    fn has_commit(&self, hash: &str) -> bool {
         fs::read(&self.manifest).is_ok_and(|text| text.contains_str(hash))
     }
 }
 
-/// `/rustc/HASH/library/core/src/lib.rs`: the hash and what follows it.
+/// Splits `/rustc/HASH/library/core/src/lib.rs` into the hash and the rest of the path.
 fn rustc_path(path: &Path) -> Option<(String, PathBuf)> {
     let mut rest = path.strip_prefix("/rustc").ok()?.components();
     let hash = rest.next()?.as_os_str().to_str()?.to_owned();
@@ -115,7 +116,7 @@ mod tests {
         }
     }
 
-    /// `shown`, the reason of a refusal, or `nowhere`.
+    /// Returns `shown`, the reason of a refusal, or `nowhere`.
     fn outcome(places: &Places, name: &Path) -> &'static str {
         match places.find(name.to_str().unwrap(), &[1..=1]) {
             FoundSource::Shown(..) => "shown",
@@ -127,7 +128,7 @@ mod tests {
     const OUTSIDE: &str = "not below a directory of sources";
 
     #[test]
-    fn sources_are_found_at_the_end_of_their_path() {
+    fn sources_are_found_by_the_trailing_parts_of_their_path() {
         let root = tempfile::tempdir().unwrap();
         create_dir_all(root.path().join("src")).unwrap();
         write(root.path().join("src/main.c"), "int main() {\r\n}").unwrap();
@@ -145,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_at_hand_has_what_is_named_and_nothing_of_the_same_name() {
+    fn only_the_named_path_is_looked_up_below_the_current_folder() {
         let here = tempfile::tempdir().unwrap();
         write(here.path().join("main.c"), "int main() {}").unwrap();
         let places = Places {
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_outside_the_roots_is_shown_whatever_leads_there() {
+    fn no_path_or_link_leads_outside_the_roots() {
         let all = tempfile::tempdir().unwrap();
         let (root, other) = (all.path().join("root"), all.path().join("rootother"));
         create_dir_all(&root).unwrap();
@@ -178,14 +179,14 @@ mod tests {
         ] {
             assert_eq!(outcome(&inside, &name), OUTSIDE, "{}", name.display());
         }
-        // A root that is named by way of a link is the folder it leads to.
+        // A root may be a link to a folder.
         let linked = places(&[&root.join("folder")]);
         assert_eq!(outcome(&linked, Path::new("secret.c")), "shown");
         assert_eq!(outcome(&places(&[]), &other.join("secret.c")), OUTSIDE);
     }
 
     #[test]
-    fn rusts_library_is_that_of_the_toolchain_of_its_commit() {
+    fn rusts_library_is_read_from_the_toolchain_with_the_same_commit() {
         let toolchain = tempfile::tempdir().unwrap();
         let folder = toolchain.path().join("src/rust");
         create_dir_all(folder.join("library")).unwrap();
@@ -204,8 +205,23 @@ mod tests {
         let named = |hash: &str| PathBuf::from(format!("/rustc/{hash}/library/lib.rs"));
         assert_eq!(outcome(&places, &named(hash)), "shown");
         assert_eq!(outcome(&places, &named(&"f".repeat(40))), "nowhere");
+        // A part of the hash is not a commit.
+        assert_eq!(outcome(&places, &named(&hash[..12])), "nowhere");
         assert_eq!(outcome(&places, &folder.join("library/lib.rs")), "shown");
         let up = PathBuf::from(format!("/rustc/{hash}/../../manifest.toml"));
         assert_eq!(outcome(&places, &up), OUTSIDE);
+    }
+
+    #[test]
+    fn first_place_that_cannot_be_shown_is_reported() {
+        let all = tempfile::tempdir().unwrap();
+        let (root, other) = (all.path().join("root"), all.path().join("other"));
+        // Below the root, the trailing part of the path is a directory.
+        create_dir_all(root.join("secret.c")).unwrap();
+        create_dir_all(&other).unwrap();
+        write(other.join("secret.c"), "secret").unwrap();
+        assert_eq!(outcome(&places(&[&root]), &other.join("secret.c")), OUTSIDE);
+        let missing = all.path().join("nowhere/secret.c");
+        assert_eq!(outcome(&places(&[&root]), &missing), "not a regular file");
     }
 }

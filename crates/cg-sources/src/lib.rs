@@ -1,9 +1,8 @@
-//! The sources that a profile or a log names: where they may be looked for ([`Places`]), and the lines of them that are
-//! wanted ([`SourceText`]).
+//! Source files that a profile or a log names: the directories to search ([`Places`]), and the required lines
+//! ([`SourceText`]).
 //!
-//! An input can come from anybody, and may name any file of the machine that it is shown on. So a source is shown only
-//! where it lies below a directory that was chosen for sources, whatever links lead to it, and only a regular file is
-//! opened.
+//! An input may come from an untrusted origin and may name any file of this machine. So a source is shown only if it is
+//! below a directory that was chosen for sources, after resolving all links. Only regular files are opened.
 #![warn(missing_docs)]
 
 use std::ops::RangeInclusive;
@@ -17,27 +16,28 @@ pub use find::FoundSource;
 pub use text_file::SourceText;
 pub use toolchain::rust_sources;
 
-/// Where sources are looked for and may be shown from.
+/// The directories that are searched for sources, and from which sources may be shown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
-    /// The folder that relative paths begin in, and below which sources are shown from their own paths.
+    /// The base of relative paths. Sources below it may be shown, but it is not searched for trailing parts of paths.
     pub here: Option<PathBuf>,
-    /// Folders below which sources are shown. The trailing parts of a source's path are looked up in them.
+    /// Folders below which sources are shown. The trailing parts of a source's path are looked up in each of them.
     pub roots: Vec<PathBuf>,
-    /// Sources of Rust's library: shown from their own paths, and looked for where debug info calls them `/rustc/HASH/…`.
+    /// Sources of Rust's library. They are shown from their own paths, and are used for paths like `/rustc/HASH/…`.
     pub rust: Vec<RustSource>,
 }
 
-/// The sources of Rust's library that a toolchain brings.
+/// The sources of Rust's library in a toolchain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RustSource {
     /// The folder that debug info calls `/rustc/HASH`.
     pub folder: PathBuf,
-    /// The toolchain's file that holds the hash of its commit.
+    /// The toolchain's file that contains the hash of its commit.
     pub manifest: PathBuf,
 }
 
-/// Lines, in rising order, with so many before and behind each: ranges in order that do not overlap. There is no line 0.
+/// Returns the ranges of the lines with `context` lines before and after each. `lines` must be in rising order. The ranges
+/// are in order and do not overlap. Ignores line 0.
 pub fn around(lines: impl IntoIterator<Item = u64>, context: u64) -> Vec<RangeInclusive<u64>> {
     let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
     for line in lines.into_iter().filter(|line| *line > 0) {

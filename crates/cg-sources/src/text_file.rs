@@ -1,4 +1,4 @@
-//! Reads the lines of a source that are shown, and no more.
+//! Reads only those lines of a source that are shown.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead, BufReader, Read};
@@ -9,39 +9,39 @@ use std::time::SystemTime;
 use bstr::ByteSlice;
 use cg_debug_info::{Error, open_regular};
 
-/// At most this much of a source is read to come to the last wanted line.
+/// The maximum number of bytes to read for the wanted lines of a source.
 const MOST_BYTES: u64 = 64 * 1024 * 1024;
 const TOO_LARGE: &str = "larger than 64 MiB";
 
-/// As much of a line as is kept; what is longer was made by a program.
+/// The maximum number of bytes to keep of a line. Longer lines are generated code.
 const LONGEST_LINE: usize = 4000;
 
 /// The wanted lines of a source.
 #[derive(Debug, PartialEq, Eq)]
 pub struct SourceText {
     lines: BTreeMap<u64, String>,
-    /// How many lines were read: those behind the last wanted one are not.
+    /// The number of lines that were read. Lines after the last wanted one are not read.
     read: u64,
-    /// When the file was written, where the file system tells.
+    /// The modification time of the file; `None` if the file system does not record it.
     pub modified: Option<SystemTime>,
 }
 
 impl SourceText {
-    /// The lines that are there of those that were wanted, with their numbers.
+    /// Returns the wanted lines that exist, by line number.
     pub fn lines(&self) -> &BTreeMap<u64, String> {
         &self.lines
     }
 
-    /// Whether the source has a line of this number, which was wanted.
+    /// Returns true if the source has this line, which must be one of the wanted lines.
     pub fn has(&self, line: u64) -> bool {
         (1..=self.read).contains(&line)
     }
 }
 
-/// The lines of a regular file that are wanted: ranges in order that do not overlap.
+/// Reads the wanted lines of a regular file. The ranges must be in order and must not overlap.
 ///
 /// # Errors
-/// Why it cannot be shown.
+/// Returns the reason why the file cannot be shown.
 pub(crate) fn read(
     path: &Path,
     wanted: &[RangeInclusive<u64>],
@@ -72,7 +72,7 @@ pub(crate) fn read(
         text.read = number;
         if is_wanted {
             let line = line.strip_suffix(b"\r").unwrap_or(&line);
-            // Bytes that are not UTF-8 are replaced: this is for reading by eye.
+            // Replaces bytes that are not UTF-8, because the text is only for people.
             let line = String::from_utf8_lossy(line).into_owned();
             text.lines.insert(number, line);
         }
@@ -83,7 +83,7 @@ pub(crate) fn read(
     Ok(text)
 }
 
-/// The beginning of the next line, at most so many bytes of it; `None` at the end.
+/// Reads the next line, and returns at most its first `longest` bytes; `None` at the end.
 fn read_line(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Vec<u8>>> {
     let mut line = Vec::new();
     let mut is_there = false;
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn wanted_lines_are_read_and_no_others() {
+    fn only_wanted_lines_are_returned() {
         let found = text(b"a\r\nb\nc\n\nlast", &[1..=1, 3..=3, 5..=9]).unwrap();
         let lines: Vec<(u64, &str)> = found
             .lines()
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_cut_and_a_large_file_is_refused() {
+    fn long_lines_are_cut_and_large_files_are_refused() {
         let long = text(&[&vec![b'x'; 100_000][..], b"\nshort\n"].concat(), &[1..=2]).unwrap();
         assert_eq!(long.lines()[&1].len(), LONGEST_LINE);
         assert_eq!(long.lines()[&2], "short");
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pipe_is_no_source() {
+    fn pipes_and_folders_are_refused() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
         let made = std::process::Command::new("mkfifo").arg(&pipe).status();

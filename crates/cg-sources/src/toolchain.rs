@@ -1,14 +1,14 @@
-//! Where the Rust toolchains of this user keep the sources of Rust's library (`rustup component add rust-src`).
+//! The sources of Rust's library in the toolchains of this user (`rustup component add rust-src`).
 
 use std::env;
 use std::fs;
 use std::path::PathBuf;
 
-use cg_stream::sorting::Order as _;
+use cg_collections::sorting::Order as _;
 
 use crate::RustSource;
 
-/// The sources of all toolchains that rustup installed.
+/// Returns the sources in all toolchains that rustup installed, sorted by path.
 pub fn rust_sources() -> Vec<RustSource> {
     let rustup = env::var_os("RUSTUP_HOME").map(PathBuf::from);
     let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".rustup"));

@@ -1,5 +1,4 @@
-//! The report that async-profiler prints where no other output is asked for (`asprof -o traces`, `src/profiler.cpp`:
-//! `dumpSummary`, `dumpTraces`).
+//! The default report of async-profiler (`asprof -o traces`, `src/profiler.cpp`: `dumpSummary`, `dumpTraces`).
 //!
 //! ```text
 //! report := "--- Execution profile ---" header "" trace* table
@@ -7,9 +6,9 @@
 //! frame  := "  [" number "] " name
 //! ```
 //!
-//! Innermost frames stand first; names are those of its folded stacks. `samples`, and under the name of its unit what they
-//! count: `time` in ns, `bytes`, `calls`. It prints the 200 costliest stacks unless told otherwise: how many samples are of
-//! others is said on standard error.
+//! Innermost frames come first. Names have the form of async-profiler's folded stacks. Events: `samples`, and the sampled
+//! quantity under the name of its unit: `time` in ns, `bytes`, `calls`. By default async-profiler prints only the 200
+//! costliest stacks; a warning counts the samples of the other stacks.
 
 use cg_reader::number::{leading_u64, whole_u64};
 use cg_reader::{Error, Lines, Reading};
@@ -19,7 +18,7 @@ use super::folded::frame::{FoldedFrames, thread_name};
 use super::table::{FrameId, NameId, StackKey, StackTable};
 use super::write::write;
 
-/// True for the line that a report begins with.
+/// Returns true for the first line of a report.
 pub fn is_header_line(line: &[u8]) -> bool {
     line == b"--- Execution profile ---"
 }
@@ -35,26 +34,26 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     if let Some(unit) = report.unit {
         run.sampling.units.extend(unit.declared());
     }
-    let said = report
-        .said
-        .filter(|said| read.is_ok() && *said > report.samples);
-    if let Some(said) = said {
+    let stated = report
+        .stated_total
+        .filter(|stated| read.is_ok() && *stated > report.samples);
+    if let Some(stated) = stated {
         reading.warn(format!(
-            "{} of {said} samples are left out: their stacks were not printed; asprof -o collapsed prints all",
-            said - report.samples
+            "{} of {stated} samples are left out: their stacks were not printed; asprof -o collapsed prints all",
+            stated - report.samples
         ));
     }
     write(run, &report.table, read, reading.out)
 }
 
-/// A report while it is read.
+/// The state of reading a report.
 #[derive(Default)]
 struct TraceReport {
     table: StackTable,
     names: FoldedFrames,
     unit: Option<TraceUnit>,
-    /// How many samples the report says there were.
-    said: Option<Count>,
+    /// The number of samples that the report states.
+    stated_total: Option<Count>,
     samples: Count,
     trace: Option<OpenTrace>,
 }
@@ -66,12 +65,12 @@ struct OpenTrace {
     thread: Option<NameId>,
 }
 
-/// What samples count.
+/// The unit of the sampled quantity.
 #[derive(Clone, PartialEq, Eq)]
 struct TraceUnit(String);
 
 impl TraceUnit {
-    /// The event beside `samples`; some count nothing else.
+    /// Returns the name of the second event; `samples` if there is only one event.
     fn event(&self) -> &str {
         match &self.0[..] {
             "ns" => "time",
@@ -101,7 +100,7 @@ impl TraceReport {
                 self.end_trace()?;
             } else if let Some(rest) = line.strip_prefix(b"Total samples") {
                 let digits = rest.trim_ascii_start().strip_prefix(b":").unwrap_or(rest);
-                self.said = whole_u64(digits.trim_ascii()).map(Count::from);
+                self.stated_total = whole_u64(digits.trim_ascii()).map(Count::from);
             } else if let Some(head) = line.strip_prefix(b"--- ") {
                 self.end_trace()?;
                 self.begin_trace(head, line, number)?;
@@ -110,7 +109,7 @@ impl TraceReport {
             }
         }
         self.end_trace()?;
-        match self.said {
+        match self.stated_total {
             Some(_) => Ok(()),
             None => Err(Error::at(
                 lines.line_number().max(1),
@@ -119,14 +118,14 @@ impl TraceReport {
         }
     }
 
-    /// `9902352571 ns (7.48%), 9820 samples`.
+    /// Reads the heading of a stack: `9902352571 ns (7.48%), 9820 samples`.
     fn begin_trace(&mut self, head: &[u8], line: &[u8], number: u64) -> Result<(), Error> {
         let parsed = || {
             let (count, rest) = leading_u64(head)?;
             let rest = rest.strip_prefix(b" ")?;
             let end = memchr::memmem::find(rest, b" (")?;
-            let behind = &rest[end..];
-            let samples = &behind[memchr::memmem::find(behind, b"%), ")? + 4..];
+            let share = &rest[end..];
+            let samples = &share[memchr::memmem::find(share, b"%), ")? + 4..];
             let (samples, word) = leading_u64(samples)?;
             let unit = std::str::from_utf8(&rest[..end]).ok()?;
             let is_whole = matches!(word, b" sample" | b" samples") && !unit.is_empty();
@@ -150,7 +149,7 @@ impl TraceReport {
         Ok(())
     }
 
-    /// `  [ 0] J.spin_[j]`.
+    /// Reads a frame: `  [ 0] J.spin_[j]`.
     fn frame(&mut self, line: &[u8], number: u64) -> Result<(), Error> {
         let wrong = || Error::unexpected(number, "a frame", line);
         let Some(trace) = &mut self.trace else {
@@ -169,7 +168,7 @@ impl TraceReport {
         Ok(())
     }
 
-    /// Counts the stack that was read.
+    /// Adds the current stack to the table.
     fn end_trace(&mut self) -> Result<(), Error> {
         let Some(trace) = self.trace.take() else {
             return Ok(());
@@ -180,7 +179,7 @@ impl TraceReport {
             thread: trace.thread,
             ..StackKey::default()
         })?;
-        // Where the unit is that of samples, there is one event.
+        // There is only one event if the unit is the number of samples.
         let events = self.table.events().len();
         for (event, count) in trace.counts.into_iter().enumerate().take(events) {
             self.table.add(row, event, count);
@@ -204,12 +203,12 @@ mod tests {
     fn stacks_are_counted_in_samples_and_in_their_unit() {
         let parsed = read(TEXT);
         assert!(
-            !parsed.trouble && parsed.is_whole(),
+            !parsed.has_errors && parsed.is_whole(),
             "{:?}",
             parsed.messages
         );
         assert_eq!(parsed.messages, [""; 0]);
-        let run = parsed.of("run")[0];
+        let run = parsed.records_of_type("run")[0];
         assert!(
             run.contains(r#""total":{"samples":63,"time":630000000},"units":{"time":"ns"}"#),
             "{run}"
@@ -225,7 +224,7 @@ mod tests {
         let calls = read(
             "--- Execution profile ---\nTotal samples:         2\n\n--- 1 calls (100.00%), 1 sample\n  [ 0] a.B.<init>\n",
         );
-        assert!(calls.of("run")[0].contains(r#""total":{"samples":1,"calls":1}"#));
+        assert!(calls.records_of_type("run")[0].contains(r#""total":{"samples":1,"calls":1}"#));
         assert_eq!(
             calls.messages,
             [
@@ -235,11 +234,11 @@ mod tests {
         let total = read(
             "--- Execution profile ---\nTotal samples:         3\n\n--- 3 total (100.00%), 3 samples\n  [ 0] f\n",
         );
-        assert!(total.of("run")[0].contains(r#""total":{"samples":3}"#));
+        assert!(total.records_of_type("run")[0].contains(r#""total":{"samples":3}"#));
     }
 
     #[test]
-    fn lines_that_are_none_of_a_stack_are_errors() {
+    fn lines_that_do_not_belong_to_a_stack_are_errors() {
         for (from, to, message) in [
             (
                 "  [ 1] J.heavy",
@@ -264,7 +263,7 @@ mod tests {
         ] {
             let parsed = read(&TEXT.replace(from, to));
             assert_eq!(parsed.messages, [message]);
-            assert!(parsed.trouble);
+            assert!(parsed.has_errors);
         }
         check_all_prefixes(super::parse, TEXT.as_bytes(), &Options::default());
     }

@@ -1,29 +1,29 @@
-//! What bpftrace prints of a map whose keys are stacks: `profile:hz:99 { @[kstack, ustack, comm] = count(); }`.
+//! bpftrace's output of maps whose keys are stacks: `profile:hz:99 { @[kstack, ustack, comm] = count(); }`.
 //!
 //! ```text
 //! text  := (entry | other)*
 //! entry := "@" name "[" key ("," key)* "]: " count "\n"
 //! key   := "\n" ("    " frame "\n")*                  a stack, innermost frame first
-//!        | word                                       comm, pid and the like, between the brackets or behind a stack
+//!        | word                                       comm, pid and the like, in the brackets or after a stack
 //! frame := symbol "+" offset [" (" object ")"] | address
 //! ```
 //!
-//! Of two stacks the first is the kernel's. A word is taken for the thread's name, a number for that of the process;
-//! several words are one name, so that entries that differ in them stay apart.
+//! If an entry has two stacks, the first is the kernel's. A word is the thread's name, a number is the pid. Several words
+//! are joined into one name, so that entries with different words stay separate.
 
+use cg_collections::intern::TooMany;
+use cg_collections::sorting::Order as _;
 use cg_reader::{Error, Head, Lines, Reading};
-use cg_stream::intern::TooMany;
 use cg_stream::record::Count;
-use cg_stream::sorting::Order as _;
 
 use super::table::{FrameId, FrameParts, NameId, StackKey, StackTable};
 use super::unread::UnreadLines;
 use super::write;
 
-/// What the map without a name counts.
+/// The event of the map without a name.
 const EVENT: &str = "samples";
 
-/// True where an entry of a map is, with frames in it.
+/// Returns true if the input contains a map entry with frames.
 pub fn is_bpftrace(head: &Head) -> bool {
     let mut is_open = false;
     let mut has_frames = false;
@@ -49,8 +49,8 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
         ..BpftraceMaps::default()
     };
     let read = maps.read(reading.lines);
-    maps.left_out.warn("no entry of a map", reading);
-    // Maps in the order of their names, so that the order of the entries makes no difference.
+    maps.left_out.warn("not an entry of a map", reading);
+    // Sorts the maps by name, so that the order of the entries does not matter.
     let mut order: Vec<usize> = (0..maps.table.events().len()).collect();
     order.order_by_key(|event| {
         let name = &maps.table.events()[*event];
@@ -61,7 +61,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     write::write(run, &maps.table, read, reading.out)
 }
 
-/// The name of a map, and what follows the bracket, of a line that an entry begins with.
+/// Parses the first line of an entry: returns the name of the map, and the text after the bracket.
 fn opened(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let text = line.strip_prefix(b"@")?;
     let bracket = memchr::memchr(b'[', text)?;
@@ -72,7 +72,7 @@ fn opened(line: &[u8]) -> Option<(&[u8], &[u8])> {
     is_name.then_some((name, &text[bracket + 1..]))
 }
 
-/// What stands in front of the bracket, and the count, of a line that an entry ends with.
+/// Parses the last line of an entry: returns the text before the bracket, and the count.
 fn closed(line: &[u8]) -> Option<(&[u8], Count)> {
     let bracket = memchr::memmem::rfind(line, b"]: ")?;
     let count = std::str::from_utf8(&line[bracket + 3..]).ok()?.trim();
@@ -88,21 +88,20 @@ fn closed(line: &[u8]) -> Option<(&[u8], Count)> {
     Some((&line[..bracket], count.into()))
 }
 
-/// A text while it is read.
+/// The state of reading the output of bpftrace.
 #[derive(Default)]
 struct BpftraceMaps {
     table: StackTable,
     demangle: bool,
     entry: Option<MapEntry>,
-    /// Lines that were not understood.
     left_out: UnreadLines,
 }
 
-/// An entry while its keys are read.
+/// The state of reading an entry.
 struct MapEntry {
     event: usize,
     line: u64,
-    /// Its stacks, innermost frame first.
+    /// The stacks of the entry, innermost frame first.
     stacks: Vec<Vec<FrameId>>,
     thread: Option<NameId>,
     pid: Option<u64>,
@@ -149,7 +148,7 @@ impl BpftraceMaps {
         }
     }
 
-    /// Words between the stacks of an entry, and its end.
+    /// Reads the words between the stacks of an entry, or its last line.
     fn keys(&mut self, text: &[u8]) -> Result<(), Error> {
         let (words, count) = match closed(text) {
             Some((words, count)) => (words, Some(count)),
@@ -168,19 +167,19 @@ impl BpftraceMaps {
                         Some(before) => [before.as_bytes(), b", ", word].concat(),
                         None => word.to_vec(),
                     };
-                    entry.thread = self.table.given(&text)?;
+                    entry.thread = self.table.text_unless_empty(&text)?;
                 }
             }
         }
-        // Frames that follow are of the next key.
+        // Frames that follow belong to the next key.
         entry.stacks.push(Vec::new());
         let Some(count) = count else { return Ok(()) };
         let Some(entry) = self.entry.take() else {
             return Ok(());
         };
-        // What is behind the last word is no stack; in front of it, an empty one is a stack without frames.
+        // The last list is not a stack, because no key follows it. Other empty lists are stacks without frames.
         let stacks = &entry.stacks[..entry.stacks.len() - 1];
-        let frames = self.table.with_kernel(stacks)?;
+        let frames = self.table.join_with_kernel(stacks)?;
         let stack = self.table.stack(&frames)?;
         let row = self.table.row(StackKey {
             stack,
@@ -233,7 +232,7 @@ impl BpftraceMaps {
             name: self.table.function(name, self.demangle)?,
             obj: match object {
                 b"[unknown]" => None,
-                object => self.table.given(object)?,
+                object => self.table.text_unless_empty(object)?,
             },
             ..FrameParts::default()
         };
@@ -279,14 +278,14 @@ mod tests {
     }
 
     #[test]
-    fn names_that_a_demangler_of_cpp_left_in_part_lose_their_hash() {
+    fn rust_names_that_a_cpp_demangler_left_in_part_lose_their_hash() {
         let text = "@[\n\tdemo::Pool$LT$T$GT$::get::h64bbc2df299ab37d+17\n\tmain+2\n]: 3\n";
         let parsed = parsed::read(super::parse, text.as_bytes(), &Options::default());
         assert_eq!(shown_stacks(&parsed), ["3: demo::Pool<T>::get<main"]);
     }
 
     #[test]
-    fn frames_as_perf_writes_them_have_objects() {
+    fn frames_in_the_form_of_perf_have_objects() {
         let text = "@[\n\t7f0011223344 f(int)+17 (/opt/demo)\n\t401136 main+2 (/opt/demo)\n]: 3\n";
         let parsed = parsed::read(super::parse, text.as_bytes(), &Options::default());
         assert_eq!(
@@ -296,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn no_prefix_panics_and_no_trouble_is_silent() {
+    fn no_prefix_panics_and_no_error_is_silent() {
         check_all_prefixes(super::parse, TEXT.as_bytes(), &Options::default());
     }
 }

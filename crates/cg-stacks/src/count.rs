@@ -1,24 +1,24 @@
-//! Counts with fractions, kept as integers of a unit that is a power of ten.
+//! Fractional counts, stored as integers in a unit that is a power of ten.
 
 use cg_stream::record::Count;
 
 use crate::table::{StackKeyId, StackTable};
 
-/// A number as it is written: `digits` × 10^-`decimals`.
+/// A decimal number: `digits` × 10^-`decimals`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decimal {
     pub(super) digits: Count,
     pub(super) decimals: u32,
-    /// Some of its digits are beyond what is kept.
+    /// True if digits were dropped.
     pub(super) is_rounded: bool,
 }
 
-/// How many digits behind the point are kept: all that a `double` has of a number around 1.
+/// The maximum number of decimals. A `double` near 1 has no more.
 const MOST_DECIMALS: u32 = 18;
 
 impl Decimal {
-    /// A whole text as a number: digits with or without a sign, a fraction, an exponent. `None` for what is no number, and
-    /// for one that 64 bits cannot hold.
+    /// Parses a text that consists of one number: digits, optionally with a minus sign, a fraction and an exponent. Returns
+    /// `None` if the text is not a number or exceeds 64 bits.
     pub(super) fn parse(text: &[u8]) -> Option<Decimal> {
         let mut value: u64 = 0;
         if !text.is_empty() && text.len() <= 19 && text.iter().all(u8::is_ascii_digit) {
@@ -52,7 +52,7 @@ impl Decimal {
         if whole.is_empty() || !digits().all(u8::is_ascii_digit) {
             return None;
         }
-        // How many digits stand in front of the point once the exponent has moved it.
+        // The number of digits before the point, after applying the exponent.
         let point = i64::try_from(whole.len()).ok()? + exponent;
         let mut value: Count = 0;
         let mut decimals = 0;
@@ -94,12 +94,13 @@ impl Decimal {
     }
 }
 
-/// The digits behind those that are kept.
+/// The digits that [`Decimal`] does not keep.
 #[derive(Default)]
 struct Dropped {
     first: Option<u8>,
-    /// Whether any of them is not 0, and whether any behind the first is not.
+    /// True if any digit is not 0.
     any: bool,
+    /// True if any digit after the first is not 0.
     more: bool,
 }
 
@@ -125,7 +126,7 @@ fn exponent(text: &[u8]) -> Option<i64> {
         [b'+', digits @ ..] => (false, digits),
         digits => (false, digits),
     };
-    // An exponent of more digits is that of no count.
+    // No count has an exponent of more than three digits.
     if digits.is_empty() || digits.len() > 3 || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
@@ -143,14 +144,14 @@ fn power_of_ten(exponent: u32) -> Count {
 /// differs from the sum of the numbers by less than 1.
 #[derive(Default)]
 pub(super) struct Carry {
-    /// The remainder carried over, in 10^-[`MOST_DECIMALS`].
+    /// The remainder, in units of 10^-[`MOST_DECIMALS`].
     rest: Count,
-    /// How many numbers were no integers.
+    /// The number of results that were not integers.
     pub(super) rounded: u64,
 }
 
 impl Carry {
-    /// A number times `factor`, as an integer; `None` where it is beyond what can be added up.
+    /// Returns a number times `factor`, rounded with the carry; `None` on overflow.
     #[inline]
     pub(super) fn add(&mut self, number: Decimal, factor: Count) -> Option<Count> {
         let product = number.digits.checked_mul(factor)?;
@@ -171,16 +172,16 @@ impl Carry {
     }
 }
 
-/// The unit that the costs of a table are counted in while it is filled: the finest that a line needed so far.
+/// The unit of the costs while a table is filled: the finest one that a number has needed so far.
 #[derive(Default)]
 pub(super) struct CountUnit {
     decimals: u32,
-    /// Numbers that had more digits than are kept.
+    /// The number of rounded numbers.
     rounded: u64,
 }
 
 impl CountUnit {
-    /// Adds a number to a row; `None` where no unit can hold the sum.
+    /// Adds a number to a row; `None` if no unit can hold the sum.
     #[inline]
     pub(super) fn add(
         &mut self,
@@ -199,7 +200,7 @@ impl CountUnit {
         Some(())
     }
 
-    /// Converts a number to this unit, which is made finer if the number needs it.
+    /// Converts a number to the unit, and makes the unit finer if the number needs it.
     #[cold]
     fn adjust(&mut self, table: &mut StackTable, number: Decimal) -> Option<Count> {
         if number.decimals > self.decimals {
@@ -213,8 +214,8 @@ impl CountUnit {
         number.digits.checked_mul(factor)
     }
 
-    /// Makes the unit as coarse as possible without loss, then coarser until 64 bits hold all counts. Returns the unit
-    /// and how many counts were rounded.
+    /// Makes the unit as coarse as possible without loss, then coarser until 64 bits hold all counts. Returns the unit,
+    /// `None` for 1, and the number of rounded counts.
     pub(super) fn settle(mut self, table: &mut StackTable) -> (Option<String>, u64) {
         while self.decimals > 0 && all_costs(table).all(|cost| cost % 10 == 0) {
             self.coarsen(table);
@@ -247,7 +248,7 @@ fn all_costs(table: &StackTable) -> impl Iterator<Item = Count> {
     events.flat_map(move |event| (0..rows).map(move |row| table.cost(row, event)))
 }
 
-/// Whether 64 bits hold every count and the sum of every event.
+/// Returns true if 64 bits hold every count and the sum of every event.
 fn fits(table: &StackTable) -> bool {
     let largest = Count::from(i64::MAX);
     (0..table.events().len()).all(|event| {
@@ -302,7 +303,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sum_of_what_is_carried_is_the_sum_of_the_numbers() {
+    fn carrying_preserves_the_sum() {
         let mut carry = Carry::default();
         let mut add = |text: &str| {
             let number = Decimal::parse(text.as_bytes()).unwrap();
@@ -317,7 +318,7 @@ mod tests {
         );
     }
 
-    /// The counts of rows and their unit.
+    /// Returns the counts of the rows, their unit, and the number of rounded counts.
     fn settled(numbers: &[&str]) -> (Vec<Count>, Option<String>, u64) {
         let mut table = StackTable::new(["samples"]);
         let mut unit = CountUnit::default();
@@ -344,8 +345,8 @@ mod tests {
     }
 
     #[test]
-    fn what_64_bits_cannot_hold_is_rounded_and_told() {
-        // 0.1 + 0.2 as a `double` is printed, beside a count that leaves no room for 17 digits.
+    fn counts_beyond_64_bits_are_rounded_and_counted() {
+        // The first number is 0.1 + 0.2 as a `double`. The second leaves no room for 17 decimals.
         let (counts, unit, rounded) = settled(&["0.30000000000000004", "1000000.5"]);
         assert_eq!(counts, [300_000_000_000, 1_000_000_500_000_000_000]);
         assert_eq!((unit.as_deref(), rounded), (Some("0.000000000001"), 1));

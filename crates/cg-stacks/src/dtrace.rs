@@ -1,30 +1,30 @@
-//! What DTrace prints of an aggregation by stack: `profile-997 { @[execname, stack(), ustack()] = count(); }`.
+//! DTrace's output of aggregations by stack: `profile-997 { @[execname, stack(), ustack()] = count(); }`.
 //!
 //! ```text
 //! text  := header* entry*
-//! entry := key* frame* ["\n" frame*] count "\n"     the kernel's frames, a blank line, those of the program
+//! entry := key* frame* ["\n" frame*] count "\n"     kernel frames, a blank line, frames of the program
 //! frame := [module "`"] function ["+0x" offset]      innermost first
 //! ```
 //!
-//! Keys that are no stacks stand in front of the frames, a line each. A text is taken for the thread's name, a number for
-//! that of the process; it is told from a count by the frames that follow.
+//! Keys other than stacks precede the frames, one per line. A text is the thread's name, a number is the pid. A number is a
+//! count unless frames follow.
 
+use cg_collections::intern::TooMany;
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, Head, Lines, Reading};
-use cg_stream::intern::TooMany;
 
 use super::table::{FrameId, FrameParts, NameId, StackKey, StackTable};
 use super::unread::UnreadLines;
 use super::write;
 
-/// Counts how often DTrace aggregated a stack.
+/// The event: how often DTrace aggregated a stack.
 const EVENT: &str = "samples";
 
-/// True where there are frames with a module, and counts, and hardly anything else behind the header.
+/// Returns true if the input has frames with a module, and counts, and more of these than other lines.
 pub fn is_dtrace(head: &Head) -> bool {
     let (mut frames, mut counts, mut others) = (0u64, 0u64, 0u64);
     for (start, line) in head.whole_lines() {
-        match ScriptLine::of(line) {
+        match ScriptLine::parse(line) {
             ScriptLine::Blank | ScriptLine::Probe => {}
             _ if !head.bytes[start..].starts_with(b" ") => others += 1,
             ScriptLine::Frame => frames += u64::from(line.contains(&b'`')),
@@ -50,10 +50,10 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     write::write(run, &script.table, read, reading.out)
 }
 
-/// What a line is by itself.
+/// The kind of a line, judged without its context.
 enum ScriptLine {
     Blank,
-    /// The heading of the columns, or the probe that printed what follows.
+    /// The heading of the columns, or the probe that printed the following lines.
     Probe,
     Frame,
     Number(u64),
@@ -61,7 +61,7 @@ enum ScriptLine {
 }
 
 impl ScriptLine {
-    fn of(line: &[u8]) -> ScriptLine {
+    fn parse(line: &[u8]) -> ScriptLine {
         let text = line.trim_ascii();
         if text.is_empty() {
             return ScriptLine::Blank;
@@ -76,15 +76,15 @@ impl ScriptLine {
     }
 }
 
-/// `CPU     ID                    FUNCTION:NAME`, and below it `  0  64091                        :tick-60s`.
+/// Returns true for `CPU     ID                    FUNCTION:NAME` and for `  0  64091                        :tick-60s`.
 fn is_probe(text: &[u8]) -> bool {
     let mut words = text
         .split(u8::is_ascii_whitespace)
         .filter(|word| !word.is_empty());
-    let [cpu, id, name, behind] = [(); 4].map(|()| words.next());
+    let [cpu, id, name, rest] = [(); 4].map(|()| words.next());
     let is_number = |word: Option<&[u8]>| word.is_some_and(|word| whole_u64(word).is_some());
     let is_heading = (cpu, id) == (Some(b"CPU"), Some(b"ID"));
-    let is_name = name.is_some_and(|name| name.contains(&b':')) && behind.is_none();
+    let is_name = name.is_some_and(|name| name.contains(&b':')) && rest.is_none();
     is_name && (is_heading || is_number(cpu) && is_number(id))
 }
 
@@ -93,19 +93,18 @@ fn is_address(text: &[u8]) -> bool {
     !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit)
 }
 
-/// A text while it is read.
+/// The state of reading the output of DTrace.
 #[derive(Default)]
 struct DtraceScript {
     table: StackTable,
     demangle: bool,
-    /// The frames of an entry in each of its stacks, innermost first.
+    /// The stacks of the entry, innermost frame first.
     blocks: Vec<Vec<FrameId>>,
     thread: Option<NameId>,
     pid: Option<u64>,
-    /// A number whose next line tells whether it is a count, and its line.
+    /// A number and its line. The next line decides if the number is a count or a pid.
     number: Option<(u64, u64)>,
     is_in_header: bool,
-    /// Lines that were not understood.
     left_out: UnreadLines,
 }
 
@@ -118,20 +117,20 @@ impl DtraceScript {
         self.end_entry(lines.line_number(), "the end of the input")
     }
 
-    /// Ends what was read; frames without a count are an error.
+    /// Ends the entry. Returns an error if it has frames without a count.
     fn end_entry(&mut self, line_number: u64, found: &str) -> Result<(), Error> {
         self.take_count()?;
         match self.blocks.iter().all(Vec::is_empty) {
             true => Ok(()),
             false => Err(Error::at(
                 line_number,
-                format!("expected a count behind these frames, found {found}"),
+                format!("expected a count after these frames, found {found}"),
             )),
         }
     }
 
     fn line(&mut self, line: &[u8], line_number: u64) -> Result<(), Error> {
-        match ScriptLine::of(line) {
+        match ScriptLine::parse(line) {
             ScriptLine::Frame => {
                 self.is_in_header = false;
                 if let Some((pid, _)) = self.number.take() {
@@ -145,7 +144,7 @@ impl DtraceScript {
             ScriptLine::Blank => {
                 self.take_count()?;
                 if self.is_in_header {
-                    // What stands in front of frames without a blank line between is a key.
+                    // A blank line follows, so the text was not a key: keys directly precede frames.
                     (self.thread, self.pid) = (None, None);
                 }
                 if self.blocks.last().is_some_and(|block| !block.is_empty()) {
@@ -173,7 +172,7 @@ impl DtraceScript {
         Ok(())
     }
 
-    /// Keys of an entry that are no stacks: a text, and behind it in a column of its own a number.
+    /// Reads a key that is not a stack: a text, which a number in a separate column may follow.
     fn key(&mut self, text: &[u8]) -> Result<(), TooMany> {
         let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit());
         let (front, number) = text.split_at(text.len() - digits.count());
@@ -181,12 +180,12 @@ impl DtraceScript {
             Some(pid) if front.ends_with(b"  ") => (front.trim_ascii_end(), Some(pid)),
             _ => (text, None),
         };
-        self.thread = self.table.given(text)?;
+        self.thread = self.table.text_unless_empty(text)?;
         self.pid = pid.or(self.pid);
         Ok(())
     }
 
-    /// Ends the entry whose count was seen, if one was.
+    /// Ends the entry if its count was read.
     fn take_count(&mut self) -> Result<(), Error> {
         let Some((count, _)) = self.number.take() else {
             return Ok(());
@@ -194,7 +193,7 @@ impl DtraceScript {
         if self.is_in_header {
             return Ok(());
         }
-        let frames = self.table.with_kernel(&self.blocks)?;
+        let frames = self.table.join_with_kernel(&self.blocks)?;
         let stack = self.table.stack(&frames)?;
         let row = self.table.row(StackKey {
             stack,
@@ -219,7 +218,7 @@ impl DtraceScript {
         };
         let parts = FrameParts {
             name: self.table.function(name, self.demangle)?,
-            obj: self.table.given(object)?,
+            obj: self.table.text_unless_empty(object)?,
             ..FrameParts::default()
         };
         self.table.frame(parts)
@@ -250,10 +249,15 @@ mod tests {
     }
 
     #[test]
-    fn keys_stand_in_front_of_the_frames() {
+    fn keys_precede_the_frames() {
         let text = "CPU     ID\n\n  java worker\n             77\n              a`f+0x1\n                3\n\n  java worker\n              a`f+0x1\n                4\n";
         let parsed = parsed::read(super::parse, text.as_bytes(), &Options::default());
-        assert_eq!(parsed.of("stack").len(), 2, "{:?}", parsed.messages);
+        assert_eq!(
+            parsed.records_of_type("stack").len(),
+            2,
+            "{:?}",
+            parsed.messages
+        );
         let first: serde_json::Value = serde_json::from_str(&parsed.records[2]).unwrap();
         assert_eq!(
             (&first["pid"], &first["cost"]["samples"]),
@@ -262,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_of_the_first_entry_are_told_from_the_header() {
+    fn keys_of_the_first_entry_are_distinct_from_the_header() {
         for (keys, expected) in [
             ("  node\n", "3 node: f@a<g@b<h@b"),
             ("  node                        77\n", "3 node: f@a<g@b<h@b"),
@@ -282,7 +286,7 @@ mod tests {
             let parsed = parsed::read(super::parse, text.as_bytes(), &Options::default());
             assert_eq!(shown_stacks(&parsed), [expected], "{keys}");
             assert_eq!(
-                parsed.of("stack")[0].contains(r#""pid":77"#),
+                parsed.records_of_type("stack")[0].contains(r#""pid":77"#),
                 keys.contains("77")
             );
             assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
@@ -290,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn no_prefix_panics_and_no_trouble_is_silent() {
+    fn no_prefix_panics_and_no_error_is_silent() {
         check_all_prefixes(super::parse, TEXT.as_bytes(), &Options::default());
     }
 }

@@ -1,12 +1,13 @@
-//! Backtraces of gdb: `gdb -p PID -batch -ex "thread apply all bt"`, once or many times, which is the poor man's profiler.
+//! Backtraces of gdb, taken once or many times (“poor man's profiler”): `gdb -p PID -batch -ex "thread apply all bt"`.
 //!
 //! ```text
 //! thread := "Thread " number " (" … "(LWP " number ")" (" \"" name "\"")? … "):"
 //! frame  := "#" number "  " ("0x" address " in ")? function " (" arguments ")" (" at " file ":" line | " from " object)?
 //! ```
 //!
-//! A stack begins with its frame #0 and is one of `samples`, whether its thread ran or not: which of them wait is seen by their
-//! names. A caller has no address where the frame in front of it was inlined into it (gdb/stack.c: `frame_show_address`).
+//! A stack begins with frame #0 and counts as one sample (event `samples`), even if its thread was waiting: the function
+//! names show which threads wait. A frame has no address if the preceding frame was inlined into it (gdb/stack.c:
+//! `frame_show_address`).
 
 use cg_reader::number::{leading_hex, leading_u64};
 use cg_reader::{Error, Lines, Reading, excerpt};
@@ -15,7 +16,7 @@ use cg_stream::record::FrameMarks;
 use super::table::{FrameParts, NameId, StackKey, StackTable};
 use super::write::write;
 
-/// True for a line that only gdb prints: the innermost frame of a stack.
+/// Returns true for a line that only gdb prints: the innermost frame of a stack.
 pub fn is_innermost_frame(line: &[u8]) -> bool {
     line.starts_with(b"#0  ")
         && backtrace_line(line).is_some_and(|frame| frame.has_address || frame.line.is_some())
@@ -33,19 +34,19 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     write(run, &traces.table, read, reading.out)
 }
 
-/// Backtraces while they are read.
+/// The state of reading backtraces.
 #[derive(Default)]
 struct Backtraces {
     table: StackTable,
     demangle: bool,
     thread: Option<NameId>,
-    /// gdb could not follow the stack to its end.
+    /// True if gdb could not unwind the whole stack.
     is_cut: bool,
-    /// Innermost first.
+    /// The frames of the current stack, innermost first.
     frames: Vec<FrameParts>,
 }
 
-/// What a line says of a frame.
+/// A frame, parsed from a line.
 #[derive(Debug, PartialEq, Eq)]
 struct BacktraceLine<'a> {
     number: u64,
@@ -101,16 +102,16 @@ impl Backtraces {
         }
         self.frames.push(FrameParts {
             name: self.table.function(frame.function, self.demangle)?,
-            file: self.table.given(frame.file)?,
+            file: self.table.text_unless_empty(frame.file)?,
             line: frame.line.filter(|line| *line > 0),
-            obj: self.table.given(frame.obj)?,
+            obj: self.table.text_unless_empty(frame.obj)?,
             addr: None,
             marks: FrameMarks::default(),
         });
         Ok(())
     }
 
-    /// Counts the stack that was read.
+    /// Adds the current stack to the table.
     fn end_stack(&mut self) -> Result<(), Error> {
         let cut = std::mem::take(&mut self.is_cut);
         if self.frames.is_empty() {
@@ -133,21 +134,21 @@ impl Backtraces {
     }
 }
 
-/// `#12 0x…`, `#1  main (`: two columns of digits, and a blank.
+/// Returns true for `#12 0x…` and `#1  main (`: digits in two columns, and a blank.
 fn begins_frame(line: &[u8]) -> bool {
-    let behind = line.strip_prefix(b"#").and_then(leading_u64);
-    behind.is_some_and(|(_, rest)| rest.first().is_none_or(|byte| *byte == b' '))
+    let numbered = line.strip_prefix(b"#").and_then(leading_u64);
+    numbered.is_some_and(|(_, rest)| rest.first().is_none_or(|byte| *byte == b' '))
 }
 
 fn backtrace_line(line: &[u8]) -> Option<BacktraceLine<'_>> {
     let (number, rest) = line.strip_prefix(b"#").and_then(leading_u64)?;
     let rest = rest.strip_prefix(b" ")?.trim_ascii_start();
-    let behind_address = rest.strip_prefix(b"0x").and_then(|digits| {
-        let (_, behind) = leading_hex(digits)?;
-        behind.strip_prefix(b" in ")
+    let after_address = rest.strip_prefix(b"0x").and_then(|digits| {
+        let (_, rest) = leading_hex(digits)?;
+        rest.strip_prefix(b" in ")
     });
-    let has_address = behind_address.is_some();
-    let rest = behind_address.unwrap_or(rest);
+    let has_address = after_address.is_some();
+    let rest = after_address.unwrap_or(rest);
     if rest == SIGNAL {
         return Some(BacktraceLine {
             number,
@@ -159,10 +160,10 @@ fn backtrace_line(line: &[u8]) -> Option<BacktraceLine<'_>> {
         });
     }
     let open = arguments(rest)?;
-    let (function, behind) = (&rest[..open], &rest[open..]);
-    let (file, line, obj) = match place(behind) {
+    let (function, rest) = (&rest[..open], &rest[open..]);
+    let (file, line, obj) = match place(rest) {
         Some((file, line)) => (file, Some(line), &b""[..]),
-        None => (&b""[..], None, object(behind)?),
+        None => (&b""[..], None, object(rest)?),
     };
     Some(BacktraceLine {
         number,
@@ -174,11 +175,11 @@ fn backtrace_line(line: &[u8]) -> Option<BacktraceLine<'_>> {
     })
 }
 
-/// Where the blank in front of the arguments is: outside of the brackets that a name has.
+/// Returns the position of the blank before the arguments. Ignores blanks inside the brackets of a name.
 fn arguments(text: &[u8]) -> Option<usize> {
     let mut depth = 0usize;
     for (at, byte) in text.iter().enumerate() {
-        let is_of_operator = || {
+        let belongs_to_operator = || {
             let sign = text[..at]
                 .iter()
                 .rev()
@@ -187,7 +188,7 @@ fn arguments(text: &[u8]) -> Option<usize> {
         };
         match byte {
             b' ' if depth == 0 && at > 0 && text[at + 1..].starts_with(b"(") => return Some(at),
-            b'<' | b'>' if is_of_operator() => {}
+            b'<' | b'>' if belongs_to_operator() => {}
             b'<' | b'(' | b'{' | b'[' => depth += 1,
             b'>' if at > 0 && text[at - 1] == b'-' => {}
             b'>' | b')' | b'}' | b']' => depth = depth.saturating_sub(1),
@@ -197,26 +198,27 @@ fn arguments(text: &[u8]) -> Option<usize> {
     None
 }
 
-/// ` (x=1) at a b.c:12`: the file and the line. Arguments can be texts that say anything, a file hardly says `) at `.
-fn place(behind: &[u8]) -> Option<(&[u8], u64)> {
-    let at = memchr::memmem::rfind(behind, b") at ")?;
-    let text = &behind[at + 5..];
+/// Parses the file and the line of ` (x=1) at a b.c:12`. Uses the last `) at `, because arguments may be any text and file
+/// names hardly contain it.
+fn place(arguments: &[u8]) -> Option<(&[u8], u64)> {
+    let at = memchr::memmem::rfind(arguments, b") at ")?;
+    let text = &arguments[at + 5..];
     let colon = memchr::memrchr(b':', text)?;
     let (line, rest) = leading_u64(&text[colon + 1..])?;
     rest.is_empty().then_some((&text[..colon], line))
 }
 
-/// ` () from /lib/x.so`: the object; empty where nothing follows the arguments.
-fn object(behind: &[u8]) -> Option<&[u8]> {
-    if behind.ends_with(b")") && memchr::memmem::rfind(behind, b") from ").is_none() {
+/// Parses the object of ` () from /lib/x.so`; empty if nothing follows the arguments.
+fn object(arguments: &[u8]) -> Option<&[u8]> {
+    if arguments.ends_with(b")") && memchr::memmem::rfind(arguments, b") from ").is_none() {
         return Some(b"");
     }
-    let from = memchr::memmem::rfind(behind, b") from ")?;
-    let object = &behind[from + 7..];
+    let from = memchr::memmem::rfind(arguments, b") from ")?;
+    let object = &arguments[from + 7..];
     (!object.is_empty()).then_some(object)
 }
 
-/// `Thread 2 (Thread 0x7f… (LWP 31626) "io: 2 (x)"):`: the name, or the number that the system has for it.
+/// Parses the thread's name, or its system thread id, of `Thread 2 (Thread 0x7f… (LWP 31626) "io: 2 (x)"):`.
 fn thread_name(line: &[u8]) -> Option<&[u8]> {
     let first = memchr::memchr(b'"', line);
     let last = memchr::memrchr(b'"', line);
@@ -243,10 +245,10 @@ mod tests {
     const TEXT: &str = include_str!("../../../tests/data/gdb/13.txt");
 
     #[test]
-    fn every_thread_is_a_stack_and_what_was_inlined_says_so() {
+    fn every_thread_is_a_stack_and_inlined_frames_are_marked() {
         let parsed = parsed::read(parse, TEXT.as_bytes(), &Options::default());
         assert!(
-            !parsed.trouble && parsed.is_whole(),
+            !parsed.has_errors && parsed.is_whole(),
             "{:?}",
             parsed.messages
         );
@@ -258,13 +260,13 @@ mod tests {
                 "2 pmp: stir[inlined]<heavy<main",
             ]
         );
-        assert!(parsed.of("stack")[2].contains(
+        assert!(parsed.records_of_type("stack")[2].contains(
             r#""stack":[{"fn":"stir","file":"pmp.c","line":4,"inlined":true},{"fn":"heavy","file":"pmp.c","line":7},{"fn":"main""#
         ));
     }
 
     #[test]
-    fn names_have_brackets_and_arguments_have_anything() {
+    fn names_may_have_brackets_and_arguments_any_text() {
         let show = |line: &'static str| {
             let frame = backtrace_line(line.as_bytes())?;
             let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -328,11 +330,11 @@ mod tests {
     }
 
     #[test]
-    fn what_gdb_could_not_follow_is_cut() {
+    fn stacks_that_gdb_could_not_unwind_are_cut() {
         let text = "#0  0x1 in f () from /x.so\n#1  0x2 in ?? ()\nBacktrace stopped: frame did not save the PC\n\nThread 1 (LWP 7):\n#0  0x1 in f () from /x.so\n";
         let parsed = parsed::read(parse, text.as_bytes(), &Options::default());
         assert_eq!(
-            parsed.of("stack"),
+            parsed.records_of_type("stack"),
             [
                 r#""fn":"f","obj":"/x.so","thread":"7","cost":{"samples":1},"stack":[{"fn":"f","obj":"/x.so"}]}"#,
                 r#""fn":"f","obj":"/x.so","cut":true,"cost":{"samples":1},"stack":[{"fn":"f","obj":"/x.so"},{"fn":"??"}]}"#,
@@ -341,7 +343,7 @@ mod tests {
     }
 
     #[test]
-    fn no_prefix_panics_and_no_trouble_is_silent() {
+    fn no_prefix_panics_and_no_error_is_silent() {
         check_all_prefixes(parse, TEXT.as_bytes(), &Options::default());
         let lost = TEXT.replacen("#2  ", "#3  ", 1);
         let parsed = parsed::read(parse, lost.as_bytes(), &Options::default());

@@ -1,4 +1,4 @@
-//! What Instruments of macOS copies of a call tree (Edit, Deep Copy): cells between tabs, the first line their headings.
+//! A call tree copied from Instruments of macOS (Edit, Deep Copy): cells separated by tabs, with a line of headings.
 //!
 //! ```text
 //! Weight          Self Weight         Symbol Name
@@ -6,12 +6,14 @@
 //! 2.45 s   49.7%  846.00 ms            delta()
 //! ```
 //!
-//! The last cell is indented by depth. `Weight` (once `Running Time`), `Bytes Used` and `Count` are of a line and those below
-//! it; what is its own stands in `Self Weight` (`Self (ms)`), or is what those below do not have.
+//! The last cell is indented by depth. `Weight` (once `Running Time`), `Bytes Used` and `Count` are inclusive: they count a
+//! line and the lines below it. `Self Weight` (`Self (ms)`) is the self cost. Without it, the self cost is the difference to
+//! the lines below.
 //!
-//! - `time` in ns, `cycles` or `bytes`, by the unit of the first line; with a `Count` also `count`.
-//! - Figures are rounded as Instruments shows them: 2.45 s are 10 ms more or less. Where the lines below have more than a line
-//!   by that, its own is 0, which is counted on standard error.
+//! - The unit of the first line selects the event: `time` in ns, `cycles` or `bytes`. A `Count` column adds the event
+//!   `count`.
+//! - Instruments rounds the figures: 2.45 s has an error of up to 10 ms. If the lines below a line therefore have a higher
+//!   sum than the line, its self cost is 0. A warning counts such lines.
 
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, Lines, Reading};
@@ -22,10 +24,10 @@ use super::outline::Outline;
 use super::table::{FrameParts, StackKey, StackLinkId, StackTable};
 use super::write::write;
 
-/// Headings of the cell that has the cost of a line and those below.
+/// The headings of the column with inclusive costs.
 const WEIGHTS: [&[u8]; 3] = [b"Weight", b"Running Time", b"Bytes Used"];
 
-/// True for a line that only a copied call tree begins with.
+/// Returns true for the first line of a copied call tree.
 pub fn is_header_line(line: &[u8]) -> bool {
     let mut cells = line.split(|byte| *byte == b'\t');
     cells.next().is_some_and(|first| WEIGHTS.contains(&first))
@@ -50,40 +52,41 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
         let event = tree.event.unwrap_or_default().to_owned();
         run.sampling.units.insert(event, unit.to_owned());
     }
-    reading.warn_of(
+    reading.warn_count(
         tree.negative,
-        "lines have less than those below them, by rounding; their own costs count as 0",
+        "lines cost less than the lines below them because of rounding; their self costs count as 0",
     );
     write(run, &tree.table, read, reading.out)
 }
 
-/// A tree while it is read.
+/// The state of reading a tree.
 #[derive(Default)]
 struct CopiedTree {
     table: StackTable,
     demangle: bool,
     outline: Outline,
     columns: Option<Columns>,
-    /// What weights are, once the first was read.
+    /// The event of the weights; `None` before the first weight.
     event: Option<&'static str>,
     open: Vec<OpenRow>,
+    /// The number of lines with negative self costs, caused by rounding.
     negative: u64,
 }
 
-/// Which cells are read, by their positions.
+/// The positions of the cells to read.
 #[derive(Clone, Copy, Default)]
 struct Columns {
     own: Option<usize>,
-    /// The unit that stands in the heading of `own` and not in its cells.
+    /// True if the heading of `own` contains the unit (ms) and its cells do not.
     is_own_in_ms: bool,
     count: Option<usize>,
 }
 
-/// A line whose costs are not yet known to be of lines below it.
+/// A line whose self costs are not known yet, because lines below it may follow.
 struct OpenRow {
     depth: usize,
     stack: Option<StackLinkId>,
-    /// Of the weight and the count.
+    /// The self weight and the self count.
     own: [Count; 2],
 }
 
@@ -114,7 +117,7 @@ impl CopiedTree {
         }
     }
 
-    /// Takes a line; false where it is none of a tree.
+    /// Reads a line; returns false if it is not a line of a tree.
     fn line(&mut self, line: &[u8], columns: Columns) -> Result<bool, Error> {
         let mut cells = line.split(|byte| *byte == b'\t');
         let (Some(first), Some(last)) = (cells.next(), cells.next_back()) else {
@@ -171,7 +174,7 @@ impl CopiedTree {
         Ok(true)
     }
 
-    /// Ends lines that are as deep or deeper: what is left of their costs is their own.
+    /// Ends the open lines at this depth or deeper, and adds their self costs to the table.
     fn close_to(&mut self, depth: usize) -> Result<(), Error> {
         while let Some(open) = self.open.pop_if(|open| open.depth >= depth) {
             self.negative += u64::from(open.own.iter().any(|own| *own < 0));
@@ -205,7 +208,7 @@ fn headings(line: &[u8]) -> Columns {
     columns
 }
 
-/// Units as they are shown, and how many of an event they are.
+/// The units that Instruments shows, each with its factor.
 type ShownUnits = &'static [(&'static [u8], Count)];
 
 const NANOSECONDS: ShownUnits = &[
@@ -233,7 +236,7 @@ const SIZES: ShownUnits = &[
     (b"GB", 1 << 30),
 ];
 
-/// `4.93 s  100.0%`, `4273.0ms   99.9%`, `532 cycles`, `-`: the event and the cost in its unit.
+/// Parses `4.93 s  100.0%`, `4273.0ms   99.9%`, `532 cycles` or `-`: returns the event, and the cost in its unit.
 fn weight(cell: &[u8]) -> Option<(&'static str, Count)> {
     let cell = cell.trim_ascii();
     if cell == b"-" {
@@ -253,7 +256,7 @@ fn weight(cell: &[u8]) -> Option<(&'static str, Count)> {
     })
 }
 
-/// A number times a factor, rounded.
+/// Returns a number times a factor, rounded.
 fn scaled(number: &[u8], factor: Count) -> Option<Count> {
     let number = Decimal::parse(number)?;
     let unit = Count::pow(10, number.decimals);
@@ -273,10 +276,10 @@ mod tests {
     }
 
     #[test]
-    fn own_costs_are_those_of_their_column() {
+    fn self_costs_come_from_their_column() {
         let parsed = read(TIME);
         assert!(
-            !parsed.trouble && parsed.is_whole(),
+            !parsed.has_errors && parsed.is_whole(),
             "{:?}",
             parsed.messages
         );
@@ -292,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn units_are_those_of_the_cells() {
+    fn the_cells_select_the_unit() {
         for (text, total, stacks) in [
             (
                 "Running Time\tSelf (ms)\t\tSymbol Name\n12.0ms   99.9%\t2\t \tmain\n10.0ms   16.6%\t10.5\t \t f()\n\n",
@@ -312,13 +315,13 @@ mod tests {
         ] {
             let parsed = read(text);
             assert!(
-                parsed.of("run")[0].contains(&format!("\"total\":{total}")),
+                parsed.records_of_type("run")[0].contains(&format!("\"total\":{total}")),
                 "{}",
-                parsed.of("run")[0]
+                parsed.records_of_type("run")[0]
             );
             assert_eq!(shown_stacks(&parsed), stacks);
             assert!(
-                !parsed.trouble && parsed.messages.is_empty(),
+                !parsed.has_errors && parsed.messages.is_empty(),
                 "{:?}",
                 parsed.messages
             );
@@ -326,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lines_below_have_more_is_rounding_and_counted() {
+    fn lines_that_cost_less_than_those_below_are_counted() {
         let parsed = read(
             "Weight\tSymbol Name\n1.00 s  100.0%\tmain\n0.60 s  60.0%\t f\n0.41 s  40.0%\t g\n",
         );
@@ -337,7 +340,7 @@ mod tests {
         assert_eq!(
             parsed.messages,
             [
-                "in: 1 lines have less than those below them, by rounding; their own costs count as 0"
+                "in: 1 lines cost less than the lines below them because of rounding; their self costs count as 0"
             ]
         );
         let wrong = read("Weight\tSymbol Name\n1.00 h  100.0%\tmain\n");
@@ -348,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn no_prefix_panics_and_no_trouble_is_silent() {
+    fn no_prefix_panics_and_no_error_is_silent() {
         check_all_prefixes(super::parse, TIME.as_bytes(), &Options::default());
         for (line, is_header) in [
             ("Weight\tSelf Weight\tSymbol Names", true),

@@ -1,5 +1,5 @@
-//! Thread dumps of a JVM, as `jstack PID`, `jcmd PID Thread.print` and `kill -QUIT` print them: one, or many behind each other,
-//! which is a profile.
+//! Thread dumps of a JVM, printed by `jstack PID`, `jcmd PID Thread.print` or `kill -QUIT`. A file has one dump or several;
+//! several dumps make a profile.
 //!
 //! ```text
 //! dump   := "Full thread dump " … thread* "JNI global refs…"
@@ -7,8 +7,8 @@
 //! frame  := "\tat " function "(" (module "/")? (file ":" line | "Native Method" | "Unknown Source") ")"
 //! ```
 //!
-//! Each thread that has frames is a stack: one of `samples` where it is RUNNABLE, one of `waiting` in any other state. A thread
-//! that waits inside the system is RUNNABLE to the JVM; which these are is seen by their names.
+//! Each thread that has frames is a stack. It counts as `samples` if it is RUNNABLE, and as `waiting` in any other state.
+//! For the JVM a thread that waits in a system call is RUNNABLE; its function names show that it waits.
 
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, Lines, Reading};
@@ -17,10 +17,10 @@ use cg_stream::record::RunRecord;
 use super::table::{FrameId, FrameParts, NameId, StackKey, StackTable};
 use super::write::write;
 
-/// Behind the name of a thread.
+/// The text before the state of a thread, in the line after its name.
 const STATE: &[u8] = b"java.lang.Thread.State: ";
 
-/// True for a line that only a thread dump has.
+/// Returns true for a line that only thread dumps contain.
 pub fn is_dump_line(line: &[u8]) -> bool {
     const STATES: [&[u8]; 6] = [
         b"RUNNABLE",
@@ -59,15 +59,16 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     write(dumps.run, &dumps.table, read, reading.out)
 }
 
-/// Dumps while they are read.
+/// The state of reading dumps.
 struct ThreadDumps {
     run: RunRecord,
     table: StackTable,
     thread: Option<NameId>,
-    /// Whether the thread runs; `None` outside of a thread.
+    /// True if the thread is RUNNABLE; `None` outside a thread.
     is_running: Option<bool>,
-    /// Innermost first.
+    /// The frames of the current thread, innermost first.
     frames: Vec<FrameId>,
+    /// The number of dumps.
     count: u64,
 }
 
@@ -105,7 +106,7 @@ impl ThreadDumps {
         self.end_thread()
     }
 
-    /// Counts the thread that was read.
+    /// Adds the current thread to the table.
     fn end_thread(&mut self) -> Result<(), Error> {
         let is_running = self.is_running.take();
         let thread = self.thread.take();
@@ -124,7 +125,8 @@ impl ThreadDumps {
         Ok(())
     }
 
-    /// `J.main(J.java:11)`, `java.lang.Thread.sleep(java.base@17/Native Method)`.
+    /// Parses a frame: `J.main(J.java:11)` or `java.lang.Thread.sleep(java.base@17/Native Method)`. The error is `None` if
+    /// the text is not a frame.
     fn frame(&mut self, text: &[u8]) -> Result<FrameId, Option<Error>> {
         let inside = text.strip_suffix(b")").ok_or(None)?;
         let open = memchr::memrchr(b'(', inside)
@@ -139,9 +141,9 @@ impl ThreadDumps {
         let has_file = line.is_some() || file.ends_with(b".java");
         let mut parts = || {
             Ok::<_, Error>(FrameParts {
-                name: self.table.given(&inside[..open])?,
+                name: self.table.text_unless_empty(&inside[..open])?,
                 file: match has_file {
-                    true => self.table.given(file)?,
+                    true => self.table.text_unless_empty(file)?,
                     false => None,
                 },
                 line,
@@ -153,7 +155,7 @@ impl ThreadDumps {
     }
 }
 
-/// What stands between the first and the last quotation mark: names are not escaped.
+/// Returns the text between the first and the last quotation mark, because names are not escaped.
 fn thread_name(line: &[u8]) -> Option<&[u8]> {
     let end = memchr::memrchr(b'"', line).filter(|end| *end > 1)?;
     Some(&line[1..end])
@@ -167,10 +169,10 @@ mod tests {
     const TEXT: &str = include_str!("../../../tests/data/jstack/17.txt");
 
     #[test]
-    fn running_threads_are_samples_and_others_wait() {
+    fn running_threads_are_samples_and_others_are_waiting() {
         let parsed = parsed::read(super::parse, TEXT.as_bytes(), &Options::default());
         assert!(
-            !parsed.trouble && parsed.is_whole(),
+            !parsed.has_errors && parsed.is_whole(),
             "{:?}",
             parsed.messages
         );
@@ -197,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_other_texts_are_of_no_dump() {
+    fn lines_of_other_texts_are_not_dump_lines() {
         for (line, is_of_dump) in [
             ("   java.lang.Thread.State: RUNNABLE", true),
             ("   java.lang.Thread.State: WAITING (parking)", true),
@@ -215,11 +217,11 @@ mod tests {
     }
 
     #[test]
-    fn no_prefix_panics_and_no_trouble_is_silent() {
+    fn no_prefix_panics_and_no_error_is_silent() {
         check_all_prefixes(super::parse, TEXT.as_bytes(), &Options::default());
         let cut = &TEXT[..TEXT.find("J.java:6)").unwrap()];
         let parsed = parsed::read(super::parse, cut.as_bytes(), &Options::default());
         assert!(parsed.messages[0].contains("expected a frame, found \"at J.heavy("));
-        assert!(parsed.trouble && !parsed.of("stack").is_empty());
+        assert!(parsed.has_errors && !parsed.records_of_type("stack").is_empty());
     }
 }

@@ -1,7 +1,7 @@
-//! Call stacks that profilers sampled, or that were counted under their names.
+//! Readers of call stacks that profilers sampled or counted.
 //!
-//! A format reads an input into a [`table`] and hands that to `write`, which is the one place that knows the records.
-//! So a reader is one function, and what makes its format recognisable is another; the list of formats names both.
+//! Each reader fills a [`table`] and passes it to `write`. Only `write` knows the records of the stream. A format has two
+//! functions, which the list of formats in `cg-parse` names: one recognises an input, the other reads it.
 #![warn(missing_docs)]
 
 pub mod address;

@@ -1,17 +1,18 @@
-//! What `memray transform csv` writes of a recording of memray, a profiler of memory for Python
-//! (src/memray/reporters/transform.py of bloomberg/memray).
+//! The output of `memray transform csv`. memray is a memory profiler for Python (src/memray/reporters/transform.py of
+//! bloomberg/memray).
 //!
 //! ```text
 //! allocator,num_allocations,size,tid,thread_name,stack_trace
 //! MALLOC,80,400080,3,0x3 (second),hold;app.py;3|work;app.py;6|<module>;app.py;11
 //! ```
 //!
-//! Frames stand innermost first, each as `FUNCTION;FILE;LINE`. A line is of all allocations with one stack and one allocator, of
-//! all threads: `transform` adds these up and names the last, so the thread is not taken (src/memray/commands/common.py).
+//! Frames are in order from the innermost, each as `FUNCTION;FILE;LINE`. A line sums up the allocations with one stack and
+//! one allocator over all threads, and names only the last thread (src/memray/commands/common.py). So the thread is
+//! ignored.
 
+use cg_collections::intern::TooMany;
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, Lines, Options, Reading};
-use cg_stream::intern::TooMany;
 
 use super::table::{FrameId, FrameParts, StackKey, StackTable};
 use super::vtune::CsvFields;
@@ -19,7 +20,7 @@ use super::write;
 
 const EVENTS: [&str; 2] = ["bytes", "allocations"];
 
-/// True for the line that only memray's CSV begins with.
+/// Returns true for the first line of memray's CSV.
 pub fn is_header_line(line: &[u8]) -> bool {
     line.trim_ascii_end() == b"allocator,num_allocations,size,tid,thread_name,stack_trace"
 }
@@ -79,7 +80,7 @@ fn read(lines: &mut Lines, options: &Options, table: &mut StackTable) -> Result<
     Ok(())
 }
 
-/// Reads the frames of a stack; false where it has something else.
+/// Reads the frames of a stack; returns false if a part of it is not a frame.
 fn read_frames(
     stack: &[u8],
     is_demangled: bool,
@@ -90,13 +91,13 @@ fn read_frames(
     let mut start = 0;
     let ends = memchr::memchr_iter(b'|', stack).chain([stack.len()]);
     for end in ends {
-        // `operator|` of a frame in C++ ends no frame: a line has to stand in front.
+        // The `|` of `operator|` in C++ does not end a frame: a frame ends with a line number.
         let Some((name, file, line)) = name_file_line(&stack[start..end]) else {
             continue;
         };
         let parts = FrameParts {
             name: table.function(name, is_demangled)?,
-            file: table.given(file)?,
+            file: table.text_unless_empty(file)?,
             line: Some(line).filter(|line| *line > 0),
             ..FrameParts::default()
         };
@@ -118,14 +119,14 @@ mod tests {
     use cg_reader::Options;
     use parsed::{Parsed, check_all_prefixes};
 
-    /// As memray 1.20 wrote it: a list of 40 buffers in each of two threads, one of 7 below a function that calls itself.
+    /// Written by memray 1.20: two threads with a list of 40 buffers each, and 7 buffers below a recursive function.
     const TEXT: &str = include_str!("../../../tests/data/memray/threads.csv");
 
     fn parse(text: &str) -> Parsed {
         parsed::read(super::parse, text.as_bytes(), &Options::default())
     }
 
-    /// A file of one line with this stack.
+    /// Returns a file with one line that has this stack.
     fn with_stack(stack: &str) -> String {
         let header = "allocator,num_allocations,size,tid,thread_name,stack_trace";
         format!("{header}\r\nMALLOC,2,30,1,0x1,{stack}\r\n")
@@ -136,12 +137,12 @@ mod tests {
         let parsed = parse(TEXT);
         assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
         let run: serde_json::Value = serde_json::from_str(&parsed.records[0]).unwrap();
-        // By Python's csv module of the same file.
+        // Computed with Python's csv module.
         assert_eq!(
             run["total"],
             serde_json::json!({"bytes": 537637, "allocations": 147})
         );
-        // Python's buffers have a byte more than they hold.
+        // Python's buffers are one byte larger than their contents.
         for (bytes, count, stack) in [
             (
                 40 * (5001 + 6001),
@@ -163,9 +164,9 @@ mod tests {
         }
     }
 
-    /// The stacks of a parse: `BYTES ALLOCATIONS: FUNCTION@FILE:LINE<…`.
+    /// Returns the stacks, each as `BYTES ALLOCATIONS: FUNCTION@FILE:LINE<…`.
     fn shown(parsed: &Parsed) -> Vec<String> {
-        let shown = parsed.of("stack").into_iter().map(|record| {
+        let shown = parsed.records_of_type("stack").into_iter().map(|record| {
             let record: serde_json::Value = serde_json::from_str(&format!("{{{record}")).unwrap();
             let frames = record["stack"].as_array().unwrap().iter().map(|frame| {
                 let (name, file) = (frame["fn"].as_str().unwrap(), frame["file"].as_str());
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_functions_may_have_the_signs_that_separate() {
+    fn function_names_may_contain_the_separators() {
         for (stack, expected) in [
             (
                 "operator|;a.cpp;3|main;b.cpp;0",
@@ -195,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_frame_no_count_or_no_whole_line_is_trouble() {
+    fn malformed_frames_counts_and_lines_are_errors() {
         let text = with_stack("f;a.py;3");
         for (text, message) in [
             (
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn no_prefix_panics_and_no_trouble_is_silent() {
+    fn no_prefix_panics_and_no_error_is_silent() {
         check_all_prefixes(super::parse, TEXT.as_bytes(), &Options::default());
     }
 }

@@ -1,10 +1,10 @@
 //! Stacks from a list whose lines are indented by depth: `sample`, VTune, Visual Studio.
 
-use cg_stream::intern::TooMany;
+use cg_collections::intern::TooMany;
 
 use super::table::{FrameId, StackLinkId, StackTable};
 
-/// The path from the first line of a list down to the last line that was read.
+/// The path from the first line of a list to the current line.
 #[derive(Default)]
 pub(super) struct Outline {
     open: Vec<OpenLine>,
@@ -17,7 +17,8 @@ struct OpenLine {
 }
 
 impl Outline {
-    /// The stack of a line at a depth, whose frame may be left out. Its parent is the last line of less depth.
+    /// Returns the stack of the next line, which is at this depth. Its parent is the last line of less depth. Without a
+    /// frame the line has the stack of its parent.
     pub(super) fn at(
         &mut self,
         depth: usize,

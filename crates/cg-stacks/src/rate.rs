@@ -1,9 +1,9 @@
-//! How often a profiler sampled, as the `run` record has it.
+//! The sample rate, in the form of the `run` record.
 
 use serde_json::Number;
 
-/// Samples a second as they are written: to a thousandth, which is nearer than a timer comes to it, and as an integer where
-/// they are one. `None` where the producer's figures make no rate.
+/// Rounds a sample rate to a thousandth, which is finer than the accuracy of a timer. Returns an integer if the result is
+/// one; `None` if the rate is not a positive, finite number.
 pub(super) fn samples_a_second(rate: f64) -> Option<Number> {
     let thousandths = (rate * 1000.0).round();
     if !(thousandths > 0.0 && thousandths < 1e15) {
@@ -20,7 +20,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rates_are_whole_where_they_can_be() {
+    fn whole_rates_are_integers() {
         let text = |rate| samples_a_second(rate).map(|rate| rate.to_string());
         assert_eq!(text(1000.0).as_deref(), Some("1000"));
         assert_eq!(text(1000.0 / 3.344_481).as_deref(), Some("299"));

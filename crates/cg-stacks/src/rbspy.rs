@@ -1,7 +1,8 @@
-//! Recordings of rbspy, a sampler for Ruby, as `rbspy record` keeps them beside what it draws (`--raw-file`): packed by gzip,
-//! a line that names the version, from version 2 on a header, then a line a sample (rbspy's src/storage).
+//! Recordings of rbspy, a sampler for Ruby, that `rbspy record` writes in addition to its output (`--raw-file`). A recording
+//! is packed with gzip. It has a line with the version, since version 2 a header, and one line per sample (rbspy's
+//! src/storage).
 //!
-//! Frames stand innermost first, each with the line that was run. `samples` counts lines.
+//! Frames are in order from the innermost, each with the executed line. `samples` counts the lines.
 
 use cg_reader::json::{self, JsonText};
 use cg_reader::{Error, Lines, Reading, excerpt};
@@ -12,7 +13,7 @@ use super::rate;
 use super::table::{FrameParts, StackKey, StackTable};
 use super::write::write;
 
-/// True for the line that a recording begins with.
+/// Returns true for the first line of a recording.
 pub fn is_header_line(line: &[u8]) -> bool {
     matches!(
         line,
@@ -92,11 +93,11 @@ fn read(lines: &mut Lines, run: &mut RunRecord, table: &mut StackTable) -> Resul
                 .or(frame.relative_path.as_ref());
             let path = path.map_or(&[][..], JsonText::as_bytes);
             let parts = FrameParts {
-                name: table.given(frame.name.as_bytes())?,
+                name: table.text_unless_empty(frame.name.as_bytes())?,
                 file: match path {
-                    // What rbspy calls the file of a function in C.
+                    // rbspy's names for the missing file of a C function.
                     b"unknown" | b"(unknown)" => None,
-                    path => table.given(path)?,
+                    path => table.text_unless_empty(path)?,
                 },
                 line: frame.lineno.filter(|line| *line > 0),
                 ..FrameParts::default()
@@ -106,7 +107,7 @@ fn read(lines: &mut Lines, run: &mut RunRecord, table: &mut StackTable) -> Resul
         let thread = sample.thread_id.map(|thread| thread.to_string());
         let row = StackKey {
             stack: table.stack(&frames)?,
-            thread: table.given(thread.unwrap_or_default().as_bytes())?,
+            thread: table.text_unless_empty(thread.unwrap_or_default().as_bytes())?,
             pid: sample.pid,
             ..StackKey::default()
         };
@@ -124,21 +125,21 @@ mod tests {
     const TEXT: &str = include_str!("../../../tests/data/rbspy/raw-2.txt");
 
     #[test]
-    fn a_line_is_a_sample_innermost_frame_first() {
+    fn a_line_is_a_sample_with_the_innermost_frame_first() {
         let parsed = parsed::read(super::parse, TEXT.as_bytes(), &Options::default());
         assert!(
-            !parsed.trouble && parsed.is_whole(),
+            !parsed.has_errors && parsed.is_whole(),
             "{:?}",
             parsed.messages
         );
         assert_eq!(
-            parsed.of("run"),
+            parsed.records_of_type("run"),
             [
                 r#""stream":1,"tool":"rbspy","creator":"rbspy 0.12.1","source":["in"],"events":["samples"],"total":{"samples":3},"sample_rate":100}"#
             ]
         );
         assert_eq!(
-            parsed.of("stack"),
+            parsed.records_of_type("stack"),
             [
                 r#""fn":"leaf","file":"/home/dev/a.rb","line":3,"thread":"140","pid":7,"cost":{"samples":2},"stack":[{"fn":"leaf","file":"/home/dev/a.rb","line":3},{"fn":"<main>","file":"a.rb","line":9}]}"#,
                 r#""fn":"sleep [c function]","thread":"140","pid":7,"cost":{"samples":1},"stack":[{"fn":"sleep [c function]"},{"fn":"<main>","file":"a.rb","line":10}]}"#,
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn recordings_of_other_versions_say_how_they_are_read() {
+    fn errors_about_other_versions_suggest_a_conversion() {
         let other = TEXT.replacen("rbspy02", "rbspy00", 1);
         let parsed = parsed::read(super::parse, other.as_bytes(), &Options::default());
         assert!(parsed.messages[0].starts_with(
@@ -163,7 +164,7 @@ mod tests {
             "{:?}",
             cut.messages
         );
-        assert!(cut.trouble && cut.of("stack").len() == 1);
+        assert!(cut.has_errors && cut.records_of_type("stack").len() == 1);
         check_all_prefixes(super::parse, TEXT.as_bytes(), &Options::default());
         for (line, is_header) in [
             ("rbspy02", true),

@@ -1,12 +1,12 @@
-//! What `sample` of macOS prints of a process, and Activity Monitor saves.
+//! Reports of macOS's `sample`, which Activity Monitor saves too.
 //!
 //! ```text
 //! text  := header "Call graph:" "\n" line* "\n" "Total number in stack" …
 //! line  := indent samples " " ("Thread_" number rest | symbol "  (in " object ")" " + " offset "  [" address "]") "\n"
 //! ```
 //!
-//! The indent has two columns a level, of blanks and `+ ! : |`. The samples of a line are those of the lines below it and its
-//! own. All samples count, those of threads that wait too: whether a function waits is seen by its name.
+//! The indent has two columns per level, consisting of blanks and `+ ! : |`. The samples of a line include the samples of
+//! the lines below it. Samples of waiting threads count as well: the function names show which threads wait.
 
 use cg_reader::number::{leading_u64, whole_u64};
 use cg_reader::{Error, Lines, Options, Reading};
@@ -18,16 +18,16 @@ use super::{rate, write};
 
 const EVENT: &str = "samples";
 
-/// True for a line that only `sample` begins with.
+/// Returns true for the first line of a report.
 pub fn is_header_line(line: &[u8]) -> bool {
     line.starts_with(b"Analysis of sampling ") && memchr::memmem::find(line, b" (pid ").is_some()
 }
 
-/// Reads what `sample` of macOS prints: a [`cg_reader::ReadRecords`].
+/// Reads reports of macOS's `sample`: a [`cg_reader::ReadRecords`].
 pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     loop {
         let mut report = SampleReport::new(reading.run("sample"), reading.options);
-        // That of a further report was read as the end of the one before it.
+        // The first line of a further report was read as the end of the previous report.
         report.header(reading.lines.last_line());
         let read = report.read(reading.lines);
         let has_next = matches!(read, Ok(true));
@@ -38,18 +38,18 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     }
 }
 
-/// A report while it is read.
+/// The state of reading a report.
 struct SampleReport {
     run: RunRecord,
     table: StackTable,
     demangle: bool,
     outline: Outline,
-    /// The lines from a thread to the one that was read last.
+    /// The lines from a thread to the current line.
     open: Vec<OpenCall>,
     thread: Option<NameId>,
 }
 
-/// A line of the call graph, with samples that are not yet known to be of lines below it.
+/// A line of the call graph whose self samples are not known yet, because lines below it may follow.
 struct OpenCall {
     depth: usize,
     stack: Option<StackLinkId>,
@@ -71,7 +71,7 @@ impl SampleReport {
         }
     }
 
-    /// Reads to the end of the report; true where it ends at the first line of another.
+    /// Reads to the end of the report; returns true if another report follows.
     fn read(&mut self, lines: &mut Lines) -> Result<bool, Error> {
         let mut is_in_graph = false;
         while lines.advance().map_err(Error::Input)? {
@@ -159,7 +159,7 @@ impl SampleReport {
         }
         let frame = match thread_name(text) {
             Some(name) => {
-                self.thread = self.table.given(name)?;
+                self.thread = self.table.text_unless_empty(name)?;
                 None
             }
             None => Some(self.frame(text)?),
@@ -176,14 +176,14 @@ impl SampleReport {
         Ok(())
     }
 
-    /// Ends lines that are as deep or deeper: what is left of their samples is their own.
+    /// Ends the open lines at this depth or deeper, and adds their self samples to the table.
     fn close_to(&mut self, depth: usize) -> Result<(), Error> {
         while let Some(open) = self.open.pop_if(|open| open.depth >= depth) {
             if open.own < 0 {
                 return Err(Error::at(
                     open.line,
                     format!(
-                        "this line has {} samples, those below it {} more",
+                        "this line has {} samples, the lines below it {} more",
                         open.samples, -open.own
                     ),
                 ));
@@ -201,7 +201,7 @@ impl SampleReport {
         Ok(())
     }
 
-    /// `main  (in rg) + 41  [0x10384b549]`, and `???  (in rg)  load address 0x1000 + 0x2a  [0x102a]`.
+    /// Parses a frame: `main  (in rg) + 41  [0x10384b549]` or `???  (in rg)  load address 0x1000 + 0x2a  [0x102a]`.
     fn frame(&mut self, text: &[u8]) -> Result<super::table::FrameId, Error> {
         let (name, rest) = match memchr::memmem::rfind(text, b"  (in ") {
             Some(blank) => (&text[..blank], &text[blank + 6..]),
@@ -210,14 +210,14 @@ impl SampleReport {
         let object = memchr::memchr(b')', rest).map_or(&b""[..], |end| &rest[..end]);
         let parts = FrameParts {
             name: self.table.function(name.trim_ascii(), self.demangle)?,
-            obj: self.table.given(object)?,
+            obj: self.table.text_unless_empty(object)?,
             ..FrameParts::default()
         };
         Ok(self.table.frame(parts)?)
     }
 }
 
-/// Passes over what stands behind a call graph; true where another report begins.
+/// Skips the lines after a call graph; returns true if another report follows.
 fn to_next_report(lines: &mut Lines) -> Result<bool, Error> {
     while lines.advance().map_err(Error::Input)? {
         if is_header_line(lines.last_line()) {
@@ -227,8 +227,8 @@ fn to_next_report(lines: &mut Lines) -> Result<bool, Error> {
     Ok(false)
 }
 
-/// What a line calls a thread: `Thread_1575: worker`, `Thread_1575   DispatchQueue_1: com.apple.main-thread  (serial)`, or
-/// nothing but the number, which is its name then.
+/// Parses the name of a thread: `Thread_1575: worker` or `Thread_1575   DispatchQueue_1: com.apple.main-thread  (serial)`.
+/// If the line has only the number, the number is the name.
 fn thread_name(text: &[u8]) -> Option<&[u8]> {
     let digits = text.strip_prefix(b"Thread_")?;
     let length = digits
@@ -260,7 +260,7 @@ mod tests {
     const TEXT: &str = include_str!("../../../tests/data/printouts/sample.txt");
 
     #[test]
-    fn samples_of_lines_below_are_not_a_lines_own() {
+    fn self_samples_exclude_the_lines_below() {
         let parsed = parsed::read(super::parse, TEXT.as_bytes(), &Options::default());
         assert_eq!(
             shown_stacks(&parsed),
@@ -279,21 +279,21 @@ mod tests {
             (&run["pid"], &run["sample_rate"]),
             (&64751.into(), &1000.into())
         );
-        assert!(!parsed.trouble);
+        assert!(!parsed.has_errors);
     }
 
     #[test]
-    fn lines_below_cannot_have_more_than_the_line_above() {
+    fn lines_below_with_more_samples_are_an_error() {
         let text = TEXT.replace("825 main", "819 main");
         let parsed = parsed::read(super::parse, text.as_bytes(), &Options::default());
         assert_eq!(
             parsed.messages,
-            ["in:8: this line has 819 samples, those below it 1 more"]
+            ["in:8: this line has 819 samples, the lines below it 1 more"]
         );
     }
 
     #[test]
-    fn no_prefix_panics_and_no_trouble_is_silent() {
+    fn no_prefix_panics_and_no_error_is_silent() {
         check_all_prefixes(super::parse, TEXT.as_bytes(), &Options::default());
     }
 }

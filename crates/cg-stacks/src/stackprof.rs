@@ -1,17 +1,18 @@
-//! Profiles of stackprof, a sampler for Ruby, as JSON: `JSON.generate(StackProf.run(raw: true) { … })` or `stackprof --json`.
+//! Profiles of stackprof, a sampler for Ruby, in JSON: `JSON.generate(StackProf.run(raw: true) { … })`, `stackprof --json`.
 //!
-//! `raw` is one list of numbers: how many frames a stack has, their ids from the outermost inwards, how often the stack was
-//! sampled in a row; then the next. `raw_lines`, which newer versions write, has in the place of each id the line that was
-//! run. `frames` says what an id is (ext/stackprof/stackprof.c: `stackprof_results`).
+//! `raw` is a flat list of numbers. Each stack is the number of its frames, their ids from the outermost frame, and the
+//! number of consecutive samples. `raw_lines` of newer versions has the executed line in place of each id. `frames`
+//! describes each id (ext/stackprof/stackprof.c: `stackprof_results`).
 //!
-//! - `samples` counts them. Sampled by the wall clock, `time` is what ended with a sample, in ns (`raw_timestamp_deltas`).
-//! - Without `raw_lines` the line of a frame is the one that its method begins in.
-//! - `(garbage collection)` was sampled without the stack that it stopped: it is a stack of its own.
+//! - `samples` counts the samples. In wall mode, `time` is the time since the previous sample in ns
+//!   (`raw_timestamp_deltas`).
+//! - Without `raw_lines` the line of a frame is the first line of its method.
+//! - stackprof samples `(garbage collection)` without the interrupted stack, so it is a separate stack.
 
-use cg_reader::json::{JsonText, List, ListElements, Scanner, bytes_of};
+use cg_collections::maps::Map;
+use cg_reader::json::{JsonText, List, ListElements, Scanner, bytes_or_empty};
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, Head, Reading};
-use cg_stream::maps::Map;
 use cg_stream::record::{Count, RunRecord};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -20,31 +21,31 @@ use super::rate;
 use super::table::{FrameId, FrameParts, StackKey, StackTable};
 use super::write::write;
 
-/// Whether a document is a profile of stackprof: by its mode and by what no other profiler counts.
+/// Returns true if a document is a profile of stackprof: it has a mode, and counts that only stackprof writes.
 pub fn is_profile(head: &Head) -> bool {
     let (mut has_mode, mut has_counts) = (false, false);
     Scanner::new(head.bytes).any_key(|key, mut value| {
-        has_mode |= key == b"mode" && value.peek() == Some(b'"');
+        has_mode |= key == b"mode" && matches!(value.peek(), Ok(Some(b'"')));
         has_counts |= matches!(key, b"gc_samples" | b"missed_samples");
         has_counts |= key == b"frames" && is_frames(&mut value);
         (has_mode && has_counts).then_some(true)
     })
 }
 
-/// Whether frames are by id, with the samples that they were in.
+/// Returns true if `value` maps ids to frames with their numbers of samples.
 fn is_frames(value: &mut Scanner) -> bool {
     value.any_key(|id, mut frame| {
-        let is_frame = whole_u64(id).is_some() && frame.has_key_of(&[b"total_samples"]);
+        let is_frame = whole_u64(id).is_some() && frame.has_any_key(&[b"total_samples"]);
         Some(is_frame)
     })
 }
 
-/// What is read of a file beside its frames.
+/// The contents of a file, as far as they are needed.
 #[derive(Default)]
 struct StackprofFile<'a> {
     mode: JsonText<'a>,
     version: Option<&'a RawValue>,
-    /// Of a clock in µs, of objects every so many.
+    /// The sampling interval: µs in the modes with a clock, a number of allocations in mode `object`.
     interval: Option<f64>,
     samples: Option<u64>,
     missed: u64,
@@ -55,7 +56,7 @@ struct StackprofFile<'a> {
     frames: RubyFrames,
 }
 
-/// What ids stand for.
+/// The frames by id.
 #[derive(Default)]
 struct RubyFrames(Map<u64, FrameParts>);
 
@@ -76,7 +77,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let Some(raw) = file.raw else {
         whole?;
         return Err(Error::whole(
-            "expected the stacks (raw), found only what functions sum up to: StackProf.run(raw: true) keeps stacks",
+            "expected the stacks (raw), found only totals by function; StackProf.run(raw: true) records stacks",
         ));
     };
     let mut run = reading.run("stackprof");
@@ -112,7 +113,7 @@ impl<'a> StackprofFile<'a> {
         scanner.expect_end()
     }
 
-    /// What the file says of the run.
+    /// Fills the fields of the run record.
     fn describe(&self, run: &mut RunRecord) {
         let mode = self.mode.name().into_string();
         if let Some(interval) = self.interval
@@ -138,7 +139,7 @@ impl<'a> StackprofFile<'a> {
         }
     }
 
-    /// Adds the stacks; returns how many samples they are.
+    /// Adds the stacks to the table; returns their number of samples.
     fn add_samples(
         &self,
         raw: List<'a>,
@@ -167,7 +168,7 @@ impl<'a> StackprofFile<'a> {
             let count = number(raw.next().ok_or_else(ends_within)?)?;
             at_lines.next();
             let stack = table.stack(&frames)?;
-            let row = table.count(StackKey::of(stack), 0, count.into())?;
+            let row = table.count(StackKey::from_stack(stack), 0, count.into())?;
             samples = samples.checked_add(count).ok_or_else(beyond)?;
             if let Some(event) = time {
                 table.add(row, event, ended_with(count, &mut deltas)?);
@@ -176,7 +177,7 @@ impl<'a> StackprofFile<'a> {
         Ok(samples)
     }
 
-    /// Checks the number of samples against what the file says.
+    /// Checks the number of samples against the number that the file states.
     fn check(&self, samples: u64, reading: &mut Reading) -> Result<(), Error> {
         if self.missed > 0 {
             reading.warn(format!("stackprof missed {} samples", self.missed));
@@ -186,7 +187,7 @@ impl<'a> StackprofFile<'a> {
                 "expected {all} samples, found {samples} in the stacks"
             ))),
             Some(all) if all > samples => {
-                // Ruby had no frame to tell then, and stackprof keeps no stack of it.
+                // Ruby reported no frame for these samples, and stackprof does not store empty stacks.
                 reading.warn(format!(
                     "{} of {all} samples have no stack; they are left out",
                     all - samples
@@ -198,7 +199,7 @@ impl<'a> StackprofFile<'a> {
     }
 }
 
-/// The ns that ended with so many samples, whose times are the next.
+/// Returns the sum of the next `count` times in ns.
 fn ended_with(count: u64, deltas: &mut ListElements) -> Result<Count, Error> {
     let mut sum: Count = 0;
     for _ in 0..count {
@@ -218,8 +219,8 @@ impl RubyFrames {
             let id = number(key)?;
             let frame: RubyFrame = scanner.value()?;
             let parts = FrameParts {
-                name: table.given(bytes_of(&frame.name))?,
-                file: table.given(bytes_of(&frame.file))?,
+                name: table.text_unless_empty(bytes_or_empty(&frame.name))?,
+                file: table.text_unless_empty(bytes_or_empty(&frame.file))?,
                 line: frame.line.filter(|line| *line > 0),
                 ..FrameParts::default()
             };
@@ -239,7 +240,7 @@ impl RubyFrames {
 }
 
 fn number(text: &[u8]) -> Result<u64, Error> {
-    whole_u64(text).ok_or_else(|| Error::unexpected_text("a number of stackprof's", text))
+    whole_u64(text).ok_or_else(|| Error::unexpected_text("an integer", text))
 }
 
 fn ends_within() -> Error {
@@ -262,18 +263,18 @@ mod tests {
     }
 
     #[test]
-    fn raw_is_stacks_from_the_outermost_frame_and_how_often_they_were_sampled() {
+    fn raw_has_stacks_from_the_outermost_frame_with_their_samples() {
         let parsed = read(TEXT);
-        assert!(!parsed.trouble && parsed.is_whole());
+        assert!(!parsed.has_errors && parsed.is_whole());
         assert_eq!(parsed.messages, [""; 0]);
         assert_eq!(
-            parsed.of("run"),
+            parsed.records_of_type("run"),
             [
                 r#""stream":1,"tool":"stackprof","creator":"stackprof, format 1.2","source":["in"],"events":["samples","time"],"total":{"samples":6,"time":52000},"duration":53000,"labels":{"mode":"wall"},"sample_rate":2000,"units":{"time":"ns"}}"#
             ]
         );
         assert_eq!(
-            parsed.of("stack"),
+            parsed.records_of_type("stack"),
             [
                 r#""fn":"Object#leaf","file":"/home/dev/sp.rb","line":2,"cost":{"samples":3,"time":22000},"stack":[{"fn":"Object#leaf","file":"/home/dev/sp.rb","line":2},{"fn":"Object#leaf","file":"/home/dev/sp.rb","line":2},{"fn":"<main>","file":"/home/dev/sp.rb","line":9}]}"#,
                 r#""fn":"Object#leaf","file":"/home/dev/sp.rb","line":3,"cost":{"samples":2,"time":20000},"stack":[{"fn":"Object#leaf","file":"/home/dev/sp.rb","line":3},{"fn":"<main>","file":"/home/dev/sp.rb","line":9}]}"#,
@@ -283,8 +284,8 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_those_that_the_file_counts() {
-        for (from, to, message, is_trouble) in [
+    fn samples_match_the_number_that_the_file_states() {
+        for (from, to, message, is_error) in [
             (
                 "\"samples\":6,\"gc",
                 "\"samples\":5,\"gc",
@@ -324,21 +325,21 @@ mod tests {
             (
                 "\"raw\":",
                 "\"other\":",
-                "in: expected the stacks (raw), found only what functions sum up to: StackProf.run(raw: true) keeps stacks",
+                "in: expected the stacks (raw), found only totals by function; StackProf.run(raw: true) records stacks",
                 true,
             ),
         ] {
             let parsed = read(&TEXT.replace(from, to));
             assert_eq!(parsed.messages, [message]);
-            assert_eq!(parsed.trouble, is_trouble, "{message}");
+            assert_eq!(parsed.has_errors, is_error, "{message}");
         }
     }
 
     #[test]
-    fn a_profile_that_is_cut_short_says_so_and_what_was_read_is_written() {
+    fn a_truncated_profile_is_an_error_and_its_beginning_is_written() {
         check_all_prefixes(super::parse, TEXT.as_bytes(), &Options::default());
         let parsed = read(&TEXT[..TEXT.len() - 1]);
-        assert!(parsed.trouble && !parsed.is_whole());
+        assert!(parsed.has_errors && !parsed.is_whole());
         assert_eq!(shown_stacks(&parsed).len(), 3);
     }
 }

@@ -1,7 +1,7 @@
-//! Names for the addresses of a profile that was saved without them, out of the objects they are in.
+//! Function names for addresses, read from the objects of a profile that was saved without names.
 //!
-//! An object is asked only if its build id is the one that the profile names: a program that was built again has other
-//! functions at the same addresses. What its debug information does not tell its symbols do.
+//! An object is used only if its build id matches the profile's, because a rebuilt program has other functions at the same
+//! addresses. If the debug information lacks a function, its symbol is used.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
@@ -13,60 +13,60 @@ use cg_debug_info::{
     TableLine, TableLineId,
 };
 
-/// A function at an address; those inlined there come before the one they were inlined into.
+/// A function at an address. Inlined functions precede the function they are inlined into.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AddressSymbol {
-    /// As the object has it, mangled perhaps.
+    /// The name in the object, which may be mangled.
     pub name: Vec<u8>,
-    /// The source file; empty where nobody knows it.
+    /// The source file; empty if unknown.
     pub file: Vec<u8>,
-    /// The line in it.
+    /// The line in the source file.
     pub line: Option<u64>,
 }
 
-/// What a profile says of the build of an object.
+/// The build id of an object, as a profile records it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BuildId {
-    /// What the linker wrote.
+    /// The id that the linker wrote.
     Elf(Vec<u8>),
-    /// Its first 16 bytes, with the first three numbers in the other byte order, as Breakpad writes them.
+    /// The first 16 bytes of the id in Breakpad's form: the first three numbers have the opposite byte order.
     Breakpad([u8; 16]),
 }
 
-/// What addresses are counted from.
+/// The origin of addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CountedFrom {
-    /// The beginning of the object in memory.
+    /// The start of the object in memory.
     Base,
-    /// The beginning of its file.
+    /// The start of the object file.
     File,
 }
 
-/// What a function is called that nothing is inlined into at an address, or that all else there is inlined into.
+/// The name of the outermost function at an address, which is not inlined itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OutermostName {
-    /// As debug information has it; as its symbol, where there is none.
+    /// The name in the debug information; without debug information, the symbol.
     DebugInfo,
-    /// As its symbol, with what compilers append to that; as debug information has it, where there is none.
+    /// The symbol, including suffixes of compilers; without a symbol, the name in the debug information.
     Symbol,
 }
 
 impl BuildId {
-    /// The id that these hexadecimal digits are; `None` for none, and for one that is only zeros.
+    /// Parses an id in hexadecimal digits; `None` if it is shorter than 8 bytes or only zeros.
     pub fn elf(digits: &[u8]) -> Option<BuildId> {
         let bytes = bytes(digits)?;
-        let says_something = bytes.len() >= 8 && bytes.iter().any(|byte| *byte != 0);
-        says_something.then_some(BuildId::Elf(bytes))
+        let is_specific = bytes.len() >= 8 && bytes.iter().any(|byte| *byte != 0);
+        is_specific.then_some(BuildId::Elf(bytes))
     }
 
-    /// The same of Breakpad's spelling, behind which stands a number that counts nothing for ELF.
+    /// Parses an id in Breakpad's form. Ignores the number after the id, which has no meaning for ELF.
     pub fn breakpad(digits: &[u8]) -> Option<BuildId> {
         let id: [u8; 16] = bytes(digits.get(..32)?)?.try_into().ok()?;
         (id != [0; 16]).then_some(BuildId::Breakpad(id))
     }
 
-    /// Whether the object is of this build.
-    pub fn is_of(&self, object: &ObjectFile) -> bool {
+    /// Returns true if the object has this build id.
+    pub fn matches(&self, object: &ObjectFile) -> bool {
         let Some(id) = object.build_id() else {
             return false;
         };
@@ -86,7 +86,7 @@ impl BuildId {
     }
 }
 
-/// The bytes that an even number of hexadecimal digits is.
+/// Decodes an even number of hexadecimal digits.
 fn bytes(digits: &[u8]) -> Option<Vec<u8>> {
     let digit = |byte: u8| (byte as char).to_digit(16);
     let pairs = digits.chunks(2).map(|pair| match *pair {
@@ -96,30 +96,30 @@ fn bytes(digits: &[u8]) -> Option<Vec<u8>> {
     pairs.collect()
 }
 
-/// An object that is the one which was profiled.
+/// An object file of the build that was profiled.
 pub struct FoundObject {
     file: ObjectFile,
 }
 
 impl FoundObject {
-    /// The object that a profile names, if it is there in the build that was profiled.
+    /// Finds an object that a profile names; `None` if no candidate has the build id.
     pub fn find(path: &[u8], build_id: &BuildId, search: &Search) -> Option<FoundObject> {
         let candidates = search.objects(Path::new(OsStr::from_bytes(path)));
         let open = |path: &PathBuf| ObjectFile::open(path, &search.limits).ok();
         let mut files = candidates.iter().filter_map(open);
-        let file = files.find(|file| build_id.is_of(file))?;
+        let file = files.find(|file| build_id.matches(file))?;
         Some(FoundObject { file })
     }
 
-    /// An object that its caller found to be the one.
-    pub fn of(file: ObjectFile) -> FoundObject {
+    /// Wraps an object that the caller has verified.
+    pub fn new(file: ObjectFile) -> FoundObject {
         FoundObject { file }
     }
 
-    /// The program that the search names, which nothing in the profile vouches for; `None` where none is named.
+    /// Opens the program of the search (`--exe`) without a check of its build id; `None` if the search has no program.
     ///
     /// # Errors
-    /// A message where the file cannot be read or is no object.
+    /// Returns a message if the file cannot be read or is not an object.
     pub(super) fn program(search: &Search) -> Result<Option<FoundObject>, String> {
         let Some(path) = &search.exe else {
             return Ok(None);
@@ -129,12 +129,12 @@ impl FoundObject {
         Ok(Some(FoundObject { file }))
     }
 
-    /// Whether it is of this build.
-    pub(crate) fn is_of(&self, build_id: &BuildId) -> bool {
-        build_id.is_of(&self.file)
+    /// Returns true if the object has this build id.
+    pub(crate) fn has_build_id(&self, build_id: &BuildId) -> bool {
+        build_id.matches(&self.file)
     }
 
-    /// The functions at each of these addresses; none where nothing is known of one.
+    /// Returns the functions at each address, without the addresses that have no known function.
     pub fn functions(
         &self,
         addresses: &BTreeSet<u64>,
@@ -147,21 +147,21 @@ impl FoundObject {
             file: function.file.to_vec(),
             line: function.line,
         };
-        let found = self.found(addresses.iter().copied(), counted_from, outermost, search);
+        let found = self.find_functions(addresses.iter().copied(), counted_from, outermost, search);
         let found = (found.iter())
             .map(|(address, functions)| (address, functions.into_iter().map(owned).collect()));
         found.collect()
     }
 
-    /// The same, not yet put together.
-    pub fn found(
+    /// As [`FoundObject::functions`], but the result borrows the names instead of copying them.
+    pub fn find_functions(
         &self,
         addresses: impl Iterator<Item = u64>,
         counted_from: CountedFrom,
         outermost: OutermostName,
         search: &Search,
     ) -> FoundFunctions {
-        // As the object's own tables count them. What is outside of the object has no name.
+        // Addresses as the object's tables count them. An address outside the object has no name.
         let own_address = |address: u64| match counted_from {
             CountedFrom::Base => self.file.base_address()?.checked_add(address),
             CountedFrom::File => self.file.address_at(address),
@@ -172,7 +172,7 @@ impl FoundObject {
         asked.sort_unstable();
         asked.dedup_by_key(|(own, _)| *own);
         let sorted: Vec<u64> = asked.iter().map(|(own, _)| *own).collect();
-        let info = DebugInfo::of(&self.file, search).ok();
+        let info = DebugInfo::find(&self.file, search).ok();
         let debug_file = info.as_ref().and_then(DebugInfo::file);
         let files: Vec<&ObjectFile> = std::iter::once(&self.file).chain(debug_file).collect();
         FoundFunctions {
@@ -188,9 +188,9 @@ impl FoundObject {
     }
 }
 
-/// What an object says of addresses.
+/// The functions of an object at a set of addresses.
 pub struct FoundFunctions {
-    /// Each address as the object counts it, and as it was asked for.
+    /// Each address as the object counts it, and as the caller gave it.
     asked: Vec<(u64, u64)>,
     chains: Option<Chains>,
     symbols: CoveringSymbols,
@@ -198,19 +198,19 @@ pub struct FoundFunctions {
     outermost: OutermostName,
 }
 
-/// An [`AddressSymbol`] where it was found.
+/// An [`AddressSymbol`] that borrows its texts.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FunctionAt<'a> {
-    /// As the object has it, mangled perhaps.
+    /// The name in the object, which may be mangled.
     pub name: &'a [u8],
-    /// The source file; empty where nobody knows it.
+    /// The source file; empty if unknown.
     pub file: &'a [u8],
-    /// The line in it.
+    /// The line in the source file.
     pub line: Option<u64>,
 }
 
 impl FoundFunctions {
-    /// The addresses of which something is known, each with its functions.
+    /// Returns each address that has a known function, with its functions.
     pub fn iter(&self) -> impl Iterator<Item = (u64, Vec<FunctionAt<'_>>)> {
         (self.asked.iter().enumerate()).filter_map(|(row, (own, address))| {
             let functions = self.at(row, *own);
@@ -245,7 +245,7 @@ impl FoundFunctions {
     }
 }
 
-/// The functions of a chain, the innermost of which is at a line.
+/// Returns the functions of a chain, innermost first. `line` is the line of the innermost one.
 fn chain(
     chains: &Chains,
     innermost: ChainNodeId,
@@ -274,7 +274,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn ids_of_either_spelling() {
+    fn both_forms_of_build_ids_are_parsed() {
         assert_eq!(
             BuildId::elf(b"0123456789abcdef"),
             Some(BuildId::Elf(vec![

@@ -1,71 +1,71 @@
-//! Interned frames and stacks, and what the stacks cost.
+//! Interned frames and stacks with their costs.
 //!
-//! A stack is a linked list: [`StackLinkId`] is the id of its innermost frame together with the stack of the callers.
-//! Stacks with a common root share those links, so memory grows with what differs. Readers that meet a stack from its
-//! root call [`StackTable::push`] frame by frame; those that meet its innermost frame first collect frames for
+//! A stack is a linked list: [`StackLinkId`] identifies an innermost frame together with the stack of its callers. Stacks
+//! with a common root share links, so memory grows with distinct links. A reader that gets the outermost frame first calls
+//! [`StackTable::push`] for each frame. A reader that gets the innermost frame first collects the frames for
 //! `StackTable::stack`.
 
 use std::hash::{BuildHasher, Hash, Hasher};
 
+use cg_collections::intern::{Id, Keys, Texts, TooMany};
 use cg_names::demangle::demangle_path;
-use cg_stream::intern::{Id, Keys, Texts, TooMany};
 use cg_stream::record::{Count, Frame, FrameMarks, Name};
 pub use cg_stream::rows::{FrameId, NameId};
 use cg_stream::rows::{Named, RowTables, TableNumber};
 use foldhash::fast::FixedState;
 
-cg_stream::ids! {
-    /// A stack that has a frame at least.
+cg_collections::ids! {
+    /// A stack with at least one frame.
     pub struct StackLinkId;
-    /// A stack of a thread, which has costs.
+    /// A row: a stack with its thread, process and other keys.
     pub struct StackKeyId;
-    /// All that a row says besides its stack.
+    /// The fields of a row except its stack.
     struct OriginId;
 }
 
-/// What is known of a frame.
+/// The fields of a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FrameParts {
     /// The function.
     pub name: Option<NameId>,
     /// The source file.
     pub file: Option<NameId>,
-    /// The line in it.
+    /// The line in the source file.
     pub line: Option<u64>,
     /// The object.
     pub obj: Option<NameId>,
-    /// Frames that differ only in their address are different here, but the same for readers of the stream.
+    /// The address. Frames that differ only in it are different here, but equal for readers of the stream.
     pub addr: Option<u64>,
-    /// What else is known of it: kernel, inlined …
+    /// Further properties: kernel, inlined …
     pub marks: FrameMarks,
 }
 
 /// The key under which costs are added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct StackKey {
-    /// `None` of a sample without frames.
+    /// The stack; `None` for a sample without frames.
     pub stack: Option<StackLinkId>,
     /// The thread's name.
     pub thread: Option<NameId>,
-    /// The thread's number.
+    /// The thread id.
     pub tid: Option<u64>,
     /// The process's name.
     pub process: Option<NameId>,
-    /// The process.
+    /// The process id.
     pub pid: Option<u64>,
-    /// The stack was made from a graph of calls.
+    /// True if the stack was estimated from a call graph.
     pub estimated: bool,
-    /// The producer did not follow the stack to its outermost frame.
+    /// True if the outer frames are missing, because the profiler did not unwind the whole stack.
     pub cut: bool,
-    /// When the sample was taken, in ns since the run began, where samples are kept apart by it.
+    /// The time of the sample in ns since the start of the run; `None` unless samples are kept separate by time.
     pub time: Option<u64>,
-    /// Its labels, as [`cg_stream::record::SampleLabels::text`] has them.
+    /// The labels of the sample, as text in the form of [`cg_stream::record::SampleLabels::text`].
     pub labels: Option<NameId>,
 }
 
 impl StackKey {
-    /// That of a stack of which no more is known.
-    pub fn of(stack: Option<StackLinkId>) -> StackKey {
+    /// Returns a key that consists only of a stack.
+    pub fn from_stack(stack: Option<StackLinkId>) -> StackKey {
         StackKey {
             stack,
             ..StackKey::default()
@@ -73,14 +73,14 @@ impl StackKey {
     }
 }
 
-/// A frame and what called it.
+/// A frame and the stack of its callers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct StackLink {
     frame: FrameId,
     outer: Option<StackLinkId>,
 }
 
-/// Hashes one word instead of one per field, which takes a third of the time; no other lookup is as frequent.
+/// Hashes one word instead of one per field, which takes a third of the time. This is the most frequent lookup.
 impl Hash for StackLink {
     #[inline]
     fn hash<H: Hasher>(&self, state: &mut H) {
@@ -95,7 +95,7 @@ fn two_ids(a: Option<impl Id>, b: Option<impl Id>) -> u64 {
     number(a.map(Id::index)) << 32 | number(b.map(Id::index))
 }
 
-/// A stack and whose it is.
+/// A stack and its origin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct RowKey {
     stack: Option<StackLinkId>,
@@ -116,38 +116,38 @@ pub struct StackTable {
     texts: Texts<NameId>,
     frames: Keys<FrameId, FrameParts>,
     stacks: Keys<StackLinkId, StackLink>,
-    /// Cache with one entry per stack, behind one for the empty stack: the frame that was pushed onto it last, and the
-    /// resulting stack. Most functions are called from one place, and the entries of their callees are next to each
-    /// other here.
+    /// A cache: the last frame pushed onto each stack, and the resulting stack. The first entry is for the empty stack.
+    /// Most functions have one call site, and the entries of their callees are adjacent.
     inner: Vec<Option<(FrameId, StackLinkId)>>,
-    /// Rows without their stacks.
+    /// The rows without their stacks.
     origins: Keys<OriginId, StackKey>,
     last_origin: Option<(StackKey, OriginId)>,
     rows: Keys<StackKeyId, RowKey>,
     events: Vec<String>,
-    /// A column an event. Each is as long as the last row that has a cost there.
+    /// One column per event. A column ends at the last row with a cost in it.
     costs: Vec<Vec<Count>>,
-    /// The stacks that [`StackTable::stack`] made last, outermost frame first, each frame with the stack up to it. A
-    /// hash of some outer frames selects the entry, so that threads of several sorts can take turns.
+    /// The most recent stacks of [`StackTable::stack`], outermost frame first, each frame with the stack up to it. A hash
+    /// of some outer frames selects the entry, so that different kinds of threads have separate entries.
     last: Vec<Vec<(FrameId, StackLinkId)>>,
-    /// Direct-mapped cache of the stacks that it made, by a hash of their frames: most come again before long.
+    /// A direct-mapped cache for [`StackTable::stack`], by a hash of the frames. Most stacks recur soon.
     recent: Vec<RecentStack>,
     hasher: FixedState,
 }
 
-/// A stack that was looked up.
+/// An entry of the cache of whole stacks.
 #[derive(Clone, Default)]
 struct RecentStack {
     frames: Vec<FrameId>,
     stack: Option<StackLinkId>,
 }
 
-/// Number of slots in `recent`, and number of entries in `last`.
+/// The number of slots in `recent`.
 const RECENT: usize = 4096;
+/// The number of entries in `last`.
 const SORTS: usize = 64;
 
 impl StackTable {
-    /// A table without stacks whose costs are of these events.
+    /// Creates an empty table with these events.
     pub fn new(events: impl IntoIterator<Item = impl Into<String>>) -> StackTable {
         let mut table = StackTable::default();
         for event in events {
@@ -156,7 +156,7 @@ impl StackTable {
         table
     }
 
-    /// The position of an event, new or known.
+    /// Returns the position of an event. Adds the event if it is new.
     pub fn event(&mut self, name: &str) -> usize {
         if let Some(known) = self.events.iter().position(|event| event == name) {
             return known;
@@ -166,7 +166,7 @@ impl StackTable {
         self.events.len() - 1
     }
 
-    /// A name as a profile has it.
+    /// Interns a name.
     #[inline]
     pub fn text(&mut self, name: &[u8]) -> Result<NameId, TooMany> {
         match std::str::from_utf8(name) {
@@ -175,31 +175,35 @@ impl StackTable {
         }
     }
 
-    /// A name, unless it is empty.
+    /// Interns a name; `None` if it is empty.
     #[inline]
-    pub fn given(&mut self, name: &[u8]) -> Result<Option<NameId>, TooMany> {
+    pub fn text_unless_empty(&mut self, name: &[u8]) -> Result<Option<NameId>, TooMany> {
         if name.is_empty() {
             return Ok(None);
         }
         self.text(name).map(Some)
     }
 
-    /// The name of a function, demangled where that is wanted; `None` for an empty one.
+    /// Interns the name of a function, demangled if `is_demangled`; `None` if the name is empty.
     pub fn function(&mut self, name: &[u8], is_demangled: bool) -> Result<Option<NameId>, TooMany> {
         match is_demangled {
-            true => self.given(&demangle_path(name)),
-            false => self.given(name),
+            true => self.text_unless_empty(&demangle_path(name)),
+            false => self.text_unless_empty(name),
         }
     }
 
-    /// A frame, new or known.
+    /// Interns a frame.
     #[inline]
     pub fn frame(&mut self, frame: FrameParts) -> Result<FrameId, TooMany> {
         self.frames.intern(frame)
     }
 
-    /// Joins several stacks into one, innermost first. If there are at least two, the first is marked as the kernel's.
-    pub(crate) fn with_kernel(&mut self, stacks: &[Vec<FrameId>]) -> Result<Vec<FrameId>, TooMany> {
+    /// Joins several stacks into one, innermost first. If there are at least two, marks the frames of the first as kernel
+    /// frames.
+    pub(crate) fn join_with_kernel(
+        &mut self,
+        stacks: &[Vec<FrameId>],
+    ) -> Result<Vec<FrameId>, TooMany> {
         let Some((kernel, others)) = stacks
             .split_first()
             .filter(|(_, others)| !others.is_empty())
@@ -219,7 +223,7 @@ impl StackTable {
         Ok(frames)
     }
 
-    /// Extends a stack by a frame at its innermost end; `None` is the empty stack.
+    /// Adds an innermost frame to a stack; `None` is the empty stack.
     #[inline]
     pub fn push(
         &mut self,
@@ -237,9 +241,9 @@ impl StackTable {
         Ok(stack)
     }
 
-    /// The stack of these frames, innermost first; `None` where there are none.
+    /// Interns the stack of these frames, innermost first; `None` if there are no frames.
     ///
-    /// Stacks that follow each other mostly have their outer frames in common, which are not looked up again.
+    /// Consecutive stacks usually share their outer frames, which are not looked up again.
     pub fn stack(&mut self, frames: &[FrameId]) -> Result<Option<StackLinkId>, TooMany> {
         if self.recent.is_empty() {
             self.recent.resize(RECENT, RecentStack::default());
@@ -257,8 +261,7 @@ impl StackTable {
         Ok(stack)
     }
 
-    /// As [`StackTable::stack`], without the caches of whole stacks and pushed frames: for stacks that hardly come
-    /// again.
+    /// As [`StackTable::stack`], without the caches of whole stacks and pushed frames. For stacks that rarely recur.
     pub(crate) fn rare_stack(
         &mut self,
         frames: &[FrameId],
@@ -268,7 +271,7 @@ impl StackTable {
         })
     }
 
-    /// Pushes a stack frame by frame, except for the outer frames that it shares with the last stack of its sort.
+    /// Pushes the frames of a stack, except the outer frames that it shares with the last stack of the same entry of `last`.
     fn push_all(
         &mut self,
         frames: &[FrameId],
@@ -294,7 +297,7 @@ impl StackTable {
         Ok(stack)
     }
 
-    /// The row of a stack of a thread, new or known. It is written even if nothing is added to it.
+    /// Interns a row. A row is written even if no cost is added to it.
     #[inline]
     pub fn row(&mut self, row: StackKey) -> Result<StackKeyId, TooMany> {
         let stack = row.stack;
@@ -310,7 +313,7 @@ impl StackTable {
         self.rows.intern(RowKey { stack, origin })
     }
 
-    /// Adds to the cost of the row of a stack, new or known.
+    /// Interns a row and adds to its cost.
     #[inline]
     pub fn count(
         &mut self,
@@ -323,13 +326,13 @@ impl StackTable {
         Ok(row)
     }
 
-    /// Adds to the cost of a row. Whether the sum fits in 64 bits is checked when it is written.
+    /// Adds to the cost of a row. The writer checks that the sum fits in 64 bits.
     #[inline]
     pub fn add(&mut self, row: StackKeyId, event: usize, count: Count) {
         *self.cost_mut(row, event) += count;
     }
 
-    /// The cost of a row, to be changed.
+    /// Returns the cost of a row for modification.
     #[inline]
     pub(crate) fn cost_mut(&mut self, row: StackKeyId, event: usize) -> &mut Count {
         let column = &mut self.costs[event];
@@ -339,7 +342,7 @@ impl StackTable {
         &mut column[row.index()]
     }
 
-    /// Multiplies all costs of an event; false where one no longer fits in 128 bits, and then none is changed.
+    /// Multiplies all costs of an event. Returns false and changes nothing if a product exceeds 128 bits.
     pub(crate) fn multiply(&mut self, event: usize, by: Count) -> bool {
         let column = &mut self.costs[event];
         let fits = |cost: &Count| cost.checked_mul(by).is_some();
@@ -350,7 +353,7 @@ impl StackTable {
         fit
     }
 
-    /// Puts the events in another order: the one at `order[n]` becomes the one at `n`.
+    /// Reorders the events: moves the event at `order[n]` to `n`.
     pub(crate) fn reorder_events(&mut self, order: &[usize]) {
         let events = order.iter().map(|event| self.events[*event].clone());
         self.events = events.collect();
@@ -364,12 +367,12 @@ impl StackTable {
         &self.events
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn row_count(&self) -> usize {
         self.rows.len()
     }
 
-    /// A row by its position.
+    /// Returns a row by its position.
     #[inline]
     pub fn row_at(&self, position: usize) -> StackKey {
         let RowKey { stack, origin } = self.rows.all()[position];
@@ -377,16 +380,16 @@ impl StackTable {
         StackKey { stack, ..origin }
     }
 
-    /// The stack of a row by its position.
+    /// Returns the stack of a row by its position.
     #[inline]
     pub(crate) fn stack_at(&self, position: usize) -> Option<StackLinkId> {
         self.rows.all()[position].stack
     }
 
-    /// Changes the fields of rows other than the stack. `change` must not make two of them equal.
+    /// Changes the fields of all rows except their stacks. `change` must not make two rows equal.
     ///
     /// # Errors
-    /// None: there are as many as before.
+    /// Never returns an error, because the number of distinct rows does not change.
     pub(crate) fn change_rows(&mut self, change: impl Fn(&mut StackKey)) -> Result<(), TooMany> {
         let origins = std::mem::take(&mut self.origins);
         self.last_origin = None;
@@ -399,23 +402,23 @@ impl StackTable {
         Ok(())
     }
 
-    /// The cost of a row by its position.
+    /// Returns the cost of a row by its position.
     #[inline]
     pub fn cost(&self, row: usize, event: usize) -> Count {
         self.costs[event].get(row).copied().unwrap_or(0)
     }
 
-    /// The costs of all rows that have any, of all events.
+    /// Iterates over all stored costs, of all rows and events.
     pub(crate) fn costs_mut(&mut self) -> impl Iterator<Item = &mut Count> {
         self.costs.iter_mut().flatten()
     }
 
-    /// All frames, in the order of their ids.
+    /// Returns all frames, in the order of their ids.
     pub fn frames(&self) -> &[FrameParts] {
         self.frames.all()
     }
 
-    /// The frames of a stack, innermost first.
+    /// Returns the frames of a stack, innermost first.
     pub fn frames_of(&self, stack: Option<StackLinkId>) -> impl Iterator<Item = FrameId> {
         let mut rest = stack;
         std::iter::from_fn(move || {
@@ -425,8 +428,8 @@ impl StackTable {
         })
     }
 
-    /// All stacks in the order of their ids, each as the stack that its innermost frame was called from, and that frame.
-    /// A stack stands behind the one that it goes on from.
+    /// Iterates over all stacks in the order of their ids. Each item is the stack of the callers and the innermost frame. A
+    /// stack follows the stack of its callers.
     pub fn links(&self) -> impl Iterator<Item = (Option<StackLinkId>, FrameId)> {
         self.stacks
             .all()
@@ -434,27 +437,27 @@ impl StackTable {
             .map(|link| (link.outer, link.frame))
     }
 
-    /// How many different stacks there are, parts of others among them.
+    /// Returns the number of distinct stacks, including those that are only the callers of others.
     pub(crate) fn stack_count(&self) -> usize {
         self.stacks.len()
     }
 
-    /// All texts, in the order of their ids.
+    /// Returns all texts, in the order of their ids.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         self.texts.all()
     }
 
-    /// A text by its id.
-    pub fn text_of(&self, text: NameId) -> &str {
+    /// Returns a text by its id.
+    pub fn text_by_id(&self, text: NameId) -> &str {
         self.texts.text(text)
     }
 
-    /// A text, if there is one.
+    /// Returns a text by its id, or `None` for `None`.
     pub fn name(&self, text: Option<NameId>) -> Option<&str> {
-        text.map(|text| self.text_of(text))
+        text.map(|text| self.text_by_id(text))
     }
 
-    /// A frame as records have it.
+    /// Converts a frame to the form of a record.
     pub(crate) fn record_frame(&self, frame: &FrameParts) -> Frame<'_> {
         let name = |text| self.name(text).map(Name::from);
         Frame {
@@ -475,7 +478,7 @@ impl RowTables for StackTable {
     }
 
     fn name(&self, _: Named, id: NameId) -> Name<'_> {
-        Name::from(self.text_of(id))
+        Name::from(self.text_by_id(id))
     }
 
     fn frame(&self, id: FrameId) -> Frame<'_> {
@@ -488,7 +491,7 @@ mod tests {
     use super::*;
 
     fn frame(table: &mut StackTable, name: &str) -> FrameId {
-        let name = table.given(name.as_bytes()).unwrap();
+        let name = table.text_unless_empty(name.as_bytes()).unwrap();
         table
             .frame(FrameParts {
                 name,
@@ -498,7 +501,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_is_the_same_from_either_end() {
+    fn a_stack_is_the_same_whichever_frame_comes_first() {
         let mut table = StackTable::new(["samples"]);
         let [main, a, b] = ["main", "a", "b"].map(|name| frame(&mut table, name));
         for inwards in [vec![main, a, b], vec![main, b], vec![], vec![main, a, b, b]] {
@@ -514,11 +517,11 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_of_a_stack_and_a_thread() {
+    fn each_stack_of_a_thread_is_one_row() {
         let mut table = StackTable::new(["cycles", "samples"]);
         let f = frame(&mut table, "f");
         let stack = table.stack(&[f]).unwrap();
-        let worker = table.given(b"worker").unwrap();
+        let worker = table.text_unless_empty(b"worker").unwrap();
         for (thread, count) in [(None, 3), (worker, 4), (None, 5)] {
             let row = StackKey {
                 stack,

@@ -1,13 +1,14 @@
-//! Stacks from a table whose rows refer to the row of their caller, in any order.
+//! Stacks from a table in which each row refers to the row of its caller. Rows may be in any order.
 
-use cg_reader::{Error, one_of};
+use cg_reader::{Error, get_checked};
 
 use super::table::{FrameId, StackLinkId, StackTable};
 
-/// Makes the stack of each row. `outer` returns the row of a row's caller, `frames` appends a row's frames, innermost
+/// Returns the stack of each row. `outer` returns the row of a row's caller. `frames` appends a row's frames, innermost
 /// first.
 ///
-/// A row that is its own caller, directly or through others, is an error.
+/// # Errors
+/// Returns an error if a row calls itself, directly or through other rows.
 pub(super) fn stacks(
     table: &mut StackTable,
     count: usize,
@@ -16,13 +17,13 @@ pub(super) fn stacks(
 ) -> Result<Vec<Option<StackLinkId>>, Error> {
     let mut stacks: Vec<Option<Option<StackLinkId>>> = vec![None; count];
     let mut path = Vec::new();
-    let mut of_row = Vec::new();
+    let mut row_frames = Vec::new();
     for row in 0..count {
         let mut next = Some(row);
         let mut stack = None;
-        // Mostly the stack of the caller is known, and the path is this row alone.
+        // The stack of the caller is usually known, so the path usually has one row.
         while let Some(row) = next {
-            match one_of(&stacks, row, "stacks")? {
+            match get_checked(&stacks, row, "stacks")? {
                 Some(known) => {
                     stack = *known;
                     break;
@@ -35,9 +36,9 @@ pub(super) fn stacks(
             next = outer(row)?;
         }
         while let Some(row) = path.pop() {
-            of_row.clear();
-            frames(row, table, &mut of_row)?;
-            for frame in of_row.iter().rev() {
+            row_frames.clear();
+            frames(row, table, &mut row_frames)?;
+            for frame in row_frames.iter().rev() {
                 stack = Some(table.push(stack, *frame)?);
             }
             stacks[row] = Some(stack);
@@ -58,7 +59,7 @@ mod tests {
             outer.len(),
             |row| Ok(outer[row]),
             |row, table, frames| {
-                let name = table.given(row.to_string().as_bytes())?;
+                let name = table.text_unless_empty(row.to_string().as_bytes())?;
                 frames.push(table.frame(FrameParts {
                     name,
                     ..FrameParts::default()
@@ -70,7 +71,7 @@ mod tests {
             let show = |stack: &Option<StackLinkId>| {
                 let frames = table.frames_of(*stack);
                 let names = frames.map(|frame| {
-                    use cg_stream::intern::Id;
+                    use cg_collections::intern::Id;
                     table
                         .name(table.frames()[frame.index()].name)
                         .unwrap_or("")
@@ -86,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_stand_in_any_order() {
+    fn rows_may_be_in_any_order() {
         check(
             &[None, Some(0), Some(0), Some(2)],
             Ok(&["0", "1<0", "2<0", "3<2<0"]),
@@ -96,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn circles_and_rows_that_are_not_there_are_errors() {
+    fn cycles_and_missing_rows_are_errors() {
         check(&[Some(0)], Err("stack 0 is called from itself"));
         check(
             &[None, Some(2), Some(1)],
@@ -106,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn depth_does_not_use_the_stack() {
+    fn deep_stacks_do_not_overflow_the_call_stack() {
         let mut table = StackTable::new(["samples"]);
         let frame = table.frame(FrameParts::default()).unwrap();
         let count = 1_000_000;

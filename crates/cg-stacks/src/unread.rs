@@ -1,8 +1,8 @@
-//! Lines of a text that were not understood: they are counted, and the first is shown.
+//! Lines of a text that a reader could not parse. Counts them and keeps the first one for a message.
 
 use cg_reader::{Error, Reading, excerpt};
 
-/// Lines that were left out.
+/// The lines that a reader left out.
 #[derive(Default)]
 pub(crate) struct UnreadLines {
     lines: u64,
@@ -10,14 +10,14 @@ pub(crate) struct UnreadLines {
 }
 
 impl UnreadLines {
-    /// Leaves out a line with this number.
+    /// Counts a line that is left out.
     #[cold]
     pub(crate) fn add(&mut self, line: &[u8], number: u64) {
         self.lines += 1;
         self.first.get_or_insert_with(|| (number, excerpt(line)));
     }
 
-    /// Warns of them, saying what they were not.
+    /// Warns about the lines, if there are any. `what` describes the problem.
     pub(crate) fn warn(&self, what: &str, reading: &mut Reading) {
         if let Some((line, found)) = &self.first {
             let lines = self.lines;
@@ -28,7 +28,10 @@ impl UnreadLines {
         }
     }
 
-    /// Nothing, or the error that something was expected where they stood.
+    /// Checks that no line was left out.
+    ///
+    /// # Errors
+    /// Returns an error at the first line that was left out.
     pub(crate) fn refuse(self, expected: &str) -> Result<(), Error> {
         let Some((line, found)) = self.first else {
             return Ok(());

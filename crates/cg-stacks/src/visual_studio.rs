@@ -5,8 +5,9 @@
 //! 1,"Demo.Main()","2,893,824",54.37,…,"Demo.exe",
 //! ```
 //!
-//! The cost of a stack is how often its innermost function was called from the others: that is a number of its own, of which
-//! nothing is counted in the line above. Times are percentages and averages of two decimals, which add up to nothing.
+//! The cost of a stack is the number of calls of its innermost function along this path. It is a self cost: the line above
+//! does not include it. The times are percentages and averages with two decimals, which cannot be added, so they are
+//! ignored.
 
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, Lines, Options, Reading};
@@ -15,10 +16,10 @@ use super::outline::Outline;
 use super::table::{FrameParts, StackKey, StackTable};
 use super::write;
 
-/// The calls of a function.
+/// The event: calls of the innermost function.
 const EVENT: &str = "calls";
 
-/// True for the line that only Visual Studio's trees begin with.
+/// Returns true for the first line of a tree from Visual Studio.
 pub fn is_header_line(line: &[u8]) -> bool {
     line.starts_with(b"Level,Function Name,Number of Calls")
 }
@@ -61,19 +62,19 @@ fn read(lines: &mut Lines, options: &Options, table: &mut StackTable) -> Result<
         let calls = number(2, "a number of calls")?;
         let parts = FrameParts {
             name: table.function(field(1), options.demangle)?,
-            obj: table.given(module.map(field).unwrap_or_default())?,
+            obj: table.text_unless_empty(module.map(field).unwrap_or_default())?,
             ..FrameParts::default()
         };
         let frame = table.frame(parts)?;
         let depth = usize::try_from(depth).unwrap_or(usize::MAX);
         let stack = outline.at(depth, Some(frame), table)?;
         if calls > 0 {
-            table.count(StackKey::of(stack), 0, calls.into())?;
+            table.count(StackKey::from_stack(stack), 0, calls.into())?;
         }
     }
 }
 
-/// What is wrong with a line of comma-separated values, or that it could not be read.
+/// Converts an error of the CSV reader.
 fn malformed(error: csv::Error, line: u64) -> Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => Error::Input(error),
@@ -89,8 +90,8 @@ mod tests {
     const TEXT: &str = include_str!("../../../tests/data/printouts/visual-studio.csv");
 
     #[test]
-    fn lines_may_end_as_on_windows() {
-        // Without the comma that ends the lines in most files.
+    fn lines_may_end_in_crlf() {
+        // Without the comma that most files have at the end of each line.
         let text = TEXT.replace(",\r\n", "\n").replace(",\n", "\n");
         let expected = parsed::read(super::parse, text.as_bytes(), &Options::default()).records;
         assert!(expected[1].contains(r#""obj":"#), "{expected:?}");
@@ -116,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_number_is_trouble() {
+    fn malformed_numbers_are_errors() {
         let text = TEXT.replace("471", "many");
         let parsed = parsed::read(super::parse, text.as_bytes(), &Options::default());
         assert_eq!(
@@ -126,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn no_prefix_panics_and_no_trouble_is_silent() {
+    fn no_prefix_panics_and_no_error_is_silent() {
         check_all_prefixes(super::parse, TEXT.as_bytes(), &Options::default());
     }
 }

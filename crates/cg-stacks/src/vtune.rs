@@ -1,12 +1,12 @@
-//! What VTune writes of a top-down tree: `vtune -report top-down -format csv -csv-delimiter ,`.
+//! VTune's report of a top-down tree: `vtune -report top-down -format csv -csv-delimiter ,`.
 //!
 //! ```text
 //! Function Stack,CPU Time:Self,Module            one column or several that end in ":Self", in any order
 //! Total,0.0,[Unknown]
-//!  main,0.016612,demo.exe                        a blank more for each level
+//!  main,0.016612,demo.exe                        one more blank per level
 //! ```
 //!
-//! Times are in seconds. Columns that end in ":Total" say nothing that the others do not.
+//! Times are in seconds. Columns that end in ":Total" are ignored, because they follow from the others.
 
 use cg_reader::{Error, Lines, Options, Reading};
 use cg_stream::record::{Count, RunRecord};
@@ -16,7 +16,7 @@ use super::outline::Outline;
 use super::table::{FrameParts, StackKey, StackTable};
 use super::write;
 
-/// True for the line that only VTune's trees begin with.
+/// Returns true for the first line of a tree from VTune.
 pub fn is_header_line(line: &[u8]) -> bool {
     line.starts_with(b"Function Stack") && memchr::memmem::find(line, b":Self").is_some()
 }
@@ -70,7 +70,7 @@ fn read(
         if text.is_empty() {
             continue;
         }
-        // The indent stands in front of the quotes, or in them where a spreadsheet wrote the lines.
+        // The indent precedes the quotes, or is inside them if a spreadsheet wrote the file.
         let outside = blanks(text);
         record.read(&text[outside..], delimiter);
         let name = record.get(0).unwrap_or_default();
@@ -85,11 +85,11 @@ fn read(
         };
         let parts = FrameParts {
             name: table.function(name, options.demangle)?,
-            file: table.given(given(file))?,
-            obj: table.given(given(module))?,
+            file: table.text_unless_empty(given(file))?,
+            obj: table.text_unless_empty(given(module))?,
             ..FrameParts::default()
         };
-        // The first line is no function.
+        // The line "Total" is not a function.
         let frame = match is_total {
             true => None,
             false => Some(table.frame(parts)?),
@@ -100,14 +100,14 @@ fn read(
             let cost = cost(text, column.is_time)
                 .ok_or_else(|| Error::unexpected(line, "a cost", text))?;
             if cost != 0 {
-                table.count(StackKey::of(stack), column.event, cost)?;
+                table.count(StackKey::from_stack(stack), column.event, cost)?;
             }
         }
     }
     Ok(())
 }
 
-/// The columns of self cost.
+/// Returns the columns of self costs.
 fn cost_columns(header: &[String], table: &mut StackTable, run: &mut RunRecord) -> Vec<CostColumn> {
     let mut columns = Vec::new();
     for (position, field) in header.iter().enumerate() {
@@ -126,7 +126,7 @@ fn cost_columns(header: &[String], table: &mut StackTable, run: &mut RunRecord) 
     columns
 }
 
-/// How many blanks a text begins with.
+/// Returns the number of leading blanks.
 fn blanks(text: &[u8]) -> usize {
     text.iter().take_while(|byte| **byte == b' ').count()
 }
@@ -140,7 +140,7 @@ pub(super) struct CsvFields {
 
 impl CsvFields {
     pub(super) fn read(&mut self, line: &[u8], delimiter: u8) {
-        // A line is a record, whatever carriage returns are in it.
+        // A line is one record, even if it contains carriage returns.
         let mut reader = csv_core::ReaderBuilder::new()
             .delimiter(delimiter)
             .terminator(csv_core::Terminator::Any(b'\n'))
@@ -164,7 +164,7 @@ impl CsvFields {
     }
 }
 
-/// A cost as an integer: of seconds in nanoseconds, of events as they are. Large numbers have commas.
+/// Parses a cost: seconds become nanoseconds, other events stay as they are. Large numbers have commas.
 fn cost(text: &[u8], is_time: bool) -> Option<Count> {
     if text.is_empty() {
         return Some(0);
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn an_indent_can_stand_in_quotes() {
+    fn an_indent_may_be_inside_quotes() {
         let expected = parsed::read(super::parse, TEXT.as_bytes(), &Options::default()).records;
         let lines = TEXT.replace("   \"std", "\"   std");
         let quoted: Vec<String> = lines
@@ -231,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn a_carriage_return_ends_no_line() {
+    fn a_carriage_return_does_not_end_a_line() {
         let text = TEXT.replace("func@0x", "func\r@0x");
         let parsed = parsed::read(super::parse, text.as_bytes(), &Options::default());
         let last = shown_stacks(&parsed).pop();
@@ -242,15 +242,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_cost_is_trouble() {
+    fn malformed_costs_are_errors() {
         let text = TEXT.replace("0.5", "half");
         let parsed = parsed::read(super::parse, text.as_bytes(), &Options::default());
         assert_eq!(parsed.messages, ["in:5: expected a cost, found \"half\""]);
-        assert_eq!(parsed.of("stack").len(), 1);
+        assert_eq!(parsed.records_of_type("stack").len(), 1);
     }
 
     #[test]
-    fn no_prefix_panics_and_no_trouble_is_silent() {
+    fn no_prefix_panics_and_no_error_is_silent() {
         check_all_prefixes(super::parse, TEXT.as_bytes(), &Options::default());
     }
 }

@@ -1,31 +1,31 @@
-//! The wire format of protocol buffers: fields are walked in place, and nothing is copied or kept.
+//! The wire format of protocol buffers. Reads fields in place, without copies.
 
 use cg_reader::Error;
 
-/// The fields of a message, in the order they were written.
+/// An iterator over the fields of a message, in file order.
 #[derive(Clone)]
 pub(super) struct MessageFields<'a> {
     bytes: &'a [u8],
     position: usize,
     /// Offset of the message in the file, for error messages.
     start: usize,
-    /// Whether a field that is cut short is handed out as far as it is there.
+    /// True if a truncated field is returned instead of an error.
     is_beginning: bool,
 }
 
-/// What a field holds.
+/// The value of a field.
 #[derive(Clone, Copy)]
 pub(super) enum WireValue<'a> {
     Varint(u64),
     /// A string, a message, or several numbers packed into one field.
     Bytes(MessageBytes<'a>),
-    /// 64 bits of fixed width.
+    /// A number of fixed width.
     Fixed64(u64),
-    /// 32 bits of fixed width, which no field that is read here has.
+    /// A number of 32 bits; no reader needs its value.
     Fixed32,
 }
 
-/// The bytes of a field, which may be a message, and where they begin in the file.
+/// The bytes of a field, which may be a message, and their offset in the file.
 #[derive(Clone, Copy)]
 pub(super) struct MessageBytes<'a> {
     pub(super) bytes: &'a [u8],
@@ -33,11 +33,11 @@ pub(super) struct MessageBytes<'a> {
 }
 
 impl<'a> MessageBytes<'a> {
-    /// Adds the numbers of a repeated field.
-    pub(super) fn push_numbers(self, of: u64, numbers: &mut Vec<u64>) -> Result<(), Broken> {
+    /// Appends the numbers of a repeated field of this message.
+    pub(super) fn push_numbers(self, field: u64, numbers: &mut Vec<u64>) -> Result<(), Broken> {
         let mut fields = self.fields();
         while let Some((number, value)) = fields.next()? {
-            if number == of {
+            if number == field {
                 value.push_to(numbers)?;
             }
         }
@@ -53,7 +53,8 @@ impl<'a> MessageBytes<'a> {
         }
     }
 
-    /// The same of a message that may be cut short: the last field as far as it is there. For recognising formats.
+    /// Returns the fields of a message that may be truncated, for recognising formats. A truncated last field has the bytes
+    /// that are there.
     pub(super) fn beginning(self) -> MessageFields<'a> {
         MessageFields {
             is_beginning: true,
@@ -62,12 +63,12 @@ impl<'a> MessageBytes<'a> {
     }
 }
 
-/// Why bytes are no valid message.
+/// The reason why bytes are not a valid message.
 #[derive(Debug)]
 pub(super) struct Broken {
     pub(super) position: usize,
     pub(super) what: &'static str,
-    /// Whether the message is only cut short, so that more bytes could complete it.
+    /// True if the message is truncated, so that more bytes could complete it.
     pub(super) is_cut: bool,
 }
 
@@ -82,7 +83,7 @@ impl<'a> MessageFields<'a> {
         MessageBytes { bytes, start: 0 }.fields()
     }
 
-    /// The next field's number and value; `None` at the end of the message.
+    /// Returns the next field's number and value; `None` at the end of the message.
     #[inline]
     pub(super) fn next(&mut self) -> Result<Option<(u64, WireValue<'a>)>, Broken> {
         if self.position == self.bytes.len() {
@@ -144,7 +145,7 @@ impl<'a> MessageFields<'a> {
             self.position += 1;
             value |= u64::from(byte & 0x7f) << shift;
             if byte & 0x80 == 0 {
-                // The tenth byte has room for one bit.
+                // The tenth byte holds only one bit of the number.
                 return if shift == 63 && *byte > 1 {
                     Err(self.broken("expected a number of at most 64 bits, found a larger one"))
                 } else {
@@ -172,7 +173,7 @@ impl<'a> MessageFields<'a> {
 }
 
 impl<'a> WireValue<'a> {
-    /// A number; 0 for a value of another kind, like an absent field (proto3 omits zeros).
+    /// Returns the number; 0 for a value of another kind. An absent field is also 0, because proto3 omits zeros.
     pub(super) fn number(self) -> u64 {
         match self {
             WireValue::Varint(number) | WireValue::Fixed64(number) => number,
@@ -180,12 +181,12 @@ impl<'a> WireValue<'a> {
         }
     }
 
-    /// A number that may be negative.
+    /// Returns the number as a signed number.
     pub(super) fn signed(self) -> i64 {
         self.number() as i64
     }
 
-    /// The message or string of a field; `None` for a number.
+    /// Returns the message or string; `None` for a number.
     pub(super) fn message(self) -> Option<MessageBytes<'a>> {
         match self {
             WireValue::Bytes(message) => Some(message),
@@ -193,7 +194,7 @@ impl<'a> WireValue<'a> {
         }
     }
 
-    /// Adds the numbers of a repeated field: one, or several that are packed into it.
+    /// Appends the numbers of this value: one number, or several packed ones.
     #[inline]
     pub(super) fn push_to(self, numbers: &mut Vec<u64>) -> Result<(), Broken> {
         match self {
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_exact_over_64_bits_and_no_longer() {
+    fn numbers_have_at_most_64_bits() {
         let largest = [&[0x08][..], &[0xff; 9], &[0x01]].concat();
         assert_eq!(all(&largest), Ok(vec![(1, u64::MAX)]));
         assert!(all(&[&[0x08][..], &[0xff; 9], &[0x02]].concat()).is_err());
@@ -238,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_of_other_types_are_stepped_over() {
+    fn fields_of_other_types_are_skipped() {
         // A double, a string, a 32-bit number, then field 2 = 5.
         let bytes = [
             &[0x09][..],
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_message_says_so() {
+    fn bytes_that_are_not_a_message_are_an_error() {
         for bytes in [
             &[0x0b][..],
             &[0x00, 0x00],

@@ -1,27 +1,27 @@
 //! Writes a table of stacks: `run`, a `stack` record for each row, `end`.
 //!
-//! Records are in the order of law 5 of `FORMAT.md`: by cost, largest first, then by the names of the frame to blame, then
-//! by whatever else tells two rows apart, so that the order in which stacks were met makes no difference.
+//! Records are in the order of law 5 of `FORMAT.md`: by cost, largest first, then by the names of the blamed frame, then by
+//! all other fields. So the order of the stacks in the input does not matter.
 
 use std::cell::Cell;
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 
-use cg_names::blame::frame_to_blame_by;
-use cg_names::whose::Facts;
+use cg_collections::intern::Id;
+use cg_collections::sorting::Order as _;
+use cg_names::blame::frame_to_blame_in_facts;
+use cg_names::code_origin::Facts;
 use cg_reader::{Error, Out};
-use cg_stream::intern::Id;
 use cg_stream::record::{
     Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame, Name, PerRun, RecordType,
     RunRecord, Status, Total,
 };
 use cg_stream::rows::{Cells, NameRef, StackRef, StackRow};
-use cg_stream::sorting::Order as _;
 
 use super::table::{FrameId, FrameParts, NameId, StackTable};
 
-/// Writes the stacks of an input. `run` lacks only its events and its total. `read` tells whether the input was read to
-/// its end: where it was not, what there is of it is written without `end`, and the error is returned.
+/// Writes the stacks of an input. `run` lacks only its events and its total. `read` is the result of reading the input. If
+/// it is an error, writes the stacks read so far without `end` and returns the error.
 pub(crate) fn write(
     run: RunRecord,
     table: &StackTable,
@@ -36,7 +36,7 @@ pub(crate) fn write(
     out.end()
 }
 
-/// The same without `end`.
+/// Writes the stacks of an input without `end`.
 pub fn write_open(mut run: RunRecord, table: &StackTable, out: &mut Out) -> Result<(), Error> {
     check_counts(table)?;
     run.events = table.events().to_vec();
@@ -79,7 +79,7 @@ pub fn write_open(mut run: RunRecord, table: &StackTable, out: &mut Out) -> Resu
     Ok(())
 }
 
-/// The same of stacks of two runs, whose costs are the two events of the table, as the diff of an event.
+/// Writes the stacks of two runs as a diff of one event. Each run is one event of the table.
 pub(crate) fn write_diff(
     mut run: RunRecord,
     event: &str,
@@ -100,7 +100,7 @@ pub(crate) fn write_diff(
     run.total = Total::PerRun(per_run(totals).into_owned());
     let entries = |row: usize| {
         let costs = [0, 1].map(|side| table.cost(row, side));
-        // A stack that a run does not have is counted 0 times in it.
+        // A cost of 0 means that the run does not have the stack, unless both costs are 0.
         match costs {
             [0, 0] => costs.map(Some),
             _ => costs.map(|cost| (cost != 0).then_some(cost)),
@@ -153,14 +153,14 @@ pub(crate) fn write_diff(
     out.end()
 }
 
-/// The sum of an event over all rows.
+/// Returns the sum of an event over all rows.
 fn total(table: &StackTable, event: usize) -> Count {
     (0..table.row_count())
         .map(|row| table.cost(row, event))
         .sum()
 }
 
-/// That 64 bits hold every count and every total.
+/// Returns an error if a count or a total exceeds 64 bits.
 fn check_counts(table: &StackTable) -> Result<(), Error> {
     let fits = |count: Count| u64::try_from(count).is_ok() || i64::try_from(count).is_ok();
     for (event, name) in table.events().iter().enumerate() {
@@ -181,10 +181,10 @@ fn beyond(event: &str) -> Error {
     Error::whole(format!("the sum of {event} is beyond 64 bits"))
 }
 
-/// What is worked out once for all rows.
+/// Data that is computed once for all rows.
 struct RowWriting<'t> {
     table: &'t StackTable,
-    /// By row: the frame to blame.
+    /// The blamed frame of each row.
     blamed: Vec<Option<FrameId>>,
 }
 
@@ -205,12 +205,12 @@ impl<'t> RowWriting<'t> {
         self.table.record_frame(&self.blamed_parts(row))
     }
 
-    /// The rows sorted by the key `first`, and rows with equal keys by their names.
+    /// Returns the rows sorted by the key `first`, then by their names, then by all other fields.
     fn ordered_by<K: Ord>(&self, first: impl Fn(usize) -> K) -> Vec<usize> {
         let texts = self.ranks_of_texts();
         let frames = self.ranks_of_frames(&texts);
         let rank = |text: Option<NameId>| text.map(|text| texts[text.index()]);
-        // Packed into one number, to compare all at once.
+        // Three ranks in one number, so that one comparison is enough.
         let names = |row: usize| {
             let FrameParts {
                 name, file, obj, ..
@@ -255,13 +255,13 @@ impl<'t> RowWriting<'t> {
         keyed.into_iter().map(|(_, _, row)| row).collect()
     }
 
-    /// By text: its rank in the order of all texts as bytes.
+    /// Returns the rank of each text in the byte order of all texts.
     fn ranks_of_texts(&self) -> Vec<u32> {
         let texts: Vec<&str> = self.table.texts().collect();
         ranks(texts.len(), |a, b| texts[a].cmp(texts[b]))
     }
 
-    /// By frame: its rank in the order of all frames.
+    /// Returns the rank of each frame in the order of all frames.
     fn ranks_of_frames(&self, texts: &[u32]) -> Vec<u32> {
         let rank = |text: Option<NameId>| text.map(|text| texts[text.index()]);
         let key = |frame: usize| {
@@ -273,7 +273,7 @@ impl<'t> RowWriting<'t> {
     }
 }
 
-/// The place of each of so many things in an order.
+/// Returns the rank of each of `count` items in an order.
 fn ranks(count: usize, order: impl Fn(usize, usize) -> Ordering) -> Vec<u32> {
     let mut sorted: Vec<usize> = (0..count).collect();
     sorted.order_by(|a, b| order(*a, *b));
@@ -284,27 +284,27 @@ fn ranks(count: usize, order: impl Fn(usize, usize) -> Ordering) -> Vec<u32> {
     ranks
 }
 
-/// By row: the blamed frame. Found once per stack, and the facts of a frame once per frame, for the few that are looked
-/// at.
+/// Returns the blamed frame of each row. Finds it once per stack. Computes the facts of a frame only if they are needed, and
+/// once.
 fn blamed_frames(table: &StackTable) -> Vec<Option<FrameId>> {
     let facts: Vec<Cell<Option<Facts>>> = vec![Cell::new(None); table.frames().len()];
     let facts_of = |frame: FrameId| {
         let known = &facts[frame.index()];
-        let found = known
-            .get()
-            .unwrap_or_else(|| Facts::of(&table.record_frame(&table.frames()[frame.index()])));
+        let found = known.get().unwrap_or_else(|| {
+            Facts::from_frame(&table.record_frame(&table.frames()[frame.index()]))
+        });
         known.set(Some(found));
         found
     };
     let mut frames: Vec<FrameId> = Vec::new();
-    let mut of_stacks = vec![None; table.stack_count()];
+    let mut blamed_by_stack = vec![None; table.stack_count()];
     let mut blamed_in = |row: usize| {
         let stack = table.stack_at(row)?;
-        let known = &mut of_stacks[stack.index()];
+        let known = &mut blamed_by_stack[stack.index()];
         if known.is_none() {
             frames.clear();
             frames.extend(table.frames_of(Some(stack)));
-            let blamed = frame_to_blame_by(frames.len(), |position| {
+            let blamed = frame_to_blame_in_facts(frames.len(), |position| {
                 frames.get(position).map(|frame| facts_of(*frame))
             });
             *known = frames.get(blamed).copied();

@@ -1,5 +1,5 @@
-//! What `xctrace export` writes of Instruments' recordings: `--xpath '//table[@schema="time-profile"]'`, and `time-sample`,
-//! `cpu-profile` and their like.
+//! Tables that `xctrace export` writes from recordings of Instruments: `--xpath '//table[@schema="time-profile"]'`,
+//! `time-sample`, `cpu-profile` and others.
 //!
 //! ```text
 //! <trace-query-result> <node> <schema …>…</schema>
@@ -9,14 +9,14 @@
 //!           <source line="24"> <path id="13">/src/main.rs</path> </source> </frame> <frame ref="5"/> </backtrace> </row>
 //! ```
 //!
-//! A value is written once, and by its number (`ref`) wherever it comes again in the document. Frames stand innermost first. A
-//! row is a sample; its weight is in nanoseconds, that of a CPU profile (`cycle-weight`) in cycles.
+//! Each value is written once. Further uses in the document refer to its number (`ref`). Frames are in order from the
+//! innermost. A row is a sample. Its weight is in nanoseconds; in a CPU profile (`cycle-weight`) it is in cycles.
 
 use std::io::BufReader;
 
+use cg_collections::maps::Map;
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, Head, Lines, Reading};
-use cg_stream::maps::Map;
 use cg_stream::record::FrameMarks;
 use quick_xml::XmlVersion;
 use quick_xml::events::{BytesStart, Event};
@@ -26,7 +26,7 @@ use super::write;
 
 const SAMPLES: &str = "samples";
 
-/// True where an input begins as `xctrace export` does.
+/// Returns true if an input begins like the output of `xctrace export`.
 pub fn is_export(head: &Head) -> bool {
     let beginning = &head.bytes[..head.bytes.len().min(4096)];
     beginning.trim_ascii_start().starts_with(b"<")
@@ -56,7 +56,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     write::write(run, &export.table, read, reading.out)
 }
 
-/// A value that may come again.
+/// A value that later elements may refer to.
 #[derive(Clone, Copy)]
 enum XmlValue {
     Text(NameId),
@@ -66,7 +66,7 @@ enum XmlValue {
     Thread(XctraceThread),
 }
 
-/// Whose a sample is.
+/// The thread and the process of a sample.
 #[derive(Clone, Copy, Default)]
 struct XctraceThread {
     name: Option<NameId>,
@@ -74,29 +74,31 @@ struct XctraceThread {
     pid: Option<u64>,
 }
 
-/// An element whose end was not read yet.
+/// An open element.
 struct Element {
     name: Vec<u8>,
     id: Option<u64>,
     text: Vec<u8>,
-    /// Of a frame, a binary, a source, a process or a thread: what it comes to.
+    /// The value of a frame, a binary or a source.
     parts: FrameParts,
+    /// The value of a thread or a process.
     thread: XctraceThread,
-    /// Of a backtrace: innermost first.
+    /// The frames of a backtrace, innermost first.
     frames: Vec<FrameId>,
+    /// The stack of a `tagged-backtrace`.
     stack: Option<Option<StackLinkId>>,
 }
 
-/// A row while it is read.
+/// The state of reading a row.
 #[derive(Default)]
 struct XctraceSample {
     stack: Option<StackLinkId>,
     thread: XctraceThread,
-    /// The event of its weight, and that.
+    /// The event of the weight, and the weight.
     weight: Option<(&'static str, u64)>,
 }
 
-/// A document while it is read.
+/// The state of reading a document.
 struct Export {
     table: StackTable,
     demangle: bool,
@@ -188,7 +190,7 @@ impl Export {
                 self.take(value)?;
             } else if self.is_wanted() {
                 return Err(Error::whole(format!(
-                    "ref=\"{}\" is of no value that came before",
+                    "ref=\"{}\" does not refer to an earlier value",
                     String::from_utf8_lossy(&reference)
                 )));
             }
@@ -205,7 +207,7 @@ impl Export {
                     Some(path) => path,
                     None => attribute("name")?.unwrap_or_default(),
                 };
-                element.parts.obj = self.table.given(&path)?;
+                element.parts.obj = self.table.text_unless_empty(&path)?;
                 element.parts.marks = FrameMarks {
                     kernel: path.starts_with(b"/System/Library/Kernels/"),
                     ..FrameMarks::default()
@@ -215,12 +217,12 @@ impl Export {
             b"thread" => {
                 let text = attribute("fmt")?.unwrap_or_default();
                 let end = memchr::memmem::rfind(&text, b" 0x").unwrap_or(text.len());
-                element.thread.name = self.table.given(text[..end].trim_ascii())?;
+                element.thread.name = self.table.text_unless_empty(text[..end].trim_ascii())?;
             }
             b"process" => {
                 let text = attribute("fmt")?.unwrap_or_default();
                 let end = memchr::memmem::rfind(&text, b" (").unwrap_or(text.len());
-                element.thread.process = self.table.given(&text[..end])?;
+                element.thread.process = self.table.text_unless_empty(&text[..end])?;
             }
             _ => {}
         }
@@ -228,7 +230,7 @@ impl Export {
         Ok(())
     }
 
-    /// Whether the value of the element that was read last is of use.
+    /// Returns true if the value of the innermost open element is used.
     fn is_wanted(&self) -> bool {
         let wanted: [&[u8]; 9] = [
             b"frame",
@@ -245,7 +247,7 @@ impl Export {
         last.is_some_and(|element| wanted.contains(&element.name.as_slice()))
     }
 
-    /// Ends the element that was read last: keeps its value, and hands it to what it is in.
+    /// Ends the innermost open element: stores its value under its id, and passes the value to the enclosing element or row.
     fn end(&mut self) -> Result<(), Error> {
         let Some(element) = self.open.last() else {
             return Ok(());
@@ -257,7 +259,7 @@ impl Export {
                 return self.end_row();
             }
             b"frame" => Some(XmlValue::Frame(self.table.frame(element.parts)?)),
-            b"path" => self.table.given(text)?.map(XmlValue::Text),
+            b"path" => self.table.text_unless_empty(text)?.map(XmlValue::Text),
             b"pid" | b"weight" | b"cycle-weight" => whole_u64(text).map(XmlValue::Number),
             b"thread" | b"process" => Some(XmlValue::Thread(element.thread)),
             b"backtrace" => {
@@ -267,7 +269,7 @@ impl Export {
             b"tagged-backtrace" => element.stack.map(XmlValue::Stack),
             _ => None,
         };
-        // What a reference stands for was taken when it was read.
+        // A reference has no value here: its start tag passed the value on.
         let Some(element) = self.open.last() else {
             return Ok(());
         };
@@ -294,7 +296,7 @@ impl Export {
         Ok(())
     }
 
-    /// Hands the value of the element that was read last to the element or the row it is in.
+    /// Passes the value of the innermost open element to the enclosing element or row.
     fn take(&mut self, value: XmlValue) -> Result<(), Error> {
         let Some((element, outer)) = self.open.split_last_mut() else {
             return Ok(());
@@ -304,7 +306,7 @@ impl Export {
         let outer = outer.last_mut();
         match (element.name.as_slice(), value) {
             (b"binary", XmlValue::Frame(binary)) => {
-                let binary = self.table.frames()[cg_stream::intern::Id::index(binary)];
+                let binary = self.table.frames()[cg_collections::intern::Id::index(binary)];
                 if let Some(outer) = outer {
                     outer.parts.obj = binary.obj;
                     outer.parts.marks = binary.marks;
@@ -382,7 +384,7 @@ impl Export {
     }
 }
 
-/// An error with the place in the document, unless it has one.
+/// Adds the position in the document to an error without a position.
 fn at_byte(error: Error, at: u64) -> Error {
     match error {
         Error::Malformed {
@@ -413,7 +415,7 @@ mod tests {
                 "1000000 main thread: dyld4::prepare(dyld4::APIs&)@/usr/lib/dyld<start@/usr/lib/dyld",
             ]
         );
-        assert!(!parsed.trouble, "{:?}", parsed.messages);
+        assert!(!parsed.has_errors, "{:?}", parsed.messages);
         let run: serde_json::Value = serde_json::from_str(&parsed.records[0]).unwrap();
         assert_eq!(
             run["total"],
@@ -431,15 +433,15 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_to_nothing_is_trouble() {
+    fn a_dangling_reference_is_an_error() {
         let text = TEXT.replace("<backtrace ref=\"28\"/>", "<backtrace ref=\"99\"/>");
         let parsed = parsed::read(super::parse, text.as_bytes(), &Options::default());
-        assert!(parsed.messages[0].ends_with("ref=\"99\" is of no value that came before"));
-        assert_eq!(parsed.of("stack").len(), 3);
+        assert!(parsed.messages[0].ends_with("ref=\"99\" does not refer to an earlier value"));
+        assert_eq!(parsed.records_of_type("stack").len(), 3);
     }
 
     #[test]
-    fn no_prefix_panics_and_no_trouble_is_silent() {
+    fn no_prefix_panics_and_no_error_is_silent() {
         check_all_prefixes(super::parse, TEXT.as_bytes(), &Options::default());
     }
 }

@@ -1,8 +1,8 @@
-//! Whether standard output was open when the process began.
+//! Checks if standard output was open when the process started.
 //!
-//! Rust's runtime opens `/dev/null` in the place of a standard stream that is closed (`tool >&-`), before `main`. What is
-//! written is lost then and every write succeeds; and `/dev/null` may just as well be what somebody asked for. So it
-//! has to be looked at before the runtime begins. This crate does nothing else, and all others forbid unsafe code.
+//! Before `main`, Rust's runtime replaces a closed standard stream (`tool >&-`) by `/dev/null`. Then every write succeeds
+//! and the output is lost. A later check cannot detect this, because the user may have chosen `/dev/null`. So this crate
+//! checks before the runtime starts. It needs unsafe code, which all other crates forbid, and does nothing else.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -14,14 +14,14 @@ ctor::declarative::ctor! {
         #[cfg(unix)]
         {
             use std::os::fd::AsFd;
-            // Duplicating a descriptor needs nothing of the runtime, and fails for one that is not open.
+            // Duplicating a descriptor does not need the runtime, and fails if the descriptor is closed.
             let copy = std::io::stdout().as_fd().try_clone_to_owned();
             WAS_CLOSED.store(copy.is_err(), Ordering::Relaxed);
         }
     }
 }
 
-/// Whether standard output was closed when the process began. False where a platform has no such thing.
+/// Returns true if standard output was closed when the process started. Always false on platforms other than Unix.
 pub fn was_closed() -> bool {
     WAS_CLOSED.load(Ordering::Relaxed)
 }

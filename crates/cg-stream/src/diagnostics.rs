@@ -1,4 +1,4 @@
-//! Where a library says what it has to say: warnings, troubles, and how far a long reading has come.
+//! The messages of a library: warnings, errors, and the progress of long reads.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -13,14 +13,14 @@ pub struct Diagnostics {
     /// The progress display shared by all inputs, between [`Diagnostics::begin_inputs`] and
     /// [`Diagnostics::end_inputs`].
     all_inputs: Option<Arc<Mutex<Box<dyn Progress>>>>,
-    trouble: bool,
-    troubles: Vec<String>,
+    has_errors: bool,
+    errors: Vec<String>,
 }
 
-/// At most this many trouble messages are kept for [`Diagnostics::troubles`].
+/// The maximum number of messages that [`Diagnostics::errors`] keeps.
 const MOST_KEPT: usize = 20;
 
-/// Takes a message and whether it is trouble.
+/// Receives a message, and true if it is an error.
 type MessageSink = Box<dyn FnMut(&str, bool) + Send>;
 
 /// Makes a progress display for an input of this many bytes; `None` if progress is not shown.
@@ -28,22 +28,22 @@ pub type ShowProgress = fn(length: u64) -> Option<Box<dyn Progress>>;
 
 /// Shows how far the reading of an input has come.
 pub trait Progress: Send {
-    /// So many bytes more were read.
+    /// Adds bytes that were read since the last call.
     fn advance(&mut self, bytes: u64);
 
-    /// The input is read to its end.
+    /// Ends the display: the input is read to its end.
     fn finish(&mut self);
 }
 
 impl Diagnostics {
-    /// Hands each message, a single line, to a function, with whether it is trouble.
+    /// Creates diagnostics that pass each message, a single line, to a function, with true if it is an error.
     pub fn to(sink: impl FnMut(&str, bool) + Send + 'static) -> Diagnostics {
         Diagnostics {
             sink: Box::new(sink),
             progress: None,
             all_inputs: None,
-            trouble: false,
-            troubles: Vec::new(),
+            has_errors: false,
+            errors: Vec::new(),
         }
     }
 
@@ -55,49 +55,49 @@ impl Diagnostics {
         }
     }
 
-    /// Says something that changes no data and no exit status.
+    /// Reports a warning, which changes no data and no exit status.
     pub fn warn(&mut self, message: impl Display) {
         (self.sink)(&visible(&message.to_string()), false);
     }
 
-    /// Says something that is trouble, or else a warning.
-    pub fn say(&mut self, is_trouble: bool, message: impl Display) {
-        match is_trouble {
-            true => self.trouble(message),
+    /// Reports an error or a warning.
+    pub fn report(&mut self, is_error: bool, message: impl Display) {
+        match is_error {
+            true => self.error(message),
             false => self.warn(message),
         }
     }
 
-    /// Says what could not be done; the tool goes on with what it has and exits 2.
-    pub fn trouble(&mut self, message: impl Display) {
-        self.note_trouble(message, true);
+    /// Reports an error. The tool continues with the readable input and exits with 2.
+    pub fn error(&mut self, message: impl Display) {
+        self.record_error(message, true);
     }
 
-    /// The same of what the output tells too: where remarks are silenced, it is not said twice.
-    pub fn trouble_in_output(&mut self, message: impl Display) {
-        self.note_trouble(message, false);
+    /// Reports an error that the output contains too. If warnings are silenced, it is not printed a second time.
+    pub fn error_in_output(&mut self, message: impl Display) {
+        self.record_error(message, false);
     }
 
-    fn note_trouble(&mut self, message: impl Display, is_error: bool) {
-        self.trouble = true;
+    fn record_error(&mut self, message: impl Display, is_error: bool) {
+        self.has_errors = true;
         let message = visible(&message.to_string()).into_owned();
         (self.sink)(&message, is_error);
-        if self.troubles.len() < MOST_KEPT {
-            self.troubles.push(message);
+        if self.errors.len() < MOST_KEPT {
+            self.errors.push(message);
         }
     }
 
-    /// Whether anything could not be done.
-    pub fn had_trouble(&self) -> bool {
-        self.trouble
+    /// Returns true if an error was reported.
+    pub fn has_errors(&self) -> bool {
+        self.has_errors
     }
 
-    /// The trouble messages so far; of many only the first are kept.
-    pub fn troubles(&self) -> &[String] {
-        &self.troubles
+    /// Returns the first error messages, at most 20.
+    pub fn errors(&self) -> &[String] {
+        &self.errors
     }
 
-    /// Says which files will be read, so that the reading of many is shown as one.
+    /// Announces the files that will be read, so that one progress display covers all of them.
     pub fn begin_inputs<P: AsRef<Path>>(&mut self, files: impl IntoIterator<Item = P>) {
         let Some(show) = self.progress else { return };
         // Skips paths that are not regular files or whose metadata cannot be read.
@@ -107,14 +107,14 @@ impl Diagnostics {
         self.all_inputs = all.map(|all| Arc::new(Mutex::new(all)));
     }
 
-    /// Says that all of them are read.
+    /// Finishes the shared progress display.
     pub fn end_inputs(&mut self) {
         if let Some(all) = self.all_inputs.take() {
             all.lock().unwrap_or_else(PoisonError::into_inner).finish();
         }
     }
 
-    /// A progress display for an input of this many bytes; `None` if progress is not shown.
+    /// Returns a progress display for an input of this many bytes; `None` if progress is not shown.
     pub fn progress(&self, length: u64) -> Option<Box<dyn Progress>> {
         match &self.all_inputs {
             Some(all) => Some(Box::new(OneOfAll(Arc::clone(all)))),
@@ -139,7 +139,7 @@ impl Progress for OneOfAll {
 mod tests {
     use super::*;
 
-    /// What was shown: lengths, bytes and ends, in their order.
+    /// The calls of the progress display in order: lengths, bytes and ends.
     static SHOWN: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
     fn note(text: String) {

@@ -1,11 +1,11 @@
-//! What can go wrong with a stream.
+//! The errors of reading and writing a stream.
 
 use std::io;
 
 use thiserror::Error as ThisError;
 
-/// An error of reading or writing a stream, with the line it is about: `LINE: message`, so that a file name and a colon in front
-/// of it make the usual form.
+/// An error of reading or writing a stream. Its text is `LINE: message` if it is about a line, so that callers put `FILE:`
+/// before it.
 #[derive(Debug, ThisError)]
 #[error(transparent)]
 pub struct Error(Box<ErrorKind>);
@@ -21,9 +21,10 @@ enum ErrorKind {
 }
 
 impl Error {
-    /// A line that is not what it should be.
+    /// Creates the error of a line that does not parse as a record.
     pub(crate) fn record(line: u64, error: &serde_json::Error) -> Error {
-        // serde_json ends its messages with "at line 1 column N"; only the column means something here.
+        // serde_json ends its messages with "at line 1 column N". Each line is parsed separately, so only the column is
+        // useful.
         let message = error.to_string();
         let text = message.split(" at line ").next().unwrap_or(&message);
         Error::at(
@@ -32,7 +33,7 @@ impl Error {
         )
     }
 
-    /// An error about a line of a stream.
+    /// Creates an error about a line of a stream.
     pub fn at(line: u64, message: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::Record {
             line,
@@ -40,21 +41,21 @@ impl Error {
         }))
     }
 
-    /// An error about a stream as a whole.
+    /// Creates an error about a stream as a whole.
     pub fn whole(message: impl Into<String>) -> Error {
         Error(Box::new(ErrorKind::Whole(message.into())))
     }
 
-    /// Adds a line number to an error about the stream as a whole; other errors stay as they are.
+    /// Adds a line number to an error about the stream as a whole; does not change other errors.
     #[must_use]
-    pub(crate) fn of_line(self, line: u64) -> Error {
+    pub(crate) fn with_line(self, line: u64) -> Error {
         match *self.0 {
             ErrorKind::Whole(message) => Error::at(line, message),
             kind => Error(Box::new(kind)),
         }
     }
 
-    /// The line it is about, counted from 1.
+    /// Returns the number of the line with the error, counted from 1; `None` if the error is not about a line.
     pub fn line(&self) -> Option<u64> {
         match *self.0 {
             ErrorKind::Io(_) | ErrorKind::Whole(_) => None,
@@ -62,7 +63,7 @@ impl Error {
         }
     }
 
-    /// The I/O error, where that is what it is.
+    /// Returns the I/O error; `None` if this is another error.
     pub fn as_io(&self) -> Option<&io::Error> {
         match &*self.0 {
             ErrorKind::Io(error) => Some(error),

@@ -1,19 +1,19 @@
-//! The fields of a line, found one by one without parsing the rest of it.
+//! The fields of a line, found one by one without parsing the whole line.
 //!
-//! A filter that decides by function name does not need the other 500 bytes of the line. [`Fields`] walks over the keys
-//! of an object in any order and returns each value as raw bytes. Values that nobody asks for are skipped: they are
-//! neither decoded nor checked, only their brackets, strings and separators are looked at. [`value_length`] does the
-//! skipping, also for other code that walks over JSON.
+//! A filter that decides by function name does not need the other 500 bytes of the line. [`Fields`] iterates over the keys
+//! of an object in any order and returns each value as raw bytes. Values that the caller does not use are skipped: they are
+//! neither decoded nor checked, and only their brackets, strings and separators are read. [`value_length`] finds the end of
+//! a value, also for other code that iterates over JSON.
 
 use std::borrow::Cow;
 
 use crate::record::Count;
 
-/// A line is not the JSON it should be.
+/// The error of text that is not valid JSON or not the expected type of JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Malformed;
 
-/// The fields of an object, in the order they are written.
+/// The fields of an object, in their order in the text.
 #[derive(Clone, Debug)]
 pub struct Fields<'a> {
     rest: &'a [u8],
@@ -27,7 +27,7 @@ enum ListPosition {
     End,
 }
 
-/// A value as the bytes it is written in.
+/// A value as raw JSON bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Value<'a>(&'a [u8]);
 
@@ -42,11 +42,11 @@ pub struct Elements<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// The fields of the object that these bytes are.
+    /// Returns the fields of the object at the start of these bytes.
     ///
     /// # Errors
-    /// Where they do not begin one.
-    pub fn of(object: &'a [u8]) -> Result<Fields<'a>, Malformed> {
+    /// Returns an error if the bytes do not begin with an object.
+    pub fn parse(object: &'a [u8]) -> Result<Fields<'a>, Malformed> {
         match object.trim_ascii_start() {
             [b'{', rest @ ..] => Ok(Fields {
                 rest,
@@ -56,10 +56,10 @@ impl<'a> Fields<'a> {
         }
     }
 
-    /// The value of the first field with this key, if there is one.
+    /// Returns the value of the first field with this key; `None` if no field has it.
     ///
     /// # Errors
-    /// Where what comes before it is malformed.
+    /// Returns an error if the text before the field is malformed.
     pub fn find(self, key: &str) -> Result<Option<Value<'a>>, Malformed> {
         for field in self {
             let (found, value) = field?;
@@ -70,12 +70,13 @@ impl<'a> Fields<'a> {
         Ok(None)
     }
 
-    /// The bytes behind the fields that were taken so far.
+    /// Returns the bytes after the last field that the iterator returned.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
 
-    /// The next field where it is written as our own writers do, with neither white space nor an escape in a short key.
+    /// Returns the next field if its key is short and has no escape, and no white space surrounds it, as in the output of
+    /// our writers.
     #[inline]
     fn next_plain(&mut self) -> Option<KeyValue<'a>> {
         let text = match (self.position, self.rest) {
@@ -140,12 +141,12 @@ impl<'a> Iterator for Elements<'a> {
 }
 
 impl<'a> Value<'a> {
-    /// The bytes it is written in.
+    /// Returns the raw JSON bytes.
     pub fn raw(self) -> &'a [u8] {
         self.0
     }
 
-    /// The text of a string, its escapes decoded; `None` for every other value.
+    /// Returns the text of a string with its escapes decoded; `None` if the value is not a string.
     pub fn text(self) -> Option<Cow<'a, [u8]>> {
         let [b'"', inner @ .., b'"'] = self.0 else {
             return None;
@@ -157,17 +158,17 @@ impl<'a> Value<'a> {
         Some(Cow::Owned(text.into_bytes()))
     }
 
-    /// The number, where it is an integer in the range of counts.
+    /// Returns the number; `None` if the value is not an integer in the range of counts.
     pub fn count(self) -> Option<Count> {
         std::str::from_utf8(self.0).ok()?.parse().ok()
     }
 
-    /// The fields of an object; `None` for every other value.
+    /// Returns the fields of an object; `None` if the value is not an object.
     pub fn fields(self) -> Option<Fields<'a>> {
-        Fields::of(self.0).ok()
+        Fields::parse(self.0).ok()
     }
 
-    /// The elements of an array; `None` for every other value.
+    /// Returns the elements of an array; `None` if the value is not an array.
     pub fn elements(self) -> Option<Elements<'a>> {
         match self.0 {
             [b'[', rest @ ..] => Some(Elements {
@@ -179,7 +180,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// Steps over the separator before the next item; false at the closing bracket.
+/// Skips the separator before the next item. Returns false at the closing bracket.
 #[inline]
 fn next_item(rest: &mut &[u8], position: &mut ListPosition, close: u8) -> Result<bool, Malformed> {
     if *position == ListPosition::End {
@@ -205,7 +206,7 @@ fn next_item(rest: &mut &[u8], position: &mut ListPosition, close: u8) -> Result
     }
 }
 
-/// Takes the value that `rest` begins with.
+/// Removes the value at the start of `rest` and returns it.
 #[inline]
 fn take_value<'a>(rest: &mut &'a [u8]) -> Result<Value<'a>, Malformed> {
     let (value, after) = rest.split_at(value_length(rest)?);
@@ -213,10 +214,10 @@ fn take_value<'a>(rest: &mut &'a [u8]) -> Result<Value<'a>, Malformed> {
     Ok(Value(value))
 }
 
-/// The length of the value that these bytes begin with.
+/// Returns the length of the value at the start of these bytes.
 ///
 /// # Errors
-/// Where they begin none, or end within it.
+/// Returns an error if the bytes do not begin with a value or end within it.
 #[inline]
 pub fn value_length(text: &[u8]) -> Result<usize, Malformed> {
     match text.first() {
@@ -233,7 +234,7 @@ pub fn value_length(text: &[u8]) -> Result<usize, Malformed> {
     }
 }
 
-/// The length of the string that these bytes begin with, quotes included.
+/// Returns the length of the string at the start of these bytes, including its quotes.
 #[inline]
 fn string_length(text: &[u8]) -> Result<usize, Malformed> {
     if let Some(length) = text.get(1..).and_then(short_string_length)
@@ -252,19 +253,19 @@ fn string_length(text: &[u8]) -> Result<usize, Malformed> {
     }
 }
 
-/// How many bytes stand before the first quote or backslash, if there is one among the next eight: most keys and many
-/// values are so short that the search for longer ones would take more instructions to set up.
+/// Returns the number of bytes before the first quote or backslash; `None` if the next eight bytes have none. Most keys and
+/// many values are so short that this takes fewer instructions than the setup of `memchr`.
 #[inline]
 fn short_string_length(text: &[u8]) -> Option<usize> {
     const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    // The lowest bit that is set is right: borrows only go up.
+    // The lowest set bit marks a zero byte. Higher bits may be wrong, because borrows go up.
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7);
     let word = u64::from_le_bytes(*text.first_chunk()?);
     let found = zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
     (found != 0).then(|| found.trailing_zeros() as usize / 8)
 }
 
-/// The length of the object or array that these bytes begin with.
+/// Returns the length of the object or array at the start of these bytes.
 fn nested_length(text: &[u8]) -> Result<usize, Malformed> {
     let mut depth = 0_usize;
     let mut length = 0;
@@ -291,7 +292,7 @@ mod tests {
     use super::*;
 
     fn keys_and_values(line: &str) -> Result<Vec<(String, String)>, Malformed> {
-        Fields::of(line.as_bytes())?
+        Fields::parse(line.as_bytes())?
             .map(|field| {
                 let (key, value) = field?;
                 let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn values_are_found_whatever_stands_before_them() {
+    fn values_are_found_after_nested_values_and_escapes() {
         let line = r#" { "cost" : {"Ir":[1,{"}":"]"}]} , "fn":"a\"},b","calls":0,"x":null }"#;
         let expect = [
             ("cost", r#"{"Ir":[1,{"}":"]"}]}"#),
@@ -327,8 +328,9 @@ mod tests {
 
     #[test]
     fn text_is_decoded_and_counts_are_exact() {
-        let fields =
-            Fields::of(br#"{"a":"x\u00e9\n","b":18446744073709551615,"c":-1,"d":1.5,"e":[1,[2]]}"#);
+        let fields = Fields::parse(
+            br#"{"a":"x\u00e9\n","b":18446744073709551615,"c":-1,"d":1.5,"e":[1,[2]]}"#,
+        );
         let values: Vec<Value> = fields.unwrap().map(|field| field.unwrap().1).collect();
         assert_eq!(values[0].text().unwrap(), "xé\n".as_bytes());
         assert_eq!(values[1].count(), Some(u64::MAX.into()));
@@ -344,7 +346,7 @@ mod tests {
 
     #[test]
     fn keys_are_decoded_too() {
-        let fields = Fields::of(br#"{"f\u006e":1}"#).unwrap();
+        let fields = Fields::parse(br#"{"f\u006e":1}"#).unwrap();
         assert_eq!(fields.find("fn").unwrap().unwrap().count(), Some(1));
     }
 }

@@ -1,3 +1,6 @@
+//! The contract of the cost stream: its records, and how they are read and written. This crate neither adds records up nor
+//! knows the process: cg-profile and cg-tool do that.
+//!
 #![doc = include_str!("../FORMAT.md")]
 #![warn(missing_docs)]
 
@@ -7,26 +10,14 @@ pub mod reader;
 pub mod rows;
 pub mod writer;
 
-pub mod intern;
-pub mod maps;
-pub mod profile;
-
 pub mod fields;
 pub mod lines;
 
-pub mod derived;
-
 pub mod percent;
-
-pub mod components;
-pub mod sorting;
 
 pub mod visible;
 
 pub mod diagnostics;
-
-#[cfg(feature = "tool")]
-pub mod tool;
 
 mod error;
 

@@ -1,7 +1,7 @@
 //! Lines of a byte stream, through one reused buffer.
 //!
-//! A line is handed out as a slice of the buffer, without its `\n`; only a line that straddles the buffer's end is
-//! moved. Nothing is decoded here, and nothing is allocated a line.
+//! A line is returned as a slice of the buffer, without its `\n`. Only a line that crosses the buffer's end is
+//! moved. Lines are not decoded here, and reading a line does not allocate.
 
 use std::cell::Cell;
 use std::io::{self, Read};
@@ -14,27 +14,27 @@ pub struct LineReader<R> {
     /// Unread bytes are `buffer[start..end]`.
     start: usize,
     end: usize,
-    /// How far `buffer[start..end]` is known to hold no `\n`.
+    /// `buffer[start..searched]` contains no `\n`.
     searched: usize,
-    /// The line handed out last.
+    /// The range of the line that was returned last.
     last: std::ops::Range<usize>,
     line_number: u64,
     at_end: bool,
-    /// An error that came behind bytes which were only looked at: it is told where they have been read.
+    /// An error that came after bytes that were only peeked at. It is reported when those bytes have been read.
     failed: Option<io::Error>,
-    /// Set if an error is the end of the input: whether it has ended so.
+    /// `Some` if an error counts as the end of the input: true once an error ended it.
     ends_at_error: Option<Rc<Cell<bool>>>,
     ended_with_newline: bool,
 }
 
-/// The size of the buffer at first.
+/// The initial size of the buffer.
 const BUFFER_SIZE: usize = 256 * 1024;
 
-/// No line of any format is as long as this; a longer one is binary data, and is refused before it fills the memory.
+/// The maximum length of a line. Longer lines are binary data, so they are refused before they fill the memory.
 const LONGEST_LINE: usize = 256 * 1024 * 1024;
 
 impl<R: Read> LineReader<R> {
-    /// A reader over this input.
+    /// Creates a reader of this input.
     pub fn new(input: R) -> LineReader<R> {
         LineReader {
             input,
@@ -51,43 +51,43 @@ impl<R: Read> LineReader<R> {
         }
     }
 
-    /// From now on an error of the input is its end, so that what came before is read as any text that is cut short.
-    /// Returns what then tells that there was one; [`LineReader::take_error`] has it.
+    /// Makes an error of the input count as its end, so that the bytes before the error are read like a truncated file.
+    /// Returns a flag that is true once there was an error; [`LineReader::take_error`] returns the error.
     pub fn end_at_error(&mut self) -> Rc<Cell<bool>> {
         let flag = Rc::new(Cell::new(false));
         self.ends_at_error = Some(Rc::clone(&flag));
         flag
     }
 
-    /// The error that the input ended with.
+    /// Returns the error that ended the input; `None` if there was no error.
     pub fn take_error(&mut self) -> Option<io::Error> {
         self.failed.take()
     }
 
-    /// The next line without its `\n`, or `None` at the end of the input. A last line without `\n` counts.
+    /// Returns the next line without its `\n`; `None` at the end of the input. A last line without `\n` counts.
     ///
     /// # Errors
-    /// What the input reports, and `InvalidData` for a line longer than 256 MiB.
+    /// Returns an error if the input cannot be read, and `InvalidData` if a line is longer than 256 MiB.
     pub fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
         Ok(self.advance()?.then(|| self.last_line()))
     }
 
-    /// The line that [`LineReader::advance`] or [`LineReader::next_line`] found last.
+    /// Returns the line that [`LineReader::advance`] or [`LineReader::next_line`] found last.
     pub fn last_line(&self) -> &[u8] {
         &self.buffer[self.last.clone()]
     }
 
-    /// The same line with its `\n`, where it had one.
+    /// Returns the same line with its `\n`, if the line had one.
     pub fn last_line_with_newline(&self) -> &[u8] {
         &self.buffer[self.last.start..self.start]
     }
 
-    /// True if the next line, or the end of the input, is already buffered. While this is false, reading on may block,
-    /// so a writer whose readers should not wait flushes first.
+    /// Returns true if the next line, or the end of the input, is already buffered. If it returns false, the next read may
+    /// block, so a filter flushes its output first.
     pub fn has_next(&mut self) -> bool {
         match memchr::memchr(b'\n', &self.buffer[self.searched..self.end]) {
             Some(length) => {
-                // The next search finds it in its first byte.
+                // The next search starts at the newline.
                 self.searched += length;
                 true
             }
@@ -98,11 +98,10 @@ impl<R: Read> LineReader<R> {
         }
     }
 
-    /// Goes to the next line; false at the end of the input. [`LineReader::last_line`] has the line, as often as it
-    /// is wanted.
+    /// Goes to the next line, which [`LineReader::last_line`] returns. Returns false at the end of the input.
     ///
     /// # Errors
-    /// As [`LineReader::next_line`].
+    /// Returns the errors of [`LineReader::next_line`].
     #[inline]
     pub fn advance(&mut self) -> io::Result<bool> {
         loop {
@@ -121,7 +120,7 @@ impl<R: Read> LineReader<R> {
         }
     }
 
-    /// The last line, which lacks its newline, if there is one.
+    /// Goes to a last line without newline. Returns false if there is none.
     #[cold]
     fn advance_to_end(&mut self) -> bool {
         let has_line = self.start < self.end;
@@ -132,14 +131,14 @@ impl<R: Read> LineReader<R> {
         has_line
     }
 
-    /// Lines that are whole in the buffer, at least one, each with its `\n`; only the input's last line may lack it.
-    /// `None` at the end of the input.
+    /// Returns all complete lines of the buffer, at least one, each with its `\n`; `None` at the end of the input. Only the
+    /// input's last line may have no `\n`.
     ///
-    /// For readers that find the ends of lines while they parse them. Such a reader counts lines itself:
-    /// [`LineReader::line_number`] does not move.
+    /// This is for readers that find the ends of lines while they parse them. Such a reader counts lines itself:
+    /// [`LineReader::line_number`] does not change.
     ///
     /// # Errors
-    /// As [`LineReader::next_line`].
+    /// Returns the errors of [`LineReader::next_line`].
     pub fn next_lines(&mut self) -> io::Result<Option<&[u8]>> {
         loop {
             let end = match memchr::memrchr(b'\n', &self.buffer[self.searched..self.end]) {
@@ -162,25 +161,25 @@ impl<R: Read> LineReader<R> {
         }
     }
 
-    /// The first bytes of the input, at most `wanted` of them, without taking them: for recognising a format.
+    /// Returns the next bytes of the input, at most `wanted` of them, without taking them: for recognising a format.
     ///
     /// # Errors
-    /// What the input reports.
+    /// Returns an error if the input cannot be read.
     pub fn peek(&mut self, wanted: usize) -> io::Result<&[u8]> {
         while self.end - self.start < wanted && !self.at_end && self.failed.is_none() {
             self.look_further()?;
         }
         if self.start == self.end {
-            self.tell_failure()?;
+            self.take_failure()?;
         }
         Ok(&self.buffer[self.start..self.end.min(self.start + wanted)])
     }
 
-    /// Reads once more and returns all bytes that are buffered and not taken; the same bytes as before at the end of
-    /// the input. For recognising a format on a pipe that grows slowly.
+    /// Reads once more and returns all bytes that are buffered and not taken. At the end of the input, they are the same as
+    /// before. This is for recognising a format on a slow pipe.
     ///
     /// # Errors
-    /// What the input reports.
+    /// Returns an error if the input cannot be read.
     pub fn peek_more(&mut self) -> io::Result<&[u8]> {
         if !self.at_end && self.failed.is_none() {
             self.look_further()?;
@@ -188,12 +187,12 @@ impl<R: Read> LineReader<R> {
         Ok(&self.buffer[self.start..self.end])
     }
 
-    /// The bytes behind the line handed out last, as far as they are buffered.
+    /// Returns the buffered bytes after the last line.
     pub fn buffered(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    /// Takes bytes that [`LineReader::buffered`] returned, at most all of them. The next line begins behind them.
+    /// Takes bytes that [`LineReader::buffered`] returned, at most all of them. The next line begins after them.
     pub fn consume(&mut self, length: usize) {
         let length = length.min(self.end - self.start);
         let taken = &self.buffer[self.start..self.start + length];
@@ -202,30 +201,30 @@ impl<R: Read> LineReader<R> {
         self.searched = self.searched.max(self.start);
     }
 
-    /// The input. Bytes that are buffered and not taken are lost.
+    /// Returns the input. Bytes that are buffered and not taken are lost.
     pub fn into_input(self) -> R {
         self.input
     }
 
-    /// The number of the line handed out last, counted from 1.
+    /// Returns the number of the last line, counted from 1.
     pub fn line_number(&self) -> u64 {
         self.line_number
     }
 
-    /// False once the last line was handed out and had no `\n`, which is how many truncated files end.
+    /// Returns false if the last line of the input was read and had no `\n`. Many truncated files end like this.
     pub fn ended_with_newline(&self) -> bool {
         self.ended_with_newline
     }
 
-    /// Whether the input is used up: no byte is left and the input says so. It may have to read to know.
+    /// Returns true if no byte is left. This may read from the input.
     ///
     /// # Errors
-    /// What the input reports.
+    /// Returns an error if the input cannot be read.
     pub fn is_at_end(&mut self) -> io::Result<bool> {
         Ok(self.peek(1)?.is_empty())
     }
 
-    /// Reads once for who looks at what is not taken yet. An error behind bytes that are there waits until these are read.
+    /// Reads once for a caller that peeks. If bytes are buffered, an error is kept until these are taken.
     fn look_further(&mut self) -> io::Result<()> {
         match self.fill() {
             Err(error) if self.start < self.end => self.failed = Some(error),
@@ -234,8 +233,8 @@ impl<R: Read> LineReader<R> {
         Ok(())
     }
 
-    /// Returns the error that waits, or ends the input with it.
-    fn tell_failure(&mut self) -> io::Result<()> {
+    /// Returns the kept error, or ends the input if errors count as its end.
+    fn take_failure(&mut self) -> io::Result<()> {
         match (&self.ends_at_error, &self.failed) {
             (_, None) => Ok(()),
             (None, Some(_)) => self.failed.take().map_or(Ok(()), Err),
@@ -249,7 +248,7 @@ impl<R: Read> LineReader<R> {
 
     /// Makes room and reads once.
     fn fill(&mut self) -> io::Result<()> {
-        self.tell_failure()?;
+        self.take_failure()?;
         if self.at_end {
             return Ok(());
         }
@@ -278,7 +277,7 @@ impl<R: Read> LineReader<R> {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
                 Err(error) if self.ends_at_error.is_some() => {
                     self.failed = Some(error);
-                    self.tell_failure()?;
+                    self.take_failure()?;
                 }
                 Err(error) => return Err(error),
             }
@@ -288,10 +287,10 @@ impl<R: Read> LineReader<R> {
 }
 
 impl<R: Read> Read for LineReader<R> {
-    /// The bytes that are left, for readers that do not work by lines.
+    /// Reads the bytes that are not taken, for readers that do not work by lines.
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         if self.start == self.end {
-            self.tell_failure()?;
+            self.take_failure()?;
             if self.at_end {
                 return Ok(0);
             }
@@ -309,9 +308,9 @@ impl<R: Read> Read for LineReader<R> {
 mod tests {
     use super::*;
 
-    /// Hands out one byte a read, as the slowest pipe would.
-    struct Dripping<'a>(&'a [u8]);
-    impl Read for Dripping<'_> {
+    /// An input that returns one byte per read, like a very slow pipe.
+    struct SlowPipe<'a>(&'a [u8]);
+    impl Read for SlowPipe<'_> {
         fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
             let Some((first, rest)) = self.0.split_first() else {
                 return Ok(0);
@@ -346,12 +345,12 @@ mod tests {
         for text in ["", "\n", "a\nbc\n\nd", "a\nb\n"] {
             let expected = (text.as_bytes().to_vec(), !text.ends_with('d'));
             assert_eq!(read(&mut text.as_bytes()), expected);
-            assert_eq!(read(&mut Dripping(text.as_bytes())), expected);
+            assert_eq!(read(&mut SlowPipe(text.as_bytes())), expected);
         }
     }
 
     #[test]
-    fn bytes_that_are_consumed_are_counted_as_lines() {
+    fn consumed_bytes_count_as_lines() {
         let mut reader = LineReader::new(&b"a\nb\nc d\ne"[..]);
         assert_eq!(reader.next_line().unwrap(), Some(&b"a"[..]));
         assert_eq!(reader.buffered(), b"b\nc d\ne");
@@ -376,7 +375,7 @@ mod tests {
                 "{text:?}"
             );
             assert_eq!(
-                lines_of(Dripping(text.as_bytes())),
+                lines_of(SlowPipe(text.as_bytes())),
                 (expected, whole),
                 "{text:?}"
             );

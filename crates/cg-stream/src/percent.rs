@@ -1,4 +1,4 @@
-//! Percentages that options ask for, compared with counts without floating point.
+//! Percentages in option values, compared with counts without floating point.
 
 use std::fmt;
 use std::str::FromStr;
@@ -14,13 +14,13 @@ pub struct Percent {
 const DECIMALS: usize = 9;
 
 impl Percent {
-    /// Whether a count is at least this share of a total.
+    /// Returns true if a count is at least this share of a total.
     pub fn is_reached(self, count: Count, total: Count) -> bool {
         let (count, share) = self.scaled(count, total);
         count >= share
     }
 
-    /// Whether a count is more than this share of a total. Any count is more than any share of 0.
+    /// Returns true if a count is more than this share of a total. Any positive count is more than any share of 0.
     pub fn is_exceeded(self, count: Count, total: Count) -> bool {
         let (count, share) = self.scaled(count, total);
         count > share
@@ -37,7 +37,7 @@ impl Percent {
 }
 
 impl fmt::Display for Percent {
-    /// The decimal number, without `%`.
+    /// Writes the decimal number, without `%`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let one = 10_i128.pow(DECIMALS as u32);
         let fraction = format!("{:0DECIMALS$}", self.billionths % one);
@@ -52,7 +52,7 @@ impl fmt::Display for Percent {
 impl FromStr for Percent {
     type Err = String;
 
-    /// A decimal number, with or without `%`.
+    /// Parses a decimal number, with or without `%`.
     fn from_str(text: &str) -> Result<Percent, String> {
         let wrong = || format!("expected a percentage, found \"{text}\"");
         let digits = text.strip_suffix('%').unwrap_or(text);

@@ -1,4 +1,4 @@
-//! Reading a stream: lines told apart by type at the price of a prefix comparison, parsed only on demand.
+//! The reader of a stream: it finds the type of a line from its prefix and parses a line only on demand.
 
 use std::io::Read;
 
@@ -9,7 +9,7 @@ use crate::fields::{Fields, Malformed};
 use crate::lines::LineReader;
 use crate::record::{RecordType, VERSION};
 
-/// Reads the lines of a stream and keeps count of its framing.
+/// Reads the lines of a stream and counts its `run` and `end` records.
 ///
 /// ```
 /// use cg_stream::record::{FnRecord, RecordType};
@@ -24,7 +24,7 @@ use crate::record::{RecordType, VERSION};
 /// let mut reader = Reader::new(stream.as_bytes());
 /// let mut instructions = 0;
 /// while let Some(line) = reader.next_line()? {
-///     // Only what is asked for is parsed; the other lines cost a look at their first bytes.
+///     // Only `fn` lines are parsed. Of other lines, only the type is read.
 ///     if line.kind == RecordType::Fn {
 ///         let record: FnRecord = line.parse()?;
 ///         instructions += record.cost.get("Ir");
@@ -40,39 +40,39 @@ pub struct Reader<R> {
     framing: Framing,
 }
 
-/// What was seen of a stream's framing.
+/// The number of records read so far, by their part in the stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Framing {
-    /// How many `run` records.
+    /// The number of `run` records.
     pub runs: u64,
-    /// How many `end` records.
+    /// The number of `end` records.
     pub ends: u64,
-    /// How many records of other types.
+    /// The number of records of other types.
     pub records: u64,
 }
 
-/// What the framing says of the stream as a whole.
+/// A stream's completeness, as its `run` and `end` records show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completeness {
     /// Every `run` has its `end`.
     Whole,
-    /// A writer died or was cut short: some `run` has no `end`.
+    /// Some `run` has no `end`: the writer was killed or the stream was truncated.
     CutShort,
-    /// Neither `run` nor `end`: the lines came through something like `rg`.
+    /// No `run`: the lines came through a filter such as `rg`.
     Fragment,
     /// No line at all.
     Empty,
 }
 
 impl Framing {
-    /// Adds what was seen elsewhere: concatenation is addition.
+    /// Adds the counts of another stream, as if the two streams were concatenated.
     pub fn add(&mut self, other: Framing) {
         self.runs += other.runs;
         self.ends += other.ends;
         self.records += other.records;
     }
 
-    /// The verdict on the stream, once it is read to its end.
+    /// Returns the completeness of a stream that was read to its end.
     pub fn completeness(self) -> Completeness {
         match (self.runs, self.ends, self.records) {
             (0, 0, 0) => Completeness::Empty,
@@ -86,22 +86,22 @@ impl Framing {
 /// One line of a stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Line<'a> {
-    /// The line as it is, without `\n`.
+    /// The line without `\n`.
     pub bytes: &'a [u8],
     /// The line with its `\n`; the last line of an input may have none.
     pub raw: &'a [u8],
-    /// Its type.
+    /// The type of the record.
     pub kind: RecordType,
-    /// Its number, counted from 1.
+    /// The line number, counted from 1.
     pub number: u64,
 }
 
 impl<'a> Line<'a> {
-    /// A line by itself.
+    /// Finds the type of a line that no [`Reader`] read.
     ///
     /// # Errors
-    /// Where it is no JSON object with a `type`.
-    pub fn of(raw: &'a [u8], number: u64) -> Result<Line<'a>, Error> {
+    /// Returns an error if the line is not a JSON object with a `type`.
+    pub fn parse_header(raw: &'a [u8], number: u64) -> Result<Line<'a>, Error> {
         let bytes = raw.strip_suffix(b"\n").unwrap_or(raw);
         Ok(Line {
             bytes,
@@ -111,22 +111,22 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// The line as a record of the type `T`, which borrows its names from it.
+    /// Parses the line as a record of the type `T`, which borrows its names from the line.
     ///
     /// # Errors
-    /// Where the line is not that record, with the line's number.
+    /// Returns an error with the line number if the line is not such a record.
     pub fn parse<T: Deserialize<'a>>(&self) -> Result<T, Error> {
         serde_json::from_slice(self.bytes).map_err(|error| Error::record(self.number, &error))
     }
 }
 
 impl<R: Read> Reader<R> {
-    /// A reader over this input.
+    /// Creates a reader of this input.
     pub fn new(input: R) -> Reader<R> {
         Reader::over(LineReader::new(input))
     }
 
-    /// A reader over lines of which some may have been peeked at, but none taken.
+    /// Creates a reader from a line reader of which no line was taken yet. Peeking at it is allowed.
     pub fn over(lines: LineReader<R>) -> Reader<R> {
         Reader {
             lines,
@@ -134,15 +134,16 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The input, once its lines are read.
+    /// Returns the input. Bytes that are buffered and not taken are lost.
     pub fn into_input(self) -> R {
         self.lines.into_input()
     }
 
-    /// The next line that is not blank, or `None` at the end.
+    /// Returns the next line that is not blank; `None` at the end.
     ///
     /// # Errors
-    /// What the input reports, lines that are no JSON object with a `type`, and `run` records of other versions.
+    /// Returns an error if the input cannot be read, if a line is not a JSON object with a `type`, and if a `run` record has
+    /// another version.
     pub fn next_line(&mut self) -> Result<Option<Line<'_>>, Error> {
         while self.advance()? {
             if self.blank_line().is_none() {
@@ -152,16 +153,16 @@ impl<R: Read> Reader<R> {
         Ok(None)
     }
 
-    /// Goes to the next line, blank or not; false at the end. For readers that pass every byte on;
-    /// [`Reader::blank_line`] and [`Reader::line`] have what was found.
+    /// Goes to the next line, blank or not, which [`Reader::blank_line`] or [`Reader::line`] returns. Returns false at the
+    /// end. This is for filters that copy every byte.
     ///
     /// # Errors
-    /// What the input reports.
+    /// Returns an error if the input cannot be read.
     pub fn advance(&mut self) -> Result<bool, Error> {
         Ok(self.lines.advance()?)
     }
 
-    /// The line that [`Reader::advance`] went to with its `\n`, where nothing but white space is in it.
+    /// Returns the line that [`Reader::advance`] went to, with its `\n`; `None` if it is not blank.
     pub fn blank_line(&self) -> Option<&[u8]> {
         self.lines
             .last_line()
@@ -170,17 +171,17 @@ impl<R: Read> Reader<R> {
             .then(|| self.lines.last_line_with_newline())
     }
 
-    /// The line that [`Reader::advance`] went to. Call this once a line, because each call counts the line.
+    /// Returns the line that [`Reader::advance`] went to. Call this once per line, because each call counts the line.
     ///
     /// # Errors
-    /// Where it is no JSON object with a `type`, and where it begins a stream of a version that is not known.
+    /// Returns an error if the line is not a JSON object with a `type`, and if it is a `run` record of another version.
     pub fn line(&mut self) -> Result<Line<'_>, Error> {
         let number = self.lines.line_number();
         let bytes = self.lines.last_line();
         let kind = record_type(bytes, number)?;
         if !self.lines.ended_with_newline() {
-            // The type is read from the prefix alone, so half an `end` would make a cut stream look whole: parse the
-            // last line.
+            // The type is read from the prefix only, so a truncated `end` would make a truncated stream look whole.
+            // Therefore the last line is parsed.
             serde_json::from_slice::<serde::de::IgnoredAny>(bytes)
                 .map_err(|error| Error::record(number, &error))?;
         }
@@ -200,21 +201,21 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// Whether the next line, or the end, is known without reading on.
+    /// Returns true if the next line, or the end of the input, is already buffered.
     pub fn has_next(&mut self) -> bool {
         self.lines.has_next()
     }
 
-    /// What was seen of the framing so far.
+    /// Returns the number of records read so far.
     pub fn framing(&self) -> Framing {
         self.framing
     }
 }
 
-/// Refuses a `run` record of another version than [`VERSION`]: its records may mean something else. A `run` without a
-/// version is accepted as version 1.
+/// Returns an error if a `run` record has another version than [`VERSION`], because its records may have another meaning.
+/// A `run` without a version is accepted as version 1.
 fn refuse_other_versions(line: &[u8], number: u64) -> Result<(), Error> {
-    let stream = Fields::of(line)
+    let stream = Fields::parse(line)
         .and_then(|fields| fields.find("stream"))
         .map_err(|Malformed| Error::at(number, "not a stream record: not a JSON object"))?;
     match stream {
@@ -229,7 +230,8 @@ fn refuse_other_versions(line: &[u8], number: u64) -> Result<(), Error> {
     }
 }
 
-/// The type of a line: by its prefix where `type` comes first, as every writer here has it, else by parsing.
+/// Returns the type of a line. Reads the prefix if `type` comes first, as in the output of our writers; otherwise parses the
+/// line.
 fn record_type(line: &[u8], number: u64) -> Result<RecordType, Error> {
     const PREFIX: &[u8] = b"{\"type\":\"";
     if let Some(rest) = line.strip_prefix(PREFIX)
@@ -269,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn framing_tells_whole_cut_and_fragment() {
+    fn completeness_follows_from_run_and_end_records() {
         let (run, f, end) = (
             "{\"type\":\"run\"}\n",
             "{\"type\":\"fn\"}\n",
@@ -289,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_record_is_an_error_with_its_line() {
+    fn a_line_without_a_type_is_an_error_with_its_number() {
         assert_eq!(
             read("{\"type\":\"fn\"}\nhello\n").unwrap_err().line(),
             Some(2)
@@ -313,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn half_an_end_is_no_end() {
+    fn a_truncated_end_record_is_an_error() {
         let whole = "{\"type\":\"run\"}\n{\"type\":\"end\",\"records\":0}";
         assert_eq!(read(whole).unwrap().1, Completeness::Whole);
         for length in 16..whole.len() {
@@ -332,5 +334,16 @@ mod tests {
             (record.name.as_deref(), record.calls, record.cost.get("Ir")),
             (Some("f"), Some(2), 3)
         );
+    }
+
+    #[test]
+    fn only_a_missing_end_cuts_a_stream_short() {
+        let (run, end) = ("{\"type\":\"run\"}\n", "{\"type\":\"end\"}\n");
+        // A stream that was joined twice with its last line is not cut.
+        assert_eq!(
+            read(&[run, end, end].concat()).unwrap().1,
+            Completeness::Whole
+        );
+        assert_eq!(read(end).unwrap().1, Completeness::Fragment);
     }
 }

@@ -1,13 +1,12 @@
-//! Rows: the form in which records go from readers to sinks inside a process. They become JSON where they leave it.
+//! Rows: the form in which records go from readers to sinks within a process. They are rendered as JSON at the output.
 //!
-//! A reader of a format interns names and frames in tables of its own, and hands over rows of ids together with these
+//! A reader of a format interns names and frames in its own tables, and passes rows of ids together with these
 //! [tables](RowTables). A sink ([`RowSink`]) looks up each id once: the [`Writer`](crate::Writer) renders it as JSON,
-//! the [`Profile`](crate::profile::Profile) interns it. A line of a stream becomes a row that holds text
+//! and the `Profile` of the crate `cg-profile` interns it. A line of a stream becomes a row that contains text
 //! ([`hand_over`]).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::record::declaration::records;
 use crate::record::{
     CallRecord, ErrorRecord, FnRecord, HeapRecord, InlineRecord, LeakRecord, LineRecord,
     ProgramPointRecord, StackRecord,
@@ -16,6 +15,7 @@ use crate::record::{
     CauseRecord, Count, Counts, DiffRecord, EndRecord, Frame, FunctionName, HeapBlock, Name, Note,
     RecordType, RunRecord, SampleLabels, SnapshotRecord,
 };
+use crate::records;
 use crate::{Error, Line};
 
 mod causes;
@@ -23,55 +23,55 @@ mod json;
 mod known;
 
 pub use causes::{CauseName, CauseNames, CauseRow};
-pub(crate) use json::{Rendered, address_text, put};
+pub use json::address_text;
+pub(crate) use json::{Rendered, put};
 pub use known::KnownIds;
 
-crate::ids! {
-    /// A name of a reader's tables.
+cg_collections::ids! {
+    /// A name in a reader's tables.
     pub struct NameId;
-    /// A frame of a reader's tables.
+    /// A frame in a reader's tables.
     pub struct FrameId;
 }
 
-/// What takes the rows of one input after the other.
+/// A consumer of the rows of one or several inputs.
 pub trait RowSink {
     /// Begins a section.
     ///
     /// # Errors
-    /// Those of the output, and what is wrong with the record; so are those of the other methods.
+    /// Returns an error if the output cannot be written or the sink refuses the record.
     fn run(&mut self, run: &RunRecord) -> Result<(), Error>;
 
-    /// Takes the hint that so many rows of a type follow, of which most are new.
+    /// Takes the hint that this many rows of a type follow and that most of them are new.
     fn expect(&mut self, _of: RecordType, _rows: usize) {}
 
-    /// Takes a row, whose ids are those of these tables.
+    /// Takes a row, whose ids refer to these tables.
     ///
     /// # Errors
-    /// As [`RowSink::run`].
+    /// Returns the errors of [`RowSink::run`].
     fn row(&mut self, row: &Row<'_>, tables: &dyn RowTables) -> Result<(), Error>;
 
     /// Takes a row of a comparison.
     ///
     /// # Errors
-    /// As [`RowSink::run`].
+    /// Returns the errors of [`RowSink::run`].
     fn diff(&mut self, record: DiffRecord<'_>) -> Result<(), Error>;
 
-    /// Ends a section that is whole, which had so many records when it was written.
+    /// Ends a complete section, which had this many records when it was written.
     ///
     /// # Errors
-    /// As [`RowSink::run`].
+    /// Returns the errors of [`RowSink::run`].
     fn end(&mut self, records: u64) -> Result<(), Error>;
 
-    /// Gives up a section without its `end`, for this reason if one is known. Returns true if the sink reports the
-    /// reason.
+    /// Ends a section without `end`, with the reason if it is known. Returns true if the sink reports the reason.
     ///
     /// # Errors
-    /// As [`RowSink::run`].
+    /// Returns the errors of [`RowSink::run`].
     fn cut(&mut self, _why: Option<&str>) -> Result<bool, Error> {
         Ok(false)
     }
 
-    /// Whether the sink reads rows of this type. Rows of other types may arrive as [`Row::Unread`].
+    /// Returns true if the sink reads rows of this type. Rows of other types may arrive as [`Row::Unread`].
     fn wants(&self, _of: RecordType) -> bool {
         true
     }
@@ -79,17 +79,17 @@ pub trait RowSink {
 
 /// The names and frames that rows refer to.
 pub trait RowTables {
-    /// Identifies these tables: as long as the number is the same, ids mean the same.
+    /// Returns the number of these tables. While the number is the same, each id has the same meaning.
     fn number(&self) -> TableNumber;
 
-    /// A name, by what it is the name of.
+    /// Returns the name of this id, which is a name of this sort.
     fn name(&self, of: Named, id: NameId) -> Name<'_>;
 
-    /// A frame.
+    /// Returns the frame of this id.
     fn frame(&self, id: FrameId) -> Frame<'_>;
 }
 
-/// A number that is unique to each table of the process.
+/// A number that is unique among the tables of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableNumber(u64);
 
@@ -97,7 +97,7 @@ impl TableNumber {
     /// The number of [`NoTables`], which has no ids.
     const NONE: TableNumber = TableNumber(0);
 
-    /// A number that no table has yet.
+    /// Creates a number that no table has yet.
     pub fn new() -> TableNumber {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         TableNumber(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -110,7 +110,7 @@ impl Default for TableNumber {
     }
 }
 
-/// What a name is the name of.
+/// The sort of thing that a name belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Named {
     /// A function.
@@ -126,23 +126,23 @@ pub enum Named {
 /// A name in a row.
 #[derive(Clone, Copy, Debug)]
 pub enum NameRef<'a> {
-    /// A name of the tables.
+    /// A name in the tables.
     Id(NameId),
-    /// A name that was read of a stream.
+    /// A name that was read from a stream.
     Text(&'a str),
 }
 
 /// Frames in a row, innermost first.
 #[derive(Clone, Copy, Debug)]
 pub enum StackRef<'a> {
-    /// Frames of the tables.
+    /// Frames in the tables.
     Ids(&'a [FrameId]),
-    /// Frames that were read of a stream.
+    /// Frames that were read from a stream.
     Frames(&'a [Frame<'a>]),
 }
 
 impl StackRef<'_> {
-    /// True without frames.
+    /// Returns true if there are no frames.
     pub fn is_empty(self) -> bool {
         match self {
             StackRef::Ids(ids) => ids.is_empty(),
@@ -160,14 +160,14 @@ impl Default for StackRef<'_> {
 /// Names in a row.
 #[derive(Clone, Copy, Debug)]
 pub enum NamesRef<'a> {
-    /// Names of the tables.
+    /// Names in the tables.
     Ids(&'a [NameId]),
-    /// Names that were read of a stream.
+    /// Names that were read from a stream.
     Names(&'a [Name<'a>]),
 }
 
 impl NamesRef<'_> {
-    /// Each of them.
+    /// Returns an iterator over the names.
     pub fn iter(&self) -> impl Iterator<Item = NameRef<'_>> {
         let (ids, names): (&[NameId], &[Name]) = match self {
             NamesRef::Ids(ids) => (ids, &[]),
@@ -184,26 +184,26 @@ impl Default for NamesRef<'_> {
     }
 }
 
-/// A note of an error in a row.
+/// A note of an `error` row.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct NoteRef<'a> {
     /// The sentence.
     pub what: Option<&'a str>,
-    /// Its stack; empty where there is none.
+    /// The stack; empty if the note has none.
     pub stack: StackRef<'a>,
 }
 
 /// Notes in a row.
 #[derive(Clone, Copy, Debug)]
 pub enum NotesRef<'a> {
-    /// With stacks of the tables.
+    /// Notes with stacks in the tables.
     Refs(&'a [NoteRef<'a>]),
-    /// As they were read of a stream.
+    /// Notes that were read from a stream.
     Notes(&'a [Note<'a>]),
 }
 
 impl<'a> NotesRef<'a> {
-    /// Each of them.
+    /// Returns an iterator over the notes.
     pub fn iter(self) -> impl Iterator<Item = NoteRef<'a>> {
         let (refs, notes): (&[NoteRef], &[Note]) = match self {
             NotesRef::Refs(refs) => (refs, &[]),
@@ -226,11 +226,11 @@ impl Default for NotesRef<'_> {
 /// A function in a row.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FunctionRef<'a> {
-    /// Its name.
+    /// The name of the function.
     pub name: Option<NameRef<'a>>,
-    /// Its file.
+    /// The source file of the function.
     pub file: Option<NameRef<'a>>,
-    /// Its ELF object.
+    /// The ELF object of the function.
     pub obj: Option<NameRef<'a>>,
 }
 
@@ -239,25 +239,25 @@ pub struct FunctionRef<'a> {
 pub enum AddressRef<'a> {
     /// The address.
     Number(u64),
-    /// `0x` and digits, as they were read of a stream.
+    /// The text that was read from a stream: `0x` and digits.
     Text(&'a str),
 }
 
-/// Counts in a row. Of counts by position the first is always written, the others only if they are not 0.
+/// Counts in a row. If counts have no names, the first count is always written and the others only if they are not 0.
 #[derive(Clone, Copy, Debug)]
 pub enum Cells<'a> {
     /// A count for each event of the run.
     Unsigned(&'a [u64]),
-    /// The same in two's complement.
+    /// A count for each event of the run, in two's complement.
     Signed(&'a [u64]),
-    /// A count for each event of the run from this one on.
+    /// A count for each event of the run, starting at the event with this index.
     From(usize, &'a [Count]),
-    /// Counts by the names of their events, as they were read of a stream.
+    /// Counts with the names of their events, which were read from a stream.
     Named(&'a Counts<'a>),
 }
 
 impl Cells<'_> {
-    /// The count of an event, of a run with these events; 0 where it is left out.
+    /// Returns the count of an event in a run with these events; 0 if the row has no count for it.
     pub fn get(self, event: &str, events: &[String]) -> Count {
         let position = || events.iter().position(|known| known == event);
         let found = match self {
@@ -282,7 +282,7 @@ impl Default for Cells<'_> {
     }
 }
 
-/// The type of a field of a row, by the word of the declaration.
+/// Expands to the type of a row's field. Its arguments are the words in the field's declaration.
 macro_rules! ref_type {
     ($a:lifetime Option Text) => { Option<&$a str> };
     ($a:lifetime Option Address) => { Option<AddressRef<$a>> };
@@ -305,7 +305,7 @@ macro_rules! ref_type {
     ($a:lifetime Notes) => { NotesRef<$a> };
 }
 
-/// What a row holds for the field of a record that holds text.
+/// Expands to the value of a row's field for the field of a parsed record.
 macro_rules! ref_of_text {
     ($field:expr, Option Text) => {
         $field.as_deref()
@@ -368,16 +368,16 @@ impl<'a> From<&'a FunctionName<'a>> for FunctionRef<'a> {
     }
 }
 
-/// Makes the rows of all declared types.
+/// Generates the row types and [`hand_over`] from the declarations of the record types.
 macro_rules! row_types {
-    ($($(#[$of_type:meta])* $kind:ident $type:literal $record:ident $row:ident {
-        $($(#[$of_field:meta])* $role:ident $field:ident $(as $key:literal)?: $word:ident $(<$of:ident>)?,)*
+    ($($(#[$type_meta:meta])* $kind:ident $type:literal $record:ident $row:ident {
+        $($(#[$field_meta:meta])* $role:ident $field:ident $(as $key:literal)?: $word:ident $(<$of:ident>)?,)*
     })*) => {
         $(
-            $(#[$of_type])*
+            $(#[$type_meta])*
             #[derive(Clone, Copy, Debug, Default)]
             pub struct $row<'a> {
-                $($(#[$of_field])* pub $field: ref_type!('a $word $($of)?),)*
+                $($(#[$field_meta])* pub $field: ref_type!('a $word $($of)?),)*
             }
 
             impl<'a> From<&'a $record<'a>> for $row<'a> {
@@ -394,20 +394,20 @@ macro_rules! row_types {
             }
         )*
 
-        /// A record between `run` and `end`, but for those of comparisons.
+        /// A record between `run` and `end`, except `diff` records.
         #[derive(Clone, Copy, Debug)]
         pub enum Row<'a> {
-            $($(#[$of_type])* $kind($row<'a>),)*
-            /// The levels of a snapshot.
+            $($(#[$type_meta])* $kind($row<'a>),)*
+            /// The heap sizes of a snapshot.
             Snapshot(&'a SnapshotRecord),
             /// A part of the difference of two totals.
             Cause(&'a CauseRecord<'a>),
-            /// A record that is not looked into: of a type that is not wanted, or not known.
+            /// A record that is not parsed, because its type is unknown or the sink does not read it.
             Unread(RecordType),
         }
 
         impl Row<'_> {
-            /// The type of the record.
+            /// Returns the type of the record.
             pub fn kind(&self) -> RecordType {
                 match self {
                     $(Row::$kind(_) => RecordType::$kind,)*
@@ -418,10 +418,11 @@ macro_rules! row_types {
             }
         }
 
-        /// Parses a line of a stream and hands it over.
+        /// Parses a line of a stream and passes it to the sink.
         ///
         /// # Errors
-        /// Where the line is not the record that its `type` says, and those of the sink about it, with its number.
+        /// Returns an error with the line number if the line is not a record of its `type`, and if the sink returns an
+        /// error.
         pub fn hand_over(line: &Line<'_>, sink: &mut dyn RowSink) -> Result<(), Error> {
             let taken = match line.kind {
                 RecordType::Run => sink.run(&line.parse()?),
@@ -438,14 +439,14 @@ macro_rules! row_types {
                 RecordType::Diff => sink.diff(line.parse()?),
                 RecordType::Other => Ok(()),
             };
-            taken.map_err(|error| error.of_line(line.number))
+            taken.map_err(|error| error.with_line(line.number))
         }
     };
 }
 
 records!(row_types!);
 
-/// The tables of rows that have no ids.
+/// Empty tables, for rows without ids.
 pub struct NoTables;
 
 impl RowTables for NoTables {

@@ -1,9 +1,9 @@
-//! Text of other people's programs as it may be shown: names and messages are input and may hold anything.
+//! Escaping of control characters in text that comes from an input, such as names and messages.
 
 use std::borrow::Cow;
 
-/// Text with its control characters spelled out (`\n`, `\u{1b}`), so that it can neither steer a terminal nor pretend
-/// to be something else: C0, DEL and C1, and the characters that change the direction of the text around them
+/// Returns the text with its control characters escaped (`\n`, `\u{1b}`), so that it can neither control a terminal nor
+/// look like other text. These are C0, DEL and C1, and the characters that change the direction of the text around them
 /// (Unicode's Bidi_Control property).
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !find(text, [' ', ' ']).control || !text.contains(is_control) {
@@ -25,18 +25,19 @@ fn is_control(character: char) -> bool {
         || matches!(character, '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// What a text has in it.
+/// The special characters that a text contains.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Found {
-    /// What [`visible`] may spell out: an ASCII control character, or a byte that begins one of the others.
+    /// True if [`visible`] may have to escape a character: an ASCII control character, or a byte that begins one of the
+    /// others.
     pub control: bool,
-    /// One of the characters that were asked for.
+    /// True if the text contains one of the two wanted characters.
     pub other: bool,
 }
 
-/// Looks for control characters and for two others, of ASCII and no letters. No early return, and blocks of one size, the last
-/// of which overlaps those before it: the compiler then compares many bytes at once and none by itself, and almost every name is
-/// scanned to its end anyway.
+/// Searches for control characters and for two other ASCII characters, which must not be letters. It has no early return and
+/// uses blocks of one size, of which the last overlaps the previous one. So the compiler vectorizes the whole loop, and
+/// almost every name is scanned to its end anyway.
 pub fn find(text: &str, others: [char; 2]) -> Found {
     let (bytes, others) = (text.as_bytes(), others.map(|other| other as u8));
     let block = |found: Found, bytes: &[u8; 32]| {
@@ -63,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_steers_a_terminal_or_turns_text_around_is_spelled_out() {
+    fn terminal_controls_and_direction_changes_are_escaped() {
         for (text, shown) in [
             ("a\x1b[2J\n\t\r\x07", "a\\u{1b}[2J\\n\\t\\r\\u{7}"),
             ("\x7f \u{9b}2J \u{85}", "\\u{7f} \\u{9b}2J \\u{85}"),
@@ -77,17 +78,17 @@ mod tests {
     }
 
     #[test]
-    fn every_control_character_of_unicode_is_spelled_out_and_nothing_else() {
+    fn exactly_the_control_characters_of_unicode_are_escaped() {
         let bidi = "\u{61c}\u{200e}\u{200f}\u{202a}\u{202b}\u{202c}\u{202d}\u{202e}\u{2066}\u{2067}\u{2068}\u{2069}";
         for character in '\0'..=char::MAX {
             let text = character.to_string();
-            let is_spelled_out = character.is_control() || bidi.contains(character);
-            assert_eq!(visible(&text) != text, is_spelled_out, "{character:?}");
+            let is_escaped = character.is_control() || bidi.contains(character);
+            assert_eq!(visible(&text) != text, is_escaped, "{character:?}");
         }
     }
 
     #[test]
-    fn a_control_character_is_found_wherever_it_is() {
+    fn a_control_character_is_found_at_any_position() {
         for length in 1..70 {
             for place in 0..length {
                 for (found, is_control) in [('\x1b', true), ('\u{2066}', true), (',', false)] {

@@ -1,4 +1,4 @@
-//! Writing a stream: `run` first, `end` last, one record a line.
+//! The writer of a stream: `run` first, `end` last, one record per line.
 
 use std::io::{self, Write};
 
@@ -6,10 +6,9 @@ use crate::Error;
 use crate::record::{DiffRecord, EndRecord, Record, RecordType, RunRecord};
 use crate::rows::{self, CauseNames, CauseRow, Rendered, Row, RowSink, RowTables};
 
-/// Writes records to any output, through a buffer of its own.
+/// Writes records to any output, through its own buffer.
 ///
-/// A stream that cannot be finished is left without `end` by not calling [`Writer::end`]; [`Writer::flush`] then
-/// writes out what there is.
+/// To leave an incomplete stream without `end`, call [`Writer::flush`] instead of [`Writer::end`].
 ///
 /// ```
 /// use cg_stream::Writer;
@@ -34,11 +33,11 @@ pub struct Writer<W: Write> {
     records: u64,
 }
 
-/// Once the buffer holds this many bytes, it is written out.
+/// The number of buffered bytes from which the buffer is written.
 const BUFFER_SIZE: usize = 64 * 1024;
 
 impl<W: Write> Writer<W> {
-    /// A writer to this output.
+    /// Creates a writer to this output.
     pub fn new(output: W) -> Writer<W> {
         Writer {
             output,
@@ -48,10 +47,10 @@ impl<W: Write> Writer<W> {
         }
     }
 
-    /// Begins a stream, or the next one behind it.
+    /// Begins a stream, or the next one after it.
     ///
     /// # Errors
-    /// What the output reports.
+    /// Returns an error if the output cannot be written.
     pub fn run(&mut self, record: &RunRecord) -> io::Result<()> {
         self.records = 0;
         self.put(record)
@@ -60,7 +59,7 @@ impl<W: Write> Writer<W> {
     /// Writes a record.
     ///
     /// # Errors
-    /// What the output reports, and a count that does not fit in 64 bits.
+    /// Returns an error if the output cannot be written, and if a count does not fit in 64 bits.
     pub fn record<R: Record>(&mut self, record: &R) -> io::Result<()> {
         debug_assert!(
             !matches!(R::TYPE, RecordType::Run | RecordType::End),
@@ -73,27 +72,27 @@ impl<W: Write> Writer<W> {
     /// Writes a `cause` record.
     ///
     /// # Errors
-    /// What the output reports, and a count that does not fit in 64 bits.
+    /// Returns an error if the output cannot be written, and if a count does not fit in 64 bits.
     pub fn cause(&mut self, cause: &CauseRow, names: &CauseNames) -> io::Result<()> {
         self.records += 1;
         cause.put(names, &mut self.buffer)?;
         self.finish_line()
     }
 
-    /// Passes a line on as it is, `\n` added.
+    /// Writes a line unchanged and adds `\n`.
     ///
     /// # Errors
-    /// What the output reports.
+    /// Returns an error if the output cannot be written.
     pub fn line(&mut self, line: &[u8]) -> io::Result<()> {
         self.records += 1;
         self.buffer.extend_from_slice(line);
         self.finish_line()
     }
 
-    /// Ends the stream that [`Writer::run`] began, and writes out what is buffered.
+    /// Ends the stream that [`Writer::run`] began, and writes the buffered bytes.
     ///
     /// # Errors
-    /// What the output reports.
+    /// Returns an error if the output cannot be written.
     pub fn end(&mut self) -> io::Result<()> {
         self.put(&EndRecord {
             records: self.records,
@@ -101,17 +100,17 @@ impl<W: Write> Writer<W> {
         self.flush()
     }
 
-    /// Writes out what is buffered.
+    /// Writes the buffered bytes.
     ///
     /// # Errors
-    /// What the output reports.
+    /// Returns an error if the output cannot be written.
     pub fn flush(&mut self) -> io::Result<()> {
         self.output.write_all(&self.buffer)?;
         self.buffer.clear();
         self.output.flush()
     }
 
-    /// The output, for what is not a record.
+    /// Returns the output. Buffered bytes are lost.
     pub fn into_inner(self) -> W {
         self.output
     }
@@ -191,9 +190,29 @@ mod tests {
     }
 
     #[test]
-    fn unknown_fields_of_a_run_survive_once() {
+    fn unknown_fields_of_a_run_are_written_once() {
         let text = "{\"type\":\"run\",\"stream\":1,\"events\":[\"Ir\"],\"total\":{\"Ir\":1},\"mode\":\"x\"}";
         let run: RunRecord = serde_json::from_str(text).unwrap();
         assert_eq!(serde_json::to_string(&run).unwrap(), text);
+    }
+
+    #[test]
+    fn each_end_counts_the_records_since_its_run() {
+        let mut out = Vec::new();
+        let mut writer = Writer::new(&mut out);
+        for records in [2, 0, 3] {
+            writer.run(&RunRecord::new("callgrind")).unwrap();
+            for _ in 0..records {
+                writer.record(&FnRecord::default()).unwrap();
+            }
+            writer.end().unwrap();
+        }
+        let text = String::from_utf8(out).unwrap();
+        let ends: Vec<&str> = text
+            .lines()
+            .filter(|line| line.contains("\"end\""))
+            .collect();
+        let end = |records: u64| format!("{{\"type\":\"end\",\"records\":{records}}}");
+        assert_eq!(ends, [2, 0, 3].map(end));
     }
 }

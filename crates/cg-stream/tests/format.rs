@@ -1,4 +1,4 @@
-//! Reads every example of `FORMAT.md` and writes it again.
+//! Checks that every example of `FORMAT.md` is read and written unchanged.
 #![allow(clippy::unwrap_used, reason = "helpers of tests fail as tests do")]
 
 use cg_stream::reader::{Completeness, Reader};
@@ -13,7 +13,7 @@ use serde_json::Value;
 
 const FORMAT: &str = include_str!("../FORMAT.md");
 
-/// The JSON blocks of the document.
+/// Returns the JSON blocks of the document.
 fn examples() -> Vec<&'static str> {
     let blocks: Vec<&str> = FORMAT
         .split("```json\n")
@@ -24,14 +24,14 @@ fn examples() -> Vec<&'static str> {
     blocks
 }
 
-/// The line as it is written after it was read. Keys and their order are compared, so a field that the type does not
-/// know makes a difference.
+/// Parses the line and serializes the record. The text is compared with the line, so a field that the type does not have is
+/// detected.
 fn written_again<'a, R: Record + serde::Deserialize<'a>>(line: &Line<'a>) -> String {
     serde_json::to_string(&line.parse::<R>().unwrap()).unwrap()
 }
 
 #[test]
-fn every_example_is_read_and_written_again_byte_for_byte() {
+fn every_example_is_parsed_and_written_byte_for_byte() {
     let mut seen = Vec::new();
     for block in examples() {
         let mut reader = Reader::new(block.as_bytes());
@@ -62,9 +62,9 @@ fn every_example_is_read_and_written_again_byte_for_byte() {
     }
 }
 
-/// Rows are written without the records that they were made of.
+/// Covers the writing of rows, which does not use serde.
 #[test]
-fn every_example_is_handed_over_and_written_again_byte_for_byte() {
+fn every_example_is_written_from_rows_byte_for_byte() {
     for block in examples() {
         let mut reader = Reader::new(block.as_bytes());
         let mut writer = Writer::new(Vec::new());
@@ -78,7 +78,7 @@ fn every_example_is_handed_over_and_written_again_byte_for_byte() {
 }
 
 #[test]
-fn whole_examples_obey_the_laws_they_illustrate() {
+fn complete_examples_obey_the_laws_of_the_format() {
     for block in examples()
         .into_iter()
         .filter(|block| block.contains("\"type\":\"end\""))

@@ -1,5 +1,3 @@
-//! The tests of the crate from the outside, in one program: one is linked.
+//! The integration tests of the crate, in one program so that only one is linked.
 
-mod fields;
 mod format;
-mod sums;

@@ -1,22 +1,22 @@
-//! `summary.json` of gungraun and iai-callgrind (`--save-summary`, `--output-format=json`): one object, or one a line.
+//! `summary.json` of gungraun and iai-callgrind (`--save-summary`, `--output-format=json`): one object, or one per line.
 //!
-//! The schemas are in gungraun's repository (`gungraun-runner/schemas`). Its `version` tells where the metrics are:
+//! The schemas are in gungraun's repository (`gungraun-runner/schemas`). The position of the metrics depends on `version`:
 //!
 //! | version | metrics |
 //! |---|---|
-//! | 1, 2 | `callgrind_summary.summaries[].events`: `{"new":n,"old":n}`; from 2 on, of other tools `tool_summaries[].summaries[].costs_summary` |
-//! | 3 | `callgrind_summary.callgrind_run.total.summary`: `{"metrics":{"Left":new}}`, `Right` old, `Both` [new, old]; of other tools `tool_summaries[].summaries.total.KIND` |
-//! | 4 to 6 | `profiles[].summaries.total.summary.TOOL`, from 5 on with `{"Int":n}` and `{"Float":x}` |
+//! | 1, 2 | `callgrind_summary.summaries[].events`: `{"new":n,"old":n}`; since version 2 for other tools `tool_summaries[].summaries[].costs_summary` |
+//! | 3 | `callgrind_summary.callgrind_run.total.summary`: `{"metrics":{"Left":new}}`, `Right` old, `Both` [new, old]; for other tools `tool_summaries[].summaries.total.KIND` |
+//! | 4 to 6 | `profiles[].summaries.total.summary.TOOL`, since version 5 with `{"Int":n}` and `{"Float":x}` |
 //! | 7 | `profiles[].data.total.metrics`: `{"values":{"new":n,"old":n}}` |
 //!
-//! Metrics that are worked out of others (`EstimatedCycles`, hit and miss rates) are no costs and are left out.
+//! Derived metrics (`EstimatedCycles`, hit and miss rates) are not costs and are skipped.
 
+use cg_collections::sorting::Order as _;
 use cg_reader::{Error, Head, Reading, Revision};
 use cg_stream::record::RunRecord;
-use cg_stream::sorting::Order as _;
 use serde_json::{Map, Value};
 
-/// True where an input begins as a summary does, in either order of its keys.
+/// Returns true if an input begins like a summary, in either order of its keys.
 pub fn is_summary(head: &Head) -> bool {
     let text = head.bytes.trim_ascii_start();
     let has = |key: &str| memchr::memmem::find(text, key.as_bytes()).is_some();
@@ -33,7 +33,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
         Revision::Old => true,
         Revision::Base(_) => {
             return Err(Error::whole(
-                "a summary has new and old figures and no others: --old writes these",
+                "a summary contains only new and old figures; --old reads the old figures",
             ));
         }
     };
@@ -41,7 +41,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let mut lacking = 0;
     for summary in serde_json::Deserializer::from_slice(&text).into_iter::<Value>() {
         let summary = summary.map_err(|error| Error::at(error.line() as u64, error.to_string()))?;
-        let benchmark = Benchmark::of(&summary)?;
+        let benchmark = Benchmark::parse(&summary)?;
         for profile in &benchmark.profiles {
             let totals = profile.totals(is_old)?;
             if totals.is_empty() {
@@ -83,14 +83,16 @@ struct Benchmark<'a> {
     /// `file::group::function id`.
     name: String,
     version: u64,
-    /// What the benchmark was given, and how long it took in nanoseconds.
+    /// The arguments of the benchmark.
     description: Option<&'a str>,
+    /// The duration in nanoseconds.
     duration: Option<u64>,
     profiles: Vec<ToolProfile<'a>>,
+    /// The number of summaries of other tools that have no metrics.
     unread: usize,
 }
 
-/// What one of Valgrind's tools counted.
+/// The result of one of Valgrind's tools.
 struct ToolProfile<'a> {
     tool: String,
     command: Option<&'a str>,
@@ -99,7 +101,7 @@ struct ToolProfile<'a> {
 }
 
 impl<'a> Benchmark<'a> {
-    fn of(summary: &'a Value) -> Result<Benchmark<'a>, Error> {
+    fn parse(summary: &'a Value) -> Result<Benchmark<'a>, Error> {
         let text = |key: &str| summary[key].as_str().filter(|text| !text.is_empty());
         let version: u64 = match &summary["version"] {
             Value::String(version) => version.parse().ok(),
@@ -123,7 +125,7 @@ impl<'a> Benchmark<'a> {
             4..=7 => (profiles(summary, version), 0),
             _ => {
                 return Err(Error::whole(format!(
-                    "the version of this summary is {version}; 1 to 7 are read"
+                    "expected a summary of version 1 to 7, found version {version}"
                 )));
             }
         };
@@ -159,7 +161,7 @@ impl<'a> Benchmark<'a> {
     }
 }
 
-/// Versions 1 to 3, of Callgrind alone.
+/// Returns the result of Callgrind in versions 1 to 3.
 fn callgrind_summary(summary: &Value, version: u64) -> Vec<ToolProfile<'_>> {
     let callgrind = &summary["callgrind_summary"];
     let (metrics, command) = if version == 3 {
@@ -186,7 +188,8 @@ fn callgrind_summary(summary: &Value, version: u64) -> Vec<ToolProfile<'_>> {
     }]
 }
 
-/// Versions 2 and 3, of other tools than Callgrind; and how many say nothing that can be added up. Version 1 has sentences.
+/// Returns the results of tools other than Callgrind in versions 2 and 3, and the number of summaries without metrics.
+/// Version 1 has sentences instead of metrics.
 fn tool_summaries(summary: &Value, version: u64) -> (Vec<ToolProfile<'_>>, usize) {
     let all = summary["tool_summaries"].as_array();
     let all = all.map(Vec::as_slice).unwrap_or_default();
@@ -198,7 +201,7 @@ fn tool_summaries(summary: &Value, version: u64) -> (Vec<ToolProfile<'_>>, usize
                 let total = runs["total"].as_object();
                 let details = &runs["segments"][0]["details"];
                 (
-                    // The kind of metrics stands between.
+                    // The metrics are nested in an object for their kind.
                     total
                         .and_then(|total| total.values().find_map(Value::as_object))
                         .into_iter()
@@ -226,7 +229,7 @@ fn tool_summaries(summary: &Value, version: u64) -> (Vec<ToolProfile<'_>>, usize
     (profiles, unread)
 }
 
-/// Versions 4 to 7, of any tool.
+/// Returns the results of all tools in versions 4 to 7.
 fn profiles(summary: &Value, version: u64) -> Vec<ToolProfile<'_>> {
     let profiles = summary["profiles"].as_array();
     profiles
@@ -245,7 +248,7 @@ fn profiles(summary: &Value, version: u64) -> Vec<ToolProfile<'_>> {
                 let details = &profile["summaries"]["parts"][0]["details"];
                 let details = details.get("Left").unwrap_or(&details["Both"][0]);
                 (
-                    // The tool's name stands between.
+                    // The metrics are nested in an object for the tool.
                     total.and_then(|total| total.values().find_map(Value::as_object)),
                     details["command"].as_str(),
                 )
@@ -260,11 +263,11 @@ fn profiles(summary: &Value, version: u64) -> Vec<ToolProfile<'_>> {
 }
 
 impl ToolProfile<'_> {
-    /// The metrics that add up, those of several parts added up, in the order of the file.
+    /// Returns the metrics except derived ones, in the order of the file but with instructions first. Adds up several parts.
     fn totals(&self, is_old: bool) -> Result<Vec<(String, u64)>, Error> {
         let mut totals: Vec<(String, u64)> = Vec::new();
         for (name, metric) in self.metrics.iter().flat_map(|metrics| metrics.iter()) {
-            if is_worked_out(name) {
+            if is_derived(name) {
                 continue;
             }
             let Some(count) = value(metric, is_old) else {
@@ -279,18 +282,17 @@ impl ToolProfile<'_> {
                 None => totals.push((name.clone(), count)),
             }
         }
-        // Instructions first, as everywhere.
         totals.order_by_key(|(event, _)| event != "Ir");
         Ok(totals)
     }
 }
 
-/// Whether a metric is worked out of others.
-fn is_worked_out(name: &str) -> bool {
+/// Returns true if a metric is computed from other metrics.
+fn is_derived(name: &str) -> bool {
     name == "EstimatedCycles" || name.ends_with("Rate")
 }
 
-/// A metric's new or old value, if it has one and it is a count.
+/// Returns a metric's new or old value; `None` if it is missing or not a count.
 fn value(metric: &Value, is_old: bool) -> Option<u64> {
     let side = if is_old { "old" } else { "new" };
     if let Some(values) = metric.get("values") {

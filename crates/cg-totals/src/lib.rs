@@ -1,4 +1,4 @@
-//! Totals without stacks: what counters and benchmarks sum up. Each is a `run` record and its end, with nothing between.
+//! Readers of counters and benchmarks, which have totals but no stacks. Each result is a `run` record followed by `end`.
 #![warn(missing_docs)]
 
 pub mod gungraun;
@@ -7,7 +7,7 @@ pub mod perf_stat;
 use cg_reader::{Error, Out};
 use cg_stream::record::{Count, Counts, Name, RunRecord, Total};
 
-/// Writes a run of these totals, in this order; its end only where they are all of it.
+/// Writes a run with these totals, in this order. Writes `end` only if `is_whole`.
 fn write(
     mut run: RunRecord,
     totals: &[(String, u64)],

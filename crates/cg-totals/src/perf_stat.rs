@@ -7,13 +7,13 @@
 //!     metric,metric's unit
 //! ```
 //!
-//! With `-I` and `--summary` the sums of all intervals follow: they are told by their word, or without it (`-j`,
-//! `--no-csv-summary`) by having no time and the run time of the intervals together. They are left out.
+//! With `-I` and `--summary` the sums of all intervals follow. They begin with `summary`. Without that word (`-j`,
+//! `--no-csv-summary`) they have no time, and their run time is the sum over the intervals. They are skipped.
 //!
-//! The value can be `<not counted>` or `<not supported>`; it then is no 0. An event's name may have the separator in it.
-//! The share is how much of the time the counter ran: where counters take turns, the kernel scales what they counted.
-//! Metrics (`insn per cycle`) are worked out of counts and are left out, here and on lines of their own. Values of one
-//! event on several lines (intervals, processors) are added up, or with `per_part` each line's scope is a run.
+//! The value may be `<not counted>` or `<not supported>`, which differs from 0. An event's name may contain the separator.
+//! The share is the percentage of time that the counter ran: if counters share hardware, the kernel scales their values.
+//! Metrics (`insn per cycle`) are derived from counts and are skipped, even on separate lines. If an event is on several
+//! lines (intervals, processors), its values are added up. With `per_part` each scope is a separate run.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -23,14 +23,14 @@ use cg_reader::{Error, Head, Lines, Reach, Reading, excerpt};
 use cg_stream::record::{CounterFacts, RunRecord};
 use serde::Deserialize;
 
-/// Values with a fraction are kept as integers of a millionth of their unit.
+/// Fractional values are stored as integers, in millionths of their unit.
 const FRACTION: u128 = 1_000_000;
 
-/// True where all whole lines at the beginning are of the format and one has a counter.
+/// Returns true if all whole lines at the beginning have the format and one of them has a counter.
 pub fn is_output(head: &Head) -> bool {
     let mut has_counter = false;
     for (_, line) in head.whole_lines() {
-        match CounterLine::of(line) {
+        match CounterLine::parse(line) {
             Some(CounterLine::Counter(..)) => has_counter = true,
             Some(CounterLine::Nothing) => {}
             None => return false,
@@ -51,9 +51,9 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
         return Err(Error::whole("expected counters of perf stat, found none"));
     }
     for scope in &scopes {
-        scope.tell(reading);
+        scope.warn_missing(reading);
         let totals = scope.totals()?;
-        // Each scope may lack what was not read.
+        // If the input could not be read to its end, every scope may be incomplete.
         super::write(
             scope.run(reading.run("perf-stat")),
             &totals,
@@ -69,7 +69,7 @@ fn read(lines: &mut Lines, per_part: bool, scopes: &mut Vec<CounterScope>) -> Re
     let mut intervals = Intervals::default();
     while lines.advance().map_err(Error::Input)? {
         let line = lines.last_line();
-        match CounterLine::of(line) {
+        match CounterLine::parse(line) {
             Some(CounterLine::Counter(labels, counter)) => {
                 is_whole = counter.is_whole;
                 if intervals.are_summed_up_by(&labels, &counter) {
@@ -106,12 +106,12 @@ fn read(lines: &mut Lines, per_part: bool, scopes: &mut Vec<CounterScope>) -> Re
     Ok(())
 }
 
-/// For how long the events of all intervals were counted, by place and event.
+/// The total run time of each event over the intervals, by place and event.
 #[derive(Default)]
 struct Intervals(HashMap<(Labels, String), u64>);
 
 impl Intervals {
-    /// Whether a line has the sum of the intervals before it; if it is of an interval, it is added to these.
+    /// Returns true if a line has the sum of the preceding intervals. If the line belongs to an interval, adds its run time.
     fn are_summed_up_by(&mut self, labels: &Labels, counter: &Counter) -> bool {
         let (time, place) = match labels.split_first() {
             Some(((key @ (INTERVAL | SUMMARY), _), place)) => (Some(*key), place),
@@ -133,19 +133,20 @@ impl Intervals {
     }
 }
 
-/// Labels of when something was counted.
+/// The label for the time of an interval.
 const INTERVAL: &str = "interval";
+/// The label for sums of all intervals.
 const SUMMARY: &str = "summary";
 
-/// What a line is.
+/// A parsed line.
 enum CounterLine {
-    /// What was counted, and where or when.
+    /// A counter with its labels.
     Counter(Labels, Box<Counter>),
-    /// A comment, a blank line, a metric without a counter.
+    /// A comment, a blank line, or a metric without a counter.
     Nothing,
 }
 
-/// Where or when something was counted: a processor, an interval.
+/// The place and the time of a count: a processor, an interval.
 type Labels = Vec<(&'static str, String)>;
 
 /// One event on one line, or on several added up.
@@ -153,19 +154,20 @@ type Labels = Vec<(&'static str, String)>;
 struct Counter {
     event: String,
     unit: String,
-    /// In millionths; `None` where nothing was counted.
+    /// The value in millionths; `None` if the event was not counted.
     value: Option<u128>,
     is_supported: bool,
-    /// Whether it was not counted on some line.
+    /// True if the event was not counted on some line.
     has_gap: bool,
-    /// For how long it was counted, and for how long it was to be, in nanoseconds.
+    /// The time in which the event was counted, in nanoseconds.
     counted: f64,
+    /// The time in which the event should have been counted, in nanoseconds.
     wanted: f64,
-    /// Whether the line goes on behind these fields, so that none of them can be cut short.
+    /// True if more fields follow on the line, so that none of these can be truncated.
     is_whole: bool,
 }
 
-/// What was counted in one place or time, or in all.
+/// The counters of one place or time, or of all.
 struct CounterScope {
     labels: Labels,
     counters: Vec<Counter>,
@@ -232,13 +234,13 @@ impl CounterScope {
         run
     }
 
-    fn events(&self, is_so: fn(&Counter) -> bool) -> Vec<String> {
-        let counters = self.counters.iter().filter(|counter| is_so(counter));
+    fn events(&self, is_wanted: fn(&Counter) -> bool) -> Vec<String> {
+        let counters = self.counters.iter().filter(|counter| is_wanted(counter));
         counters.map(|counter| counter.event.clone()).collect()
     }
 
-    /// Says which events have no figures, or figures that lack something.
-    fn tell(&self, reading: &mut Reading) {
+    /// Warns about events that were not counted, or not on all lines.
+    fn warn_missing(&self, reading: &mut Reading) {
         for counter in &self.counters {
             let event = &counter.event;
             if !counter.is_supported {
@@ -277,8 +279,8 @@ impl Counter {
         })
     }
 
-    /// Whether the event has a unit of which there can be fractions. It has them in all files or in none, so that two
-    /// can be compared.
+    /// Returns true if the event is stored in millionths, because its unit allows fractions. This depends only on the unit,
+    /// so that different files are comparable.
     fn is_in_millionths(&self) -> bool {
         !matches!(self.unit.as_str(), "" | "ns" | "bytes" | "B")
     }
@@ -293,7 +295,7 @@ impl Counter {
         }
     }
 
-    /// Of how much of the time it was counted, in per cent, where that is not all of it.
+    /// Returns the percentage of time that the event was counted; `None` for 100 %.
     fn share(&self) -> Option<serde_json::Number> {
         let percent = (self.counted / self.wanted * 10_000.0).round() / 100.0;
         if percent >= 100.0 {
@@ -304,24 +306,24 @@ impl Counter {
 }
 
 impl CounterLine {
-    fn of(line: &[u8]) -> Option<CounterLine> {
+    fn parse(line: &[u8]) -> Option<CounterLine> {
         let text = std::str::from_utf8(line).ok()?.trim();
         if text.is_empty() || text.starts_with('#') {
             return Some(CounterLine::Nothing);
         }
         if text.starts_with('{') {
-            return CounterLine::of_json(text);
+            return CounterLine::parse_json(text);
         }
-        // `-x` takes any separator; these are the ones that people take.
+        // `-x` accepts any separator. Tries the usual separators first.
         [",", ";", "\t", "|", ":"]
             .into_iter()
-            .find_map(|separator| CounterLine::of_fields(text, separator))
-            .or_else(|| CounterLine::of_words(text))
-            .or_else(|| CounterLine::of_other_fields(text))
+            .find_map(|separator| CounterLine::parse_fields(text, separator))
+            .or_else(|| CounterLine::parse_words(text))
+            .or_else(|| CounterLine::parse_other_fields(text))
     }
 
-    /// A line whose fields blanks separate.
-    fn of_words(text: &str) -> Option<CounterLine> {
+    /// Parses a line whose fields are separated by blanks.
+    fn parse_words(text: &str) -> Option<CounterLine> {
         let text = [
             ("<not counted>", "<not_counted>"),
             ("<not supported>", "<not_supported>"),
@@ -333,40 +335,43 @@ impl CounterLine {
                 false => text,
             }
         });
-        CounterLine::of_fields(&text, " ")
+        CounterLine::parse_fields(&text, " ")
     }
 
-    /// A line whose fields are separated by what stands behind its first one.
-    fn of_other_fields(text: &str) -> Option<CounterLine> {
-        /// Longer ones nobody takes.
+    /// Parses a line with an unusual separator, which is the text after the first field.
+    fn parse_other_fields(text: &str) -> Option<CounterLine> {
+        /// The maximum length of the separator.
         const LONGEST: usize = 4;
-        let is_of_field = |byte: &u8| byte.is_ascii_alphanumeric() || b".<>-".contains(byte);
+        let belongs_to_field = |byte: &u8| byte.is_ascii_alphanumeric() || b".<>-".contains(byte);
         let first = text
             .strip_prefix("<not counted>")
             .or(text.strip_prefix("<not supported>"));
-        let behind = first.unwrap_or_else(|| {
-            let length = text.bytes().take_while(|byte| is_of_field(byte)).count();
+        let rest = first.unwrap_or_else(|| {
+            let length = text
+                .bytes()
+                .take_while(|byte| belongs_to_field(byte))
+                .count();
             text.get(length..).unwrap_or_default()
         });
-        let longest = behind
+        let longest = rest
             .bytes()
             .take(LONGEST)
-            .take_while(|byte| byte.is_ascii() && !is_of_field(byte));
-        (1..=longest.count()).find_map(|length| CounterLine::of_fields(text, &behind[..length]))
+            .take_while(|byte| byte.is_ascii() && !belongs_to_field(byte));
+        (1..=longest.count()).find_map(|length| CounterLine::parse_fields(text, &rest[..length]))
     }
 
-    fn of_fields(text: &str, separator: &str) -> Option<CounterLine> {
-        /// Of the time, the place and how many processors it has.
+    fn parse_fields(text: &str, separator: &str) -> Option<CounterLine> {
+        /// The time, the place and its number of processors precede the value.
         const MOST_BEFORE: usize = 3;
         let fields: Vec<&str> = text.split(separator).map(str::trim).collect();
         if fields.len() < 5 {
             return None;
         }
-        // A metric that belongs to the line before.
+        // A further metric of the previous line.
         let metric = fields.iter().rev().take(2).all(|field| !field.is_empty());
-        let in_front = fields[..fields.len() - 2].iter().enumerate();
+        let preceding = fields[..fields.len() - 2].iter().enumerate();
         if metric
-            && in_front
+            && preceding
                 .skip(MOST_BEFORE)
                 .all(|(_, field)| field.is_empty())
             && fields.len() >= 7
@@ -378,7 +383,7 @@ impl CounterLine {
             let [value, unit, rest @ ..] = fields.get(before..)? else {
                 return None;
             };
-            // Then the value is behind this.
+            // Then the value is a later field.
             if unit.starts_with(|first: char| first.is_ascii_digit() || first == '<') {
                 return None;
             }
@@ -386,7 +391,7 @@ impl CounterLine {
             let (event, cgroup, runtime, share, is_whole) = (1..rest.len()).find_map(|end| {
                 let runtime: u64 = rest.get(end)?.parse().ok()?;
                 let share = rest.get(end + 1)?;
-                // Per cent with two decimals.
+                // A percentage has two decimals.
                 let digits = share.split(['.', ',']).nth(1)?.len();
                 let share = (digits == 2).then(|| number(share))??;
                 let mut event = &rest[..end];
@@ -411,7 +416,7 @@ impl CounterLine {
         })
     }
 
-    fn of_json(text: &str) -> Option<CounterLine> {
+    fn parse_json(text: &str) -> Option<CounterLine> {
         #[derive(Deserialize)]
         #[serde(rename_all = "kebab-case")]
         struct CounterFields {
@@ -471,7 +476,7 @@ impl CounterLine {
     }
 }
 
-/// What the fields in front of a value say; `None` where they say nothing of the sort.
+/// Parses the fields before a value; `None` if they are not a time, a place or a number of processors.
 fn labels(fields: &[&str]) -> Option<Labels> {
     let mut labels = Labels::new();
     for (position, field) in fields.iter().enumerate() {
@@ -491,7 +496,7 @@ fn labels(fields: &[&str]) -> Option<Labels> {
             .last()
             .is_some_and(|(key, _)| !matches!(*key, INTERVAL | SUMMARY));
         if has_place {
-            // How many processors the place has.
+            // The number of processors of the place.
             is_number(field).then_some(())?;
             continue;
         }
@@ -523,7 +528,8 @@ fn labels(fields: &[&str]) -> Option<Labels> {
     Some(labels)
 }
 
-/// The fields of an event's name, which may have separators between `/`, and the control group behind it (`-G`).
+/// Splits fields into the event's name and the control group that may follow it (`-G`). The name may contain separators
+/// between `/`.
 fn split_cgroup<'f, 't>(
     fields: &'f [&'t str],
     separator: &str,
@@ -532,7 +538,7 @@ fn split_cgroup<'f, 't>(
         return (fields, None);
     };
     let slashes: usize = event.iter().map(|field| field.matches('/').count()).sum();
-    // `sched:sched_switch` and `cycles:u` have a separator, too.
+    // `sched:sched_switch` and `cycles:u` contain the separator `:`.
     let is_name = separator == ":" && !last.starts_with('/');
     match event.is_empty() || slashes % 2 == 1 || is_name {
         true => (fields, None),
@@ -540,7 +546,7 @@ fn split_cgroup<'f, 't>(
     }
 }
 
-/// A number with a point, where the language of who ran perf has a comma in its place. Then commas do not separate fields.
+/// Replaces a decimal comma by a point. perf writes a comma in some locales; then the separator is not a comma.
 fn decimal<'t>(text: &'t str, separator: &str) -> Option<Cow<'t, str>> {
     match text.bytes().filter(|byte| *byte == b',').count() {
         0 => Some(Cow::Borrowed(text)),
@@ -549,7 +555,7 @@ fn decimal<'t>(text: &'t str, separator: &str) -> Option<Cow<'t, str>> {
     }
 }
 
-/// A decimal number in millionths; what is finer is cut off.
+/// Parses a decimal number in millionths. Drops further digits.
 fn millionths(text: &str) -> Option<u128> {
     const DIGITS: usize = 6;
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));

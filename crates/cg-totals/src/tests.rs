@@ -13,26 +13,26 @@ fn read_summary(text: &str, options: &Options) -> Parsed {
     parsed::read(crate::gungraun::parse, text.as_bytes(), options)
 }
 
-/// The totals of each run, and what else its record says behind them.
+/// Returns the totals of each run with the fields that follow them in its record.
 fn totals(parsed: &Parsed) -> Vec<String> {
-    let runs = parsed.of("run").into_iter();
+    let runs = parsed.records_of_type("run").into_iter();
     runs.map(|run| run[run.find("\"total\":").unwrap() + 8..].to_owned())
         .collect()
 }
 
 #[test]
-fn all_shapes_of_perf_stat_say_the_same() {
+fn all_forms_of_perf_stat_have_the_same_totals() {
     let expected = [r#"{"task-clock":2000000,"page-faults":75},"units":{"task-clock":"ns"}}"#];
     for text in [
-        // One line an event, with any separator, variance and metrics.
+        // One line per event, with various separators, variance and metrics.
         "2.00,msec,task-clock,2000000,100.00,0.587,CPUs utilized\n75,,page-faults,2000000,100.00,415.953,/sec\n",
         "# started on Sun Nov 22 01:34:05 2026\n\n2.00;msec;task-clock;2000000;100.00;0.1;CPUs utilized\n75;;page-faults;2000000;100.00;;\n",
         "2.00\tmsec\ttask-clock\t3.55%\t2000000\t100.00\t0.1\tCPUs utilized\n75\t\tpage-faults\t2.08%\t2000000\t100.00\t\t\n",
         "2.00,msec,task-clock,2000000,100.00,0.587,CPUs utilized\n,,,,,0.7,something\n75,,page-faults,2000000,100.00,,\n",
-        // As in countries that have a comma for the point.
+        // Locales with a decimal comma.
         "2,00;msec;task-clock;2000000;100,00;0,587;CPUs utilized\n75;;page-faults;2,08%;2000000;100,00;;\n",
         "     0,100;2,00;msec;task-clock;1;100,00;;\n     0,100;75;;page-faults;1;100,00;;\n",
-        // Without the last line break, where nothing that counts can be missing.
+        // Without the last line break, if no required field can be missing.
         "2.00,msec,task-clock,2000000,100.00,0.587,CPUs utilized\n75,,page-faults,2000000,100.00,,",
         // Intervals, processors, cores, threads.
         "     0.100000000,1.25,msec,task-clock,1,100.00,,\n     0.100000000,70,,page-faults,1,100.00,,\n     0.200000000,0.75,msec,task-clock,1,100.00,,\n     0.200000000,5,,page-faults,1,100.00,,\n",
@@ -40,22 +40,23 @@ fn all_shapes_of_perf_stat_say_the_same() {
         "S0-D0-C0,2,1.50,msec,task-clock,1,100.00,,\nS0-D0-C1,2,0.50,msec,task-clock,1,100.00,,\nS0-D0-C0,2,75,,page-faults,1,100.00,,\n",
         "0.1,S0,16,2.00,msec,task-clock,1,100.00,,\n0.1,S0,16,75,,page-faults,1,100.00,,\n",
         "my app-12,2.00,msec,task-clock,1,100.00,,\nmy app-13,75,,page-faults,1,100.00,,\n",
-        // Of control groups, caches and clusters.
+        // Control groups, caches and clusters.
         "1.50,msec,task-clock,/,1,100.00,,\n0.50,msec,task-clock,a.slice,1,100.00,,\n75,,page-faults,/,1,100.00,,\n",
         "S0-D0-L3-ID0,2,2.00,msec,task-clock,1,100.00,,\nS0-D0-CLS0,2,75,,page-faults,1,100.00,,\n",
         "{\"counter-value\" : \"2.000000\", \"unit\" : \"msec\", \"event\" : \"task-clock\", \"cgroup\" : \"/\", \"event-runtime\" : 1, \"pcnt-running\" : 100.00}\n75,,page-faults,/,1,100.00,,\n",
-        // Separated by what else people take.
+        // Unusual separators.
         "2.00 msec task-clock 2000000 100.00 249.632 CPUs utilized\n75  page-faults 2000000 100.00 98.840 K/sec\n",
         "     0.050135612 S0-D0-C0 1 2.00 msec task-clock 1 100.00  \n     0.050135612 S0-D0-C0 1 75  page-faults 1 100.00  \n",
         "2.00@msec@task-clock@2000000@100.00@0.3@CPUs utilized\n75@@page-faults@2000000@100.00@96@K/sec\n",
         "S0-D0@2@2.00@msec@task-clock@1@100.00@@\nS0-D0@2@75@@page-faults@1@100.00@@\n",
         "2.00::msec::task-clock::2000000::100.00::0.3::CPUs utilized\n75::::page-faults::2000000::100.00::96::K/sec\n",
-        // With the sum behind the intervals (--summary), with its word and without.
+        // Intervals followed by their sum (--summary), with and without the word "summary".
         "     0.1,1.25,msec,task-clock,5,100.00,,\n     0.1,75,,page-faults,5,100.00,,\n     0.2,0.75,msec,task-clock,7,100.00,,\n         summary,2.00,msec,task-clock,12,100.00,,\n         summary,75,,page-faults,5,100.00,,\n",
         "     0.1,1.25,msec,task-clock,5,100.00,,\n     0.1,75,,page-faults,5,100.00,,\n     0.2,0.75,msec,task-clock,7,100.00,,\n2.00,msec,task-clock,12,100.00,,\n75,,page-faults,5,100.00,,\n",
         "     0.1,S0,1,2.00,msec,task-clock,5,100.00,,\n     0.1,S0,1,75,,page-faults,5,100.00,,\n         summary,S0,1,2.00,msec,task-clock,5,100.00,,\n         summary,S0,1,75,,page-faults,5,100.00,,\n",
-        // That of another recording is no sum; a sum alone is what was counted.
+        // Counters of another recording are not a sum. A sum without intervals counts.
         "     0.1,1.25,msec,task-clock,5,100.00,,\n     0.1,70,,page-faults,5,100.00,,\n0.75,msec,task-clock,7,100.00,,\n5,,page-faults,7,100.00,,\n",
+        "     0.1,1.25,msec,task-clock,5,100.00,,\n     0.1,70,,page-faults,5,100.00,,\n0.75,msec,task-clock,3,100.00,,\n5,,page-faults,3,100.00,,\n",
         "         summary,2.00,msec,task-clock,12,100.00,,\n         summary,75,,page-faults,5,100.00,,\n",
         // JSON.
         "{\"counter-value\" : \"2.000000\", \"unit\" : \"msec\", \"event\" : \"task-clock\", \"event-runtime\" : 2000000, \"pcnt-running\" : 100.00, \"metric-value\" : 0.019020, \"metric-unit\" : \"CPUs utilized\"}\n{\"counter-value\" : \"75.000000\", \"unit\" : \"\", \"event\" : \"page-faults\", \"event-runtime\" : 2, \"pcnt-running\" : 100.00}\n{\"metric-value\" : 0.5, \"metric-unit\" : \"x\"}\n",
@@ -81,11 +82,11 @@ fn events_of_perf_stat_may_have_separators_and_units() {
 }
 
 #[test]
-fn what_was_not_counted_is_no_zero() {
+fn missing_counts_are_not_zero() {
     let text = "<not supported>,,cycles,0,100.00,,\n<not counted>,,branches,0,0.00,,\n10,,faults,50,25.00,,\n";
     let parsed = read(text);
     assert_eq!(
-        parsed.of("run"),
+        parsed.records_of_type("run"),
         [
             r#""stream":1,"tool":"perf-stat","source":["in"],"events":["faults"],"total":{"faults":10},"counted_share":{"faults":25.0},"not_counted":["branches"],"not_supported":["cycles"]}"#
         ]
@@ -97,7 +98,7 @@ fn what_was_not_counted_is_no_zero() {
             "in: branches was not counted"
         ]
     );
-    // In one interval of two, and for half of the time in one of two.
+    // Event b is counted in one of two intervals, event a for half of the time in one interval.
     let text = "1.0,10,,a,10,50.00,,\n1.0,1,,b,10,100.00,,\n2.0,20,,a,20,100.00,,\n2.0,<not counted>,,b,0,100.00,,\n";
     let parsed = read(text);
     assert_eq!(
@@ -105,10 +106,14 @@ fn what_was_not_counted_is_no_zero() {
         [r#"{"a":30,"b":1},"counted_share":{"a":75.0},"not_counted":["b"]}"#]
     );
     assert_eq!(parsed.messages, ["in: b was not counted on some lines"]);
+    // The gap may come first.
+    let parsed = read("1.0,<not counted>,,b,0,100.00,,\n2.0,7,,b,10,100.00,,\n");
+    assert_eq!(totals(&parsed), [r#"{"b":7},"not_counted":["b"]}"#]);
+    assert_eq!(parsed.messages, ["in: b was not counted on some lines"]);
 }
 
 #[test]
-fn intervals_and_processors_can_be_kept_apart() {
+fn intervals_and_processors_can_be_separate_runs() {
     let text = "     0.1,CPU0,1,,a,1,100.00,,\n     0.1,CPU1,2,,a,1,100.00,,\n     0.2,CPU0,3,,a,1,100.00,,\n";
     let options = Options {
         per_part: true,
@@ -129,21 +134,21 @@ fn intervals_and_processors_can_be_kept_apart() {
 }
 
 #[test]
-fn text_that_is_no_counter_is_an_error_with_its_line() {
+fn other_text_is_an_error_with_its_line() {
     let text = "10,,faults,50,100.00,,\nSegmentation fault\n";
     let parsed = read(text);
     assert_eq!(
         parsed.messages,
         ["in:2: expected a counter of perf stat, found \"Segmentation fault\""]
     );
-    assert!(parsed.trouble);
+    assert!(parsed.has_errors);
     let cut = read("10,,faults,50,100.00,,\n10,,fau");
-    assert!(cut.trouble, "{:?}", cut.messages);
+    assert!(cut.has_errors, "{:?}", cut.messages);
     let cut = read("10,,faults,50,100.00,,\n10,,faults,50,10");
-    assert!(cut.trouble, "{:?}", cut.messages);
+    assert!(cut.has_errors, "{:?}", cut.messages);
 }
 
-/// The head of a summary, and what the version has behind it.
+/// Returns a summary of this version with these further fields.
 fn summary(version: u64, body: &str) -> String {
     format!(
         "{{\"version\":\"{version}\",\"kind\":\"LibraryBenchmark\",\"benchmark_file\":\"b.rs\",\"benchmark_exe\":\"b\",\"module_path\":\"b::g::f\",\"id\":\"one\",{body}}}\n"
@@ -205,7 +210,7 @@ fn summaries_of_all_versions_are_read() {
             "gungraun"
         };
         assert_eq!(
-            parsed.of("run"),
+            parsed.records_of_type("run"),
             [format!(
                 r#""stream":1,"tool":"gungraun","creator":"{program}, summary version {version}","command":"b x","source":["in"],"events":["Ir","Dr"],"total":{{"Ir":40,"Dr":6}},"labels":{{"bench":"b::g::f one","tool":"callgrind"}}}}"#
             )]
@@ -223,7 +228,7 @@ fn summaries_of_all_versions_are_read() {
 }
 
 #[test]
-fn other_tools_of_a_summary_are_runs_of_their_own() {
+fn other_tools_of_a_summary_are_separate_runs() {
     let callgrind = "\"callgrind_summary\":null";
     let second = format!(
         "{callgrind},\"tool_summaries\":[{{\"tool\":\"DHAT\",\"summaries\":[{{\"command\":\"b x\",\"costs_summary\":{{\"Total bytes\":{{\"new\":64,\"old\":60}}}}}},{{\"command\":\"b y\",\"costs_summary\":{{\"Total bytes\":{{\"new\":6,\"old\":0}}}}}}]}},{{\"tool\":\"Memcheck\",\"summaries\":[{{\"command\":\"b x\",\"costs_summary\":null}}]}}]"
@@ -243,7 +248,7 @@ fn other_tools_of_a_summary_are_runs_of_their_own() {
             [r#"{"Total bytes":70},"labels":{"bench":"b::g::f one","tool":"dhat"}}"#],
             "{text}"
         );
-        assert!(parsed.of("run")[0].contains(r#""command":"b x""#));
+        assert!(parsed.records_of_type("run")[0].contains(r#""command":"b x""#));
         let old = Options {
             revision: Revision::Old,
             ..Options::default()
@@ -254,7 +259,7 @@ fn other_tools_of_a_summary_are_runs_of_their_own() {
 }
 
 #[test]
-fn a_summary_that_lacks_figures_is_trouble() {
+fn a_summary_without_figures_is_an_error() {
     let left = "\"callgrind_summary\":{\"callgrind_run\":{\"segments\":[],\"total\":{\"summary\":{\"Ir\":{\"metrics\":{\"Left\":40}}}}}}";
     let text = summary(3, left);
     assert_eq!(
@@ -270,11 +275,11 @@ fn a_summary_that_lacks_figures_is_trouble() {
         parsed.messages,
         ["in: there are no old figures: the benchmarks were not compared"]
     );
-    assert!(parsed.trouble);
+    assert!(parsed.has_errors);
     for (text, message) in [
         (
             summary(8, left),
-            "in: the version of this summary is 8; 1 to 7 are read",
+            "in: expected a summary of version 1 to 7, found version 8",
         ),
         (
             summary(3, "\"callgrind_summary\":{}"),
@@ -287,12 +292,12 @@ fn a_summary_that_lacks_figures_is_trouble() {
     ] {
         let parsed = read_summary(&text, &Options::default());
         assert_eq!(parsed.messages, [message]);
-        assert!(parsed.trouble);
+        assert!(parsed.has_errors);
     }
-    // One object a line; each is a run of its own.
+    // One object per line; each is a separate run.
     assert_eq!(
         read_summary(&text.repeat(2), &Options::default())
-            .of("run")
+            .records_of_type("run")
             .len(),
         2
     );

@@ -1,4 +1,4 @@
--- Functions of main whose cost differs from commit to commit by more than 1 % half of the time: a gate on them is a coin.
+-- Functions of main whose cost differs by more than 1 % between at least half of the commits. A limit on them is unreliable.
 WITH steps AS (
   SELECT bench, fn, cost, abs(cost - lag(cost) OVER (PARTITION BY bench, fn ORDER BY position)) AS moved
   FROM functions JOIN commits USING (commit)

@@ -1,5 +1,5 @@
--- Leaks of the last commit of main that the release did not have: here the tenth commit. A leak is known by its kind and
--- by the functions of its stack.
+-- Leaks at the last commit of main that the release (here the tenth commit) did not have. A leak is identified by its kind and
+-- the functions of its stack.
 WITH ends AS (
   SELECT min(CASE WHEN position = 10 THEN commit END) AS release,
          min(CASE WHEN position = newest THEN commit END) AS newest

@@ -1,5 +1,5 @@
--- What the branch costs against the last commit of main, where the difference is more than three times the noise: the
--- spread of what the function cost at the last ten commits of main.
+-- Functions whose cost on the branch differs from the last commit of main by more than three times the noise. The noise is the
+-- spread of the function's cost at the last ten commits of main.
 WITH latest AS (
   SELECT commit, position, max(position) OVER () AS last_position FROM commits
 ), main AS (

@@ -1,6 +1,6 @@
--- The commits at which a function's cost changed for good, with the evidence: mean and spread of the ten commits before
--- and of the ten from there on. A step is more than 1 % of the mean, more than three times both spreads, and the largest
--- of its neighbourhood. A function that is not in a profile costs 0 there.
+-- Commits with a lasting change of a function's cost, with the mean and spread of the ten commits before and the ten commits
+-- from there on. A step is more than 1 % of the mean, more than three times both spreads, and the largest in its
+-- neighbourhood. The cost of a function is 0 in profiles without it.
 WITH benches AS (
   SELECT DISTINCT bench, commit, position FROM runs JOIN commits USING (commit) CROSS JOIN chosen WHERE array_contains(events, event)
 ), grid AS (

@@ -1,4 +1,4 @@
--- The most expensive function of main over its commits, a row for each benchmark and commit where its cost changed.
+-- The most expensive function of main over the commits. One row per benchmark and commit at which its cost changed.
 WITH hottest AS (
   SELECT fn FROM functions JOIN commits USING (commit) GROUP BY fn ORDER BY sum(cost) DESC, fn LIMIT 1
 ), costs AS (

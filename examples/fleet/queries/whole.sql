@@ -1,4 +1,4 @@
--- Profiles that are not whole: whose functions do not add up to the total, or whose end is missing. No row is right.
+-- Incomplete profiles, whose functions do not sum to the total or whose end is missing. The expected result is empty.
 SELECT r.commit, r.bench, coalesce(r.total[event], 0) AS total, coalesce(f.cost, 0) AS found
 FROM runs r CROSS JOIN chosen c
 LEFT JOIN (SELECT commit, bench, event, sum(cost) AS cost FROM functions GROUP BY commit, bench, event) f

@@ -1,4 +1,4 @@
-//! All of these pass. Under Valgrind, leak-check finds that two should not have.
+//! All tests pass, but under Valgrind leak-check finds errors in two of them.
 
 use nextest_example::Buffer;
 

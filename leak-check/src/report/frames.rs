@@ -3,17 +3,17 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use cg_collections::maps::Map;
 use cg_document::html::FramePart;
 use cg_document::visible;
+use cg_names::code_origin::{StackLine, fold_libraries};
 use cg_names::paths::base_name;
-use cg_names::whose::{StackLine, folded};
-use cg_stream::maps::Map;
 use cg_stream::record::Frame;
 
 use crate::paths::Paths;
 use crate::stack::Stack;
 
-/// The function of a frame; where it has none, its object or address.
+/// Returns the function of a frame, otherwise its object, file or address.
 pub(crate) fn function_name(frame: &Frame) -> String {
     let name = frame.name.as_deref().filter(|name| *name != "???");
     let text = match (name, frame.obj.as_deref(), frame.addr.as_deref()) {
@@ -22,7 +22,7 @@ pub(crate) fn function_name(frame: &Frame) -> String {
             format!("??? in {}", base_name(object))
         }
         (None, None, address) => match (frame.file.as_deref(), address) {
-            // Without stacks UndefinedBehaviorSanitizer names a file and a line alone.
+            // Without stacks, UndefinedBehaviorSanitizer prints only a file and a line.
             (Some(file), _) => format!("??? in {}", base_name(file)),
             (None, address) => address.unwrap_or("???").to_owned(),
         },
@@ -30,7 +30,7 @@ pub(crate) fn function_name(frame: &Frame) -> String {
     visible(&text).into_owned()
 }
 
-/// `make_node (src/tree.c:12)`, `malloc (in vgpreload_memcheck-amd64-linux.so)`, part by part.
+/// Returns the parts of `make_node (src/tree.c:12)` or `malloc (in vgpreload_memcheck-amd64-linux.so)`.
 pub(super) fn frame_parts(frame: &Frame, paths: &Paths) -> Vec<FramePart> {
     let words = |words: &str| FramePart::Words(words.to_owned());
     let known = frame.name.as_deref().filter(|name| *name != "???");
@@ -54,7 +54,7 @@ pub(super) fn frame_parts(frame: &Frame, paths: &Paths) -> Vec<FramePart> {
     parts
 }
 
-/// The same in one text.
+/// Joins the parts of a frame to one text.
 fn frame_line(frame: &Frame, paths: &Paths) -> String {
     let parts = frame_parts(frame, paths)
         .into_iter()
@@ -64,10 +64,10 @@ fn frame_line(frame: &Frame, paths: &Paths) -> String {
     parts.collect()
 }
 
-/// The interned lines of stacks: each frame's line is made once, and stacks of equal text have equal numbers.
+/// The interned lines of stacks. The line of a frame is rendered once, and equal lines have equal numbers.
 pub(crate) struct StackLines<'a> {
     paths: &'a Paths,
-    /// Every frame has its line.
+    /// True to show every frame on a separate line.
     all_frames: bool,
     known: RefCell<KnownLines>,
 }
@@ -79,7 +79,7 @@ struct KnownLines {
     by_frame: Map<usize, u32>,
 }
 
-/// The index of a line, and how often it is repeated.
+/// The index of a line, and its number of repetitions.
 pub(crate) type FoldedLine = (u32, u32);
 
 impl<'a> StackLines<'a> {
@@ -91,14 +91,14 @@ impl<'a> StackLines<'a> {
         }
     }
 
-    /// A stack, a line a frame. A frame that repeats, as recursion does, is on one line, and so are frames in a row that
-    /// are not the program's own: a Rust test has some twenty of them below its own.
-    pub(crate) fn of(&self, stack: &Stack) -> Vec<String> {
+    /// Returns the lines of a stack. Repeated frames, as in a recursion, share a line. So do consecutive frames that are not
+    /// the program's own: a Rust test has about twenty of these.
+    pub(crate) fn lines(&self, stack: &Stack) -> Vec<String> {
         let lines = self.folded(stack).into_iter().enumerate();
         lines.map(|(at, line)| self.shown(at, line)).collect()
     }
 
-    /// The line at a position of a stack.
+    /// Returns the text of the line at a position of a stack.
     pub(crate) fn shown(&self, position: usize, (line, count): FoldedLine) -> String {
         let word = if position == 0 { "at " } else { "by " };
         let text = &*self.known.borrow().texts[line as usize];
@@ -108,19 +108,20 @@ impl<'a> StackLines<'a> {
         }
     }
 
-    /// The lines of a stack by their numbers.
+    /// Returns the numbers of a stack's lines.
     pub(crate) fn folded(&self, stack: &Stack) -> Vec<FoldedLine> {
         let lines = self.placed(stack).into_iter();
         lines.map(|(line, _)| line).collect()
     }
 
-    /// The same, with the position of the first frame that a line is of; one that stands for several has none.
+    /// Returns the numbers of a stack's lines, each with the position of its first frame; `None` for a line that replaces
+    /// several library frames.
     pub(super) fn placed(&self, stack: &Stack) -> Vec<(FoldedLine, Option<usize>)> {
         let mut pieces = match self.all_frames {
             true => (0..stack.len()).map(StackLine::Frame).collect(),
-            false => folded(&stack.whose()),
+            false => fold_libraries(&stack.code_origins()),
         };
-        // The innermost frame is always shown: it is where the finding happened.
+        // Always show the innermost frame, where the finding happened.
         if let Some(StackLine::Libraries { frames, of }) = pieces.first().cloned() {
             let rest = match frames.len() {
                 2 => StackLine::Frame(1),
@@ -136,7 +137,7 @@ impl<'a> StackLines<'a> {
         for piece in pieces {
             let (line, position) = match piece {
                 StackLine::Frame(position) => {
-                    let line = self.line_of(stack, position, &mut known);
+                    let line = self.intern_frame(stack, position, &mut known);
                     (line, Some(position))
                 }
                 StackLine::Libraries { frames, of } => {
@@ -152,7 +153,7 @@ impl<'a> StackLines<'a> {
         lines
     }
 
-    fn line_of(&self, stack: &Stack, position: usize, known: &mut KnownLines) -> u32 {
+    fn intern_frame(&self, stack: &Stack, position: usize, known: &mut KnownLines) -> u32 {
         let address = stack.known_frames()[position].address();
         if let Some(line) = known.by_frame.get(&address) {
             return *line;
@@ -168,7 +169,7 @@ impl KnownLines {
         if let Some(line) = self.by_text.get(text) {
             return *line;
         }
-        // Each takes more than four bytes, so that memory ends before the numbers do.
+        // A line takes more than four bytes, so memory runs out before the numbers do.
         let line = u32::try_from(self.texts.len()).unwrap_or(u32::MAX);
         let text: Rc<str> = text.into();
         self.texts.push(text.clone());

@@ -1,18 +1,18 @@
-//! Workflow commands that GitHub shows as annotations of a pull request's lines.
+//! Workflow commands, which GitHub shows as annotations of a pull request's lines.
 //!
-//! A step shows 10 annotations of each level and drops the others without a word, so those on lines of the repository
-//! come first, only what will be shown is written as a command, and the rest is counted.
+//! A step shows 10 annotations of each level and silently drops the others. So the report writes at most 10 commands,
+//! those on lines of the repository first, and counts the rest.
 
 use std::io::{self, Write};
 
+use cg_collections::sorting::Order as _;
 use cg_document::number::plural;
 use cg_document::visible;
 use cg_stream::record::Count;
-use cg_stream::sorting::Order as _;
 
 use super::{GateReport, kinds};
 
-/// Annotations of one level that a step shows.
+/// The number of annotations of one level that a step shows.
 const SHOWN: usize = 10;
 
 pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
@@ -47,25 +47,25 @@ pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Resu
             );
             writeln!(
                 output,
-                "{} not annotated: GitHub shows {SHOWN} of a kind",
+                "{} not annotated: GitHub shows at most {SHOWN} of each level",
                 cut
             )?;
         }
     }
     if report.could_not_judge {
-        output.write_all(b"::warning title=leak-check::not everything could be judged, see the log of this step\n")?;
+        output.write_all(b"::warning title=leak-check::some inputs could not be judged; see the log of this step\n")?;
     }
     writeln!(output, "leak-check: {}", report.verdict_line())
 }
 
-/// A message: what would end the command or be taken for an escape is escaped.
+/// Escapes a message: line ends, which would end the command, and the escape character `%`.
 fn data(text: &str) -> String {
     text.replace('%', "%25")
         .replace('\r', "%0D")
         .replace('\n', "%0A")
 }
 
-/// The value of a property, in which `:` and `,` mean something too.
+/// Escapes the value of a property, where `:` and `,` are special too.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }
@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_means_something_to_the_runner_is_escaped() {
+    fn characters_special_to_the_runner_are_escaped() {
         assert_eq!(data("100%\r\na:b,c"), "100%25%0D%0Aa:b,c");
         assert_eq!(property("a:b,c%"), "a%3Ab%2Cc%25");
     }

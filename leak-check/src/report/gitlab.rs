@@ -1,4 +1,4 @@
-//! GitLab's Code Quality report: an array of issues, each with a fingerprint of its own and a path in the repository.
+//! GitLab's Code Quality report: an array of issues, each with a unique fingerprint and a path in the repository.
 
 use std::io::{self, Write};
 

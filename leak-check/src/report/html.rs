@@ -1,5 +1,5 @@
-//! A page for a browser: the verdict, what it is of, a fold for each finding, the processes. It has room for all findings,
-//! what is excused among them, and for the source around their lines.
+//! A page for a browser: the verdict, the tables, a fold for each finding, and the processes. Includes excused findings and
+//! the source around the lines of frames.
 
 use std::io::{self, Write};
 
@@ -49,13 +49,13 @@ fn tone(report: &GateReport<'_>) -> Tone {
     }
 }
 
-/// What fails, what only a limit lets pass, and what is excused.
+/// Returns the sections of failing, limited and excused findings. Omits empty sections.
 fn sections(
     report: &GateReport<'_>,
     entries: &[ReportEntry<'_>],
     sources: &Sources,
 ) -> Vec<PagePart<'static>> {
-    /// As many as are unfolded.
+    /// The maximum number of findings to unfold.
     const FEW: usize = 12;
     let is_open = entries
         .iter()
@@ -97,7 +97,7 @@ fn finding(
     if entry.processes.len() > 1 {
         summary.push(Span::text(format!(" ({} findings)", entry.processes.len())));
     }
-    let processes = report.lines_of_processes(entry).into_iter();
+    let processes = report.linked_process_lines(entry).into_iter();
     PageFinding {
         id: ordinals.fingerprint(entry),
         summary,
@@ -138,13 +138,13 @@ fn frames(
         PageFrame {
             parts,
             is_blamed,
-            source: sources.of(at, entry, position, is_blamed),
+            source: sources.get(at, entry, position, is_blamed),
         }
     });
     frames.collect()
 }
 
-/// What was judged, process by process, and how many findings of each fail.
+/// Returns a table of the processes, with their numbers of failing and of all findings.
 fn process_table(report: &GateReport<'_>, processes: &[JudgedProcess]) -> Table<'static> {
     let titles: Vec<String> = processes.iter().map(JudgedProcess::title).collect();
     let by_process = report.findings_by_process();
@@ -162,9 +162,9 @@ fn process_table(report: &GateReport<'_>, processes: &[JudgedProcess]) -> Table<
         })
         .with_filter(move |row| {
             let is_all = statuses.len() == RulingStatus::ALL.len();
-            let said = statuses.iter().filter(|_| !is_all);
+            let filtered = statuses.iter().filter(|_| !is_all);
             let number = row.to_string();
-            let pairs = said.map(|status| ("status", status.word()));
+            let pairs = filtered.map(|status| ("status", status.word()));
             let address = filter_address(pairs.chain([("process", number.as_str())]));
             (has_any[row] > 0).then_some(address)
         })

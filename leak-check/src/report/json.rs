@@ -1,4 +1,4 @@
-//! The report as a stream: the records of the inputs, each with what became of it and its fingerprint.
+//! The report as a stream: the records of the inputs, each with its status and its fingerprint.
 
 use std::io::{self, Write};
 
@@ -20,7 +20,7 @@ struct Judged<'a, R> {
     record: R,
     status: &'static str,
     fingerprint: &'a str,
-    /// How much of it the baseline knows in a process, where there is more.
+    /// The size per process in the baseline, if the leak grew.
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<Counts<'a>>,
 }
@@ -58,7 +58,7 @@ pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Resu
         for (finding, ruling) in findings {
             write_finding(&mut writer, report, finding, ruling, process.run.pid)?;
         }
-        // Who reads on sees that it was cut short, as in the stream of the input itself.
+        // For a truncated input, omit `end`, so readers see that the report is truncated too.
         if !process.is_cut {
             writer.end()?;
         }
@@ -122,7 +122,7 @@ fn write_finding(
     }
 }
 
-/// The size of a known leak in the baseline, where there is more of it now.
+/// Returns the size of a known leak in the baseline; `None` unless the leak grew.
 fn known_size(
     report: &GateReport<'_>,
     finding: &Finding,
@@ -192,7 +192,7 @@ fn error_record<'a>(
     }
 }
 
-/// The frame to blame by the stream's own rule, which is not the policy's.
+/// Returns the blamed frame by the rule for streams, which ignores `--only`.
 fn blamed(stack: &Stack) -> Frame<'static> {
-    stack.to_blame().cloned().unwrap_or_default()
+    stack.blamed_frame().cloned().unwrap_or_default()
 }

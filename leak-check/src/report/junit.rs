@@ -1,59 +1,121 @@
-//! JUnit XML: a suite a program or test binary, a case a process or test. A case can fail once, so its failure lists
-//! all that fails in the process.
+//! JUnit XML: one suite per program or test binary, one case per process or test. A case can fail only once, so its failure
+//! lists all failing findings of the process.
+//!
+//! JUnit has no standard. `<testsuites>` has no attribute `skipped`, because Jenkins' xunit plugin and other schemas allow it
+//! only in `<testsuite>`.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
+use cg_document::Markup;
 use cg_document::number::plural;
-use cg_document::visible;
 use cg_stream::record::Count;
-use quick_junit::{NonSuccessKind, TestCase, TestCaseStatus, TestSuite};
 
 use super::{GateReport, with_subject};
 use crate::finding::{Finding, JudgedProcess};
 use crate::ruling::Ruling;
 
+/// A process or test.
+struct Case {
+    name: String,
+    result: CaseResult,
+}
+
+enum CaseResult {
+    Success,
+    /// The process has new findings.
+    Failure {
+        message: String,
+        lines: Vec<String>,
+    },
+    /// The process could not be judged.
+    Error {
+        message: String,
+    },
+}
+
 pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
-    let mut suites: BTreeMap<String, TestSuite> = BTreeMap::new();
+    let mut suites: BTreeMap<String, Vec<Case>> = BTreeMap::new();
     let processes = &report.evidence.processes;
     for (process, findings) in processes.iter().zip(report.findings_by_process()) {
-        let name = visible(&suite_name(process)).into_owned();
-        let suite = suites
-            .entry(name.clone())
-            .or_insert_with(|| TestSuite::new(name.clone()));
-        let mut case = TestCase::new(
-            &*visible(&case_name(process)),
-            status(report, process, &findings),
-        );
-        case.set_classname(name);
-        suite.add_test_case(case);
+        suites.entry(suite_name(process)).or_default().push(Case {
+            name: case_name(process),
+            result: judge(report, process, &findings),
+        });
     }
     if report.could_not_judge {
-        // An input that could not be read is no process, and must not look like a success by its absence.
-        let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-        status.set_message("not everything could be judged; standard error says what");
-        let mut suite = TestSuite::new("leak-check");
-        suite.add_test_case(TestCase::new("inputs", status));
-        suites.insert("leak-check".to_owned(), suite);
+        // An unreadable input has no process, so without this case it would look like a success.
+        let unread = Case {
+            name: "inputs".to_owned(),
+            result: CaseResult::Error {
+                message: "some inputs could not be judged; see standard error".to_owned(),
+            },
+        };
+        suites.insert("leak-check".to_owned(), vec![unread]);
     }
-    let mut junit = quick_junit::Report::new("leak-check");
-    junit.add_test_suites(suites.into_values());
-    let text = junit.to_string().map_err(io::Error::other)?;
-    output.write_all(without_sum_of_skipped(&text).as_bytes())
+    let mut xml = Markup::default();
+    xml.tag("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"leak-check\"");
+    write_counts(&mut xml, suites.values().flatten());
+    xml.tag(">\n");
+    for (name, cases) in &suites {
+        xml.tag("    <testsuite");
+        write_attribute(&mut xml, " name=\"", name);
+        write_counts(&mut xml, cases.iter());
+        xml.tag(" skipped=\"0\">\n");
+        for case in cases {
+            write_case(&mut xml, name, case);
+        }
+        xml.tag("    </testsuite>\n");
+    }
+    xml.tag("</testsuites>\n");
+    output.write_all(xml.into_string().as_bytes())
 }
 
-/// The report without `skipped` of `<testsuites>`: the schemas of Jenkins' xunit plugin and of others know it of a
-/// `<testsuite>` alone. Nothing is skipped, so nothing is lost.
-fn without_sum_of_skipped(text: &str) -> String {
-    let end = text.find("<testsuites").and_then(|begin| {
-        let length = text[begin..].find('>')?;
-        Some(begin + length)
-    });
-    let (head, rest) = text.split_at(end.unwrap_or(0));
-    format!("{}{rest}", head.replacen(" skipped=\"0\"", "", 1))
+/// Writes the number of all, failed and unjudged cases.
+fn write_counts<'c>(xml: &mut Markup, cases: impl Iterator<Item = &'c Case> + Clone) {
+    let failed = |case: &&Case| matches!(case.result, CaseResult::Failure { .. });
+    let unjudged = |case: &&Case| matches!(case.result, CaseResult::Error { .. });
+    for (attribute, count) in [
+        (" tests=\"", cases.clone().count()),
+        (" failures=\"", cases.clone().filter(failed).count()),
+        (" errors=\"", cases.filter(unjudged).count()),
+    ] {
+        xml.tag(attribute);
+        xml.integer(count);
+        xml.tag("\"");
+    }
 }
 
-/// The test binary, else the program.
+/// Writes an attribute. `beginning` ends with its opening quote.
+fn write_attribute(xml: &mut Markup, beginning: &'static str, value: &str) {
+    xml.tag(beginning);
+    xml.text(value);
+    xml.tag("\"");
+}
+
+fn write_case(xml: &mut Markup, suite: &str, case: &Case) {
+    xml.tag("        <testcase");
+    write_attribute(xml, " name=\"", &case.name);
+    write_attribute(xml, " classname=\"", suite);
+    match &case.result {
+        CaseResult::Success => xml.tag("/>\n"),
+        CaseResult::Failure { message, lines } => {
+            write_attribute(xml, ">\n            <failure message=\"", message);
+            xml.tag(" type=\"leak-check\">");
+            for line in lines {
+                xml.text(line);
+                xml.tag("\n");
+            }
+            xml.tag("</failure>\n        </testcase>\n");
+        }
+        CaseResult::Error { message } => {
+            write_attribute(xml, ">\n            <error message=\"", message);
+            xml.tag(" type=\"leak-check\"/>\n        </testcase>\n");
+        }
+    }
+}
+
+/// Returns the test binary, otherwise the program.
 fn suite_name(process: &JudgedProcess) -> String {
     if let Some(test) = process.test() {
         return test.binary;
@@ -72,12 +134,12 @@ fn case_name(process: &JudgedProcess) -> String {
         .map_or_else(|| process.title(), |test| test.name)
 }
 
-fn status(
+fn judge(
     report: &GateReport<'_>,
     process: &JudgedProcess,
     findings: &[(&Finding, &Ruling)],
-) -> TestCaseStatus {
-    let mut description = String::new();
+) -> CaseResult {
+    let mut lines = Vec::new();
     let mut first = None;
     let mut failures = 0;
     for (finding, ruling) in findings {
@@ -85,32 +147,27 @@ fn status(
             continue;
         }
         failures += 1;
-        let line = with_subject(ruling.blamed(finding), &report.sentence(finding, ruling));
-        description.push_str(&line);
-        description.push('\n');
-        for line in report.lines.of(&finding.stack) {
-            description.push_str(&format!("  {line}\n"));
+        let sentence = with_subject(ruling.blamed(finding), &report.sentence(finding, ruling));
+        lines.push(sentence.clone());
+        for line in report.lines.lines(&finding.stack) {
+            lines.push(format!("  {line}"));
         }
-        first.get_or_insert(line);
+        first.get_or_insert(sentence);
     }
     if let Some(first) = first {
-        let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        status.set_type("leak-check");
-        status.set_message(match failures {
+        let message = match failures {
             1 => first,
             failures => format!(
                 "{}; the first: {first}",
                 plural(failures as Count, "finding", "findings")
             ),
-        });
-        status.set_description(description);
-        return status;
+        };
+        return CaseResult::Failure { message, lines };
     }
-    if let Some(reason) = &process.not_judged {
-        let mut status = TestCaseStatus::non_success(NonSuccessKind::Error);
-        status.set_type("leak-check");
-        status.set_message(format!("not judged: {reason}"));
-        return status;
+    match &process.not_judged {
+        Some(reason) => CaseResult::Error {
+            message: format!("not judged: {reason}"),
+        },
+        None => CaseResult::Success,
     }
-    TestCaseStatus::success()
 }

@@ -1,5 +1,5 @@
-//! Markdown for a comment on a pull request: a marker to find the comment by, the verdict, a fold for each finding,
-//! the table. Findings that a comment has no room for are counted.
+//! Markdown for a comment on a pull request: a marker, the verdict, a fold for each finding, and the table. Counts the
+//! findings that exceed the limit of a comment.
 
 use std::convert::Infallible;
 
@@ -12,18 +12,18 @@ use super::{GateReport, ReportEntry};
 use crate::fingerprint::Fingerprint;
 use crate::ruling::RulingStatus;
 
-/// The first line of every comment, so that the next run can find and replace it.
+/// The marker in the first line of every comment, which lets the next run find and replace the comment.
 const MARKER: &str = "leak-check";
 
-pub(super) fn text_of(report: &GateReport<'_>) -> String {
+pub(super) fn render(report: &GateReport<'_>) -> String {
     let entries = report.entries();
-    let Ok(document) = comment::fitting(entries.len(), |shown| -> Result<_, Infallible> {
+    let Ok(document) = comment::fit_items(entries.len(), |shown| -> Result<_, Infallible> {
         Ok(document(report, &entries, shown))
     });
     markdown::text(&document.blocks)
 }
 
-/// The comment with the first findings.
+/// Returns the comment with the first `shown` findings.
 fn document(
     report: &GateReport<'_>,
     entries: &[ReportEntry<'_>],
@@ -41,7 +41,7 @@ fn document(
         .extend(shown.iter().map(|entry| fold(report, entry)));
     if !left.is_empty() {
         document.push(Block::Text(format!(
-            "{} left out: a comment has room for {} characters.",
+            "{} left out: a comment has at most {} characters.",
             plural(left.len() as Count, "finding is", "findings are"),
             grouped(LONGEST as Count),
         )));
@@ -61,7 +61,7 @@ fn fold(report: &GateReport<'_>, entry: &ReportEntry<'_>) -> Block<'static> {
     }
 }
 
-/// A finding in a line: what it is, where, and what excuses it.
+/// Returns a finding in one line: the sentence, the place, and the status if it is excused.
 pub(super) fn summary(report: &GateReport<'_>, entry: &ReportEntry<'_>) -> Vec<Span> {
     let mut summary = vec![Span::text(report.message(entry))];
     let place = report.place(entry);
@@ -78,7 +78,7 @@ pub(super) fn summary(report: &GateReport<'_>, entry: &ReportEntry<'_>) -> Vec<S
     summary
 }
 
-/// What is beside the findings: baseline entries that grew or are gone, and what the default suppressions matched.
+/// Returns the lists after the findings: known leaks that grew, known findings that are gone, and default suppressions.
 pub(super) fn lists(report: &GateReport<'_>) -> Vec<Block<'static>> {
     let grown = report.passing_growth().into_iter();
     let grown = grown.map(|(fingerprint, growth)| {
@@ -96,7 +96,7 @@ pub(super) fn lists(report: &GateReport<'_>) -> Vec<Block<'static>> {
     lists
 }
 
-/// The kind and the innermost own function.
+/// Returns the kind and the innermost own function.
 fn place(fingerprint: &Fingerprint) -> Vec<Span> {
     const LONGEST_NAME: usize = 200;
     let innermost = fingerprint.frames.first().map_or("", String::as_str);
@@ -107,7 +107,7 @@ fn place(fingerprint: &Fingerprint) -> Vec<Span> {
     ]
 }
 
-/// The first few items under a title, if there are any.
+/// Returns the first few items under a title; nothing if there are no items.
 fn list(title: &str, mut items: Vec<Vec<Span>>) -> Vec<Block<'static>> {
     const MOST_SHOWN: usize = 20;
     if items.is_empty() {

@@ -1,4 +1,4 @@
-//! How a verdict is shown. Everything is decided by now: this is only form, one module a format.
+//! Reports on a verdict, one module per format. Makes no decisions.
 
 mod text;
 
@@ -21,14 +21,14 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::rc::Rc;
 
+use cg_collections::maps::{Map, Set};
+use cg_collections::sorting::Order as _;
 use cg_document::number::plural;
 use cg_document::text::Screen;
 use cg_document::visible;
 use cg_sources::Places;
-use cg_stream::maps::{Map, Set};
 use cg_stream::record::{Count, Frame, LeakKind};
-use cg_stream::sorting::Order as _;
-use cg_stream::tool::Output;
+use cg_tool::Output;
 
 use crate::finding::{Evidence, Finding, ProcessId};
 use crate::fingerprint::Fingerprint;
@@ -43,27 +43,27 @@ pub(crate) use frames::{FoldedLine, StackLines, function_name};
 /// The formats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum ReportFormat {
-    /// For people.
+    /// Text for people.
     Text,
-    /// A comment on a pull request; its first line is a marker to find it by.
+    /// A comment on a pull request, with a marker in its first line.
     Markdown,
-    /// A page for a browser that needs nothing else.
+    /// A self-contained page for a browser.
     Html,
-    /// The stream, every record with what became of it and its fingerprint.
+    /// The stream; each record has its status and its fingerprint.
     Json,
-    /// A case for each process or test.
+    /// JUnit XML with a case for each process or test.
     Junit,
     /// SARIF 2.1.0 for code scanning.
     Sarif,
-    /// Annotations of GitHub Actions.
+    /// Annotations for GitHub Actions.
     Github,
     /// GitLab's Code Quality report.
     Gitlab,
 }
 
 impl ReportFormat {
-    /// The format that the name of the output asks for.
-    pub(crate) fn of_name(output: &Output) -> Option<ReportFormat> {
+    /// Returns the format for the ending of the output file's name; `None` for other endings.
+    pub(crate) fn from_file_name(output: &Output) -> Option<ReportFormat> {
         let known: [(ReportFormat, &[&str]); 5] = [
             (ReportFormat::Html, &[".html", ".htm"]),
             (ReportFormat::Markdown, &[".md", ".markdown"]),
@@ -77,7 +77,7 @@ impl ReportFormat {
         Some(format)
     }
 
-    /// Whether its consumer looks up source lines in the repository.
+    /// Returns true if the consumer of the format looks up source lines in the repository.
     pub(crate) fn needs_repository_paths(self) -> bool {
         matches!(
             self,
@@ -90,26 +90,26 @@ impl ReportFormat {
     }
 }
 
-/// What a report is made of.
+/// The contents of a report.
 pub(crate) struct GateReport<'a> {
     pub(crate) evidence: &'a Evidence,
     pub(crate) verdict: &'a Verdict,
-    /// What the default suppressions matched, and how often.
+    /// The number of findings for each topic of the default suppressions.
     pub(crate) defaults_used: BTreeMap<&'a str, u64>,
     pub(crate) paths: &'a Paths,
-    /// Where a page may show sources from.
+    /// The directories from which a page may show sources.
     pub(crate) places: &'a Places,
     pub(crate) lines: StackLines<'a>,
-    /// Something kept the inputs from being judged as a whole.
+    /// True if some inputs could not be judged.
     pub(crate) could_not_judge: bool,
-    /// Which conditions judged nothing, in sentences.
+    /// Messages about conditions without an effect.
     pub(crate) doubts: Vec<String>,
 }
 
-/// Writes the report, as long as it may be, in small writes.
+/// Writes the report in many small writes, so `output` should be buffered.
 ///
 /// # Errors
-/// Those of the output, and where a count does not fit the format.
+/// Returns an error if the output cannot be written, or if a count does not fit the format.
 pub(crate) fn write(
     report: &GateReport<'_>,
     format: ReportFormat,
@@ -118,7 +118,7 @@ pub(crate) fn write(
 ) -> io::Result<()> {
     match format {
         ReportFormat::Text => text::write(report, screen, output),
-        ReportFormat::Markdown => output.write_all(markdown::text_of(report).as_bytes()),
+        ReportFormat::Markdown => output.write_all(markdown::render(report).as_bytes()),
         ReportFormat::Html => html::write(report, output),
         ReportFormat::Json => json::write(report, output),
         ReportFormat::Junit => junit::write(report, output),
@@ -128,35 +128,35 @@ pub(crate) fn write(
     }
 }
 
-/// Equal findings of one or several processes.
+/// Equal findings in one or several processes.
 pub(crate) struct ReportEntry<'a> {
     pub(crate) finding: &'a Finding,
     pub(crate) ruling: &'a Ruling,
     pub(crate) sentence: String,
     pub(crate) stack: Rc<[FoldedLine]>,
-    /// One a finding, so a process may be there several times.
+    /// The process of each finding, so a process may occur several times.
     pub(crate) processes: Vec<ProcessId>,
 }
 
-/// The key that equal findings share: the group, the status, the sentence, the lines of the stack.
+/// The key of equal findings: group, status, sentence, and lines of the stack.
 type EqualFindings = (usize, RulingStatus, String, Rc<[FoldedLine]>);
 
-/// Entries that are blamed on one function.
+/// Entries blamed on one function.
 pub(crate) struct BlamedGroup<'a> {
-    /// The function, or what else is known of the frame.
+    /// The function, otherwise the object, file or address of the frame, or the reason why there is no frame.
     pub(crate) function: String,
     pub(crate) file: Option<String>,
     pub(crate) entries: Vec<ReportEntry<'a>>,
 }
 
 impl<'a> GateReport<'a> {
-    /// Findings with their rulings.
+    /// Returns the findings with their rulings.
     pub(crate) fn findings(&self) -> impl Iterator<Item = (&'a Finding, &'a Ruling)> {
         self.evidence.findings.iter().zip(&self.verdict.rulings)
     }
 
-    /// The findings of each process, in the order of the processes. What Valgrind did not print comes after all that it
-    /// did, so the findings of a process need not be together.
+    /// Returns the findings of each process, in the order of the processes. Unprinted findings follow all printed ones in
+    /// the evidence, so the findings of a process need not be consecutive there.
     pub(crate) fn findings_by_process(&self) -> Vec<Vec<(&'a Finding, &'a Ruling)>> {
         let mut by_process = vec![Vec::new(); self.evidence.processes.len()];
         for (finding, ruling) in self.findings() {
@@ -165,28 +165,28 @@ impl<'a> GateReport<'a> {
         by_process
     }
 
-    /// What fails the gate, and what a limit lets pass; equal findings in one entry. In the order of the groups: new
-    /// ones first, errors before leaks, then by bytes lost.
+    /// Returns the findings that fail the gate or that a limit accepts, with equal findings in one entry. Sorts new findings
+    /// first, then errors before leaks, then by lost bytes.
     pub(crate) fn groups(&self) -> Vec<BlamedGroup<'a>> {
-        self.groups_of(RulingStatus::is_shown)
+        self.collect_groups(RulingStatus::is_shown)
     }
 
-    /// The entries of the groups, one after the other.
+    /// Returns the entries of [`GateReport::groups`].
     pub(crate) fn entries(&self) -> Vec<ReportEntry<'a>> {
         let groups = self.groups().into_iter();
         groups.flat_map(|group| group.entries).collect()
     }
 
-    /// The same of all findings, what is excused with it.
+    /// Returns the entries for all findings, including excused ones.
     pub(crate) fn all_entries(&self) -> Vec<ReportEntry<'a>> {
-        let groups = self.groups_of(|_| true).into_iter();
+        let groups = self.collect_groups(|_| true).into_iter();
         groups.flat_map(|group| group.entries).collect()
     }
 
-    fn groups_of(&self, is_wanted: fn(RulingStatus) -> bool) -> Vec<BlamedGroup<'a>> {
+    fn collect_groups(&self, is_wanted: fn(RulingStatus) -> bool) -> Vec<BlamedGroup<'a>> {
         let mut groups: Vec<BlamedGroup<'a>> = Vec::new();
-        let mut group_of: Map<(String, Option<String>), usize> = Map::default();
-        let mut entry_of: Map<EqualFindings, usize> = Map::default();
+        let mut group_index: Map<(String, Option<String>), usize> = Map::default();
+        let mut entry_index: Map<EqualFindings, usize> = Map::default();
         for (finding, ruling) in self.findings() {
             if !is_wanted(ruling.status) {
                 continue;
@@ -205,7 +205,7 @@ impl<'a> GateReport<'a> {
             let file = blamed
                 .and_then(|frame| frame.file.as_deref())
                 .map(|file| visible(&self.paths.shown(file)).into_owned());
-            let group = *group_of
+            let group = *group_index
                 .entry((function.clone(), file.clone()))
                 .or_insert_with(|| {
                     groups.push(BlamedGroup {
@@ -219,7 +219,7 @@ impl<'a> GateReport<'a> {
             let stack: Rc<[FoldedLine]> = self.lines.folded(&finding.stack).into();
             let key = (group, ruling.status, sentence.clone(), stack.clone());
             let entries = &mut groups[group].entries;
-            let entry = *entry_of.entry(key).or_insert_with(|| {
+            let entry = *entry_index.entry(key).or_insert_with(|| {
                 entries.push(ReportEntry {
                     finding,
                     ruling,
@@ -241,7 +241,7 @@ impl<'a> GateReport<'a> {
         groups
     }
 
-    /// What there is to say of a finding, and how it grew where that fails.
+    /// Returns the sentence of a finding, with its growth if the growth fails the gate.
     pub(crate) fn sentence(&self, finding: &Finding, ruling: &Ruling) -> String {
         let mut sentence = visible(&sentence(finding, self.paths)).into_owned();
         if ruling.status == RulingStatus::Grown
@@ -252,7 +252,7 @@ impl<'a> GateReport<'a> {
         sentence
     }
 
-    /// What the default suppressions matched, in a line each.
+    /// Returns a line for each topic of the default suppressions that matched.
     pub(crate) fn default_suppression_lines(&self) -> Vec<String> {
         self.defaults_used
             .iter()
@@ -263,7 +263,7 @@ impl<'a> GateReport<'a> {
             .collect()
     }
 
-    /// Known leaks that grew and pass, with how they did.
+    /// Returns the known leaks that grew within the limit.
     pub(crate) fn passing_growth(&self) -> Vec<(&'a Fingerprint, LeakGrowth)> {
         let failing: Set<&Fingerprint> = self
             .findings()
@@ -278,13 +278,13 @@ impl<'a> GateReport<'a> {
             .collect()
     }
 
-    /// The sentence with its subject: `make_node leaks 64 bytes in 1 block, definitely lost`.
+    /// Returns the sentence with its subject: `make_node leaks 64 bytes in 1 block, definitely lost`.
     pub(crate) fn message(&self, entry: &ReportEntry<'_>) -> String {
         let blamed = entry.ruling.blamed(entry.finding);
         with_subject(blamed, &entry.sentence)
     }
 
-    /// The stack of an entry, a line a frame.
+    /// Returns the lines of an entry's stack.
     pub(crate) fn stack_lines(&self, entry: &ReportEntry<'_>) -> Vec<String> {
         let lines = entry.stack.iter().enumerate();
         lines
@@ -292,14 +292,14 @@ impl<'a> GateReport<'a> {
             .collect()
     }
 
-    /// The processes of an entry, the first few by name.
+    /// Returns the titles of an entry's first few processes, and the number of the others.
     pub(crate) fn process_lines(&self, entry: &ReportEntry<'_>) -> Vec<String> {
-        let lines = self.lines_of_processes(entry).into_iter();
+        let lines = self.linked_process_lines(entry).into_iter();
         lines.map(|(line, _)| line).collect()
     }
 
-    /// The same, with the process that a line is of.
-    fn lines_of_processes(&self, entry: &ReportEntry<'_>) -> Vec<(String, Option<ProcessId>)> {
+    /// Returns the lines of [`GateReport::process_lines`], each with its process.
+    fn linked_process_lines(&self, entry: &ReportEntry<'_>) -> Vec<(String, Option<ProcessId>)> {
         const MOST_SHOWN: usize = 5;
         let mut counted: Vec<(ProcessId, u64)> = Vec::new();
         for &process in &entry.processes {
@@ -328,7 +328,7 @@ impl<'a> GateReport<'a> {
         lines
     }
 
-    /// `3 new findings in 2 of 40 processes`: the verdict in a line.
+    /// Returns the verdict in one line: `3 new findings in 2 of 40 processes`.
     pub(crate) fn verdict_line(&self) -> String {
         let all_processes = plural(
             self.evidence.processes.len() as Count,
@@ -359,12 +359,14 @@ impl<'a> GateReport<'a> {
         let mut line = match (failures.is_empty(), self.could_not_judge) {
             (true, false) => format!("clean: no new findings in {all_processes}"),
             (true, true) => {
-                format!("could not judge: no new findings in what could be read of {all_processes}")
+                format!(
+                    "could not judge all input: no new findings in the readable part of {all_processes}"
+                )
             }
             (false, could_not_judge) => format!(
                 "{}{} in {} of {all_processes}",
                 if could_not_judge {
-                    "could not judge all: "
+                    "could not judge all input: "
                 } else {
                     ""
                 },
@@ -384,13 +386,13 @@ impl<'a> GateReport<'a> {
         }
         match self.passing_growth().len() {
             0 => {}
-            grown => line.push_str(&format!(", {grown} of the known grown")),
+            grown => line.push_str(&format!(", {grown} of the known ones grown")),
         }
         line
     }
 }
 
-/// A sentence with its subject, where there is one.
+/// Prepends the blamed function to a sentence, if there is one.
 fn with_subject(blamed: Option<&Frame>, sentence: &str) -> String {
     match blamed {
         Some(frame) => format!("{} {sentence}", function_name(frame)),
@@ -399,7 +401,7 @@ fn with_subject(blamed: Option<&Frame>, sentence: &str) -> String {
 }
 
 impl ReportEntry<'_> {
-    /// Whether it is blamed on the frame at a position of its stack, or on one of those that repeat it.
+    /// Returns true if one of the `count` frames from `position` on is the blamed one.
     fn is_blamed_on(&self, position: usize, count: u32) -> bool {
         let repeated = position..position + count as usize;
         self.ruling
@@ -407,7 +409,7 @@ impl ReportEntry<'_> {
             .is_some_and(|blame| repeated.contains(&blame))
     }
 
-    /// The sort key of entries: failing ones first, errors before leaks, more bytes before fewer, then by text.
+    /// Returns the sort key: failing entries first, errors before leaks, more bytes before fewer, then by text.
     fn rank(
         &self,
     ) -> (

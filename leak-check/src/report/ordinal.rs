@@ -1,15 +1,15 @@
-//! Fingerprints for consumers that want each of them once.
+//! Unique fingerprints, for consumers that merge findings with equal ones.
 
 use std::collections::HashMap;
 
 use super::ReportEntry;
 
-/// Numbers entries of equal fingerprint: GitLab shows only the first of those that have the same.
+/// Numbers entries with equal fingerprints, because GitLab shows only the first of several equal ones.
 #[derive(Default)]
 pub(super) struct Ordinals(HashMap<String, u64>);
 
 impl Ordinals {
-    /// The entry's fingerprint, with a number behind it from the second one on.
+    /// Returns the entry's fingerprint, followed by a number from the second equal one on.
     pub(super) fn fingerprint(&mut self, entry: &ReportEntry<'_>) -> String {
         let hex = entry.ruling.fingerprint(entry.finding).hex();
         let number = self.0.entry(hex.clone()).or_default();

@@ -1,4 +1,4 @@
-//! Where a finding is shown in the formats of code hosts: a path in the repository and a line.
+//! The place of a finding for code hosts: a path in the repository and a line.
 
 use cg_stream::record::Frame;
 
@@ -7,16 +7,16 @@ use super::{GateReport, ReportEntry};
 /// A source line, or a file as a whole.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ReportPlace {
-    /// Relative to the root, with `/`.
+    /// The path relative to the root, with `/`.
     pub(super) path: String,
     pub(super) line: Option<u64>,
-    /// False where the finding has no source in the repository, and the path is that of the log it is from.
+    /// False if the finding has no source in the repository; `path` is then the path of its log.
     pub(super) is_source: bool,
 }
 
 impl GateReport<'_> {
-    /// The frame to blame, else the next one outwards whose file is in the repository, else any; where there is none,
-    /// the log itself: code hosts want a path for everything.
+    /// Returns the place of the blamed frame, or of the next frame outwards with a file in the repository, otherwise of any
+    /// such frame. Without such a frame, returns the log, because code hosts require a path.
     pub(super) fn place(&self, entry: &ReportEntry<'_>) -> ReportPlace {
         let stack = &entry.finding.stack;
         let blame = entry.ruling.blame.unwrap_or(0).min(stack.len());
@@ -32,10 +32,10 @@ impl GateReport<'_> {
             .chain(inner)
             .map(|position| &stack[position])
             .find_map(in_root)
-            .unwrap_or_else(|| self.log_of(entry))
+            .unwrap_or_else(|| self.log_place(entry))
     }
 
-    fn log_of(&self, entry: &ReportEntry<'_>) -> ReportPlace {
+    fn log_place(&self, entry: &ReportEntry<'_>) -> ReportPlace {
         let source = &self.evidence.process(entry.finding.process).source;
         ReportPlace {
             path: self

@@ -1,4 +1,4 @@
-//! SARIF 2.1.0, for code scanning: a result an entry, with paths relative to the root of the repository.
+//! SARIF 2.1.0, for code scanning: one result per entry, with paths relative to the root of the repository.
 
 use std::io::{self, Write};
 
@@ -50,7 +50,7 @@ fn result(
     let place = report.place(entry);
     let mut physical = Map::new();
     physical.insert("artifactLocation".to_owned(), artifact(&place.path));
-    // Code scanning shows nothing without a line.
+    // Code scanning hides results without a line.
     physical.insert(
         "region".to_owned(),
         json!({ "startLine": place.line.unwrap_or(1).max(1) }),
@@ -108,12 +108,12 @@ fn stack_frame(report: &GateReport<'_>, frame: &Frame) -> Value {
     stack_frame
 }
 
-/// A file of the repository.
+/// Returns the artifact location of a file in the repository.
 fn artifact(path: &str) -> Value {
     json!({ "uri": uri(path), "uriBaseId": "%SRCROOT%" })
 }
 
-/// A path as a URI reference: an absolute one becomes `file:`, and what URIs do not allow is percent-encoded.
+/// Converts a path to a URI reference: adds `file://` to an absolute path, and percent-encodes bytes that URIs do not allow.
 fn uri(path: &str) -> String {
     let mut uri = String::new();
     if path.starts_with('/') {

@@ -1,45 +1,45 @@
-//! The source around the lines of frames, for a page: as far as it is found where the page is written, below the root or in
-//! another directory of sources. It is there to be read, and no verdict depends on it.
+//! The source around the lines of frames, for a page. Reads files below the root and the other directories of sources, on
+//! the machine that writes the page. No verdict depends on sources.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::time::SystemTime;
 
+use cg_collections::sorting::Order as _;
 use cg_document::html::FrameSource;
 use cg_document::number::plural;
 use cg_document::visible;
 use cg_sources::{FoundSource, SourceText, around};
 use cg_stream::record::Count;
-use cg_stream::sorting::Order as _;
 
 use super::{GateReport, ReportEntry};
 use crate::finding::JudgedProcess;
 
-/// Lines that are shown before and behind that of a frame.
+/// The number of lines to show before and after the line of a frame.
 const CONTEXT: u64 = 3;
-/// Files that are looked for, those of the first findings first.
+/// The maximum number of files to search for, in the order of the findings.
 const MOST_FILES: usize = 1000;
-/// Passages of a page: those of blamed frames first.
+/// The maximum number of passages on a page. Blamed frames come first.
 const MOST_PASSAGES: usize = 2000;
-/// The longest line that is shown in full; what is longer was made by a program.
+/// The maximum number of characters to show of a line. Longer lines are usually generated.
 const LONGEST_LINE: usize = 300;
 
-/// What was found of the sources of a page.
+/// The sources of a page.
 pub(super) struct Sources {
     /// The lines of frames, by entry and position.
     lines: HashMap<(usize, usize), FrameLine>,
-    /// Those that have a passage.
+    /// The entries and positions with a passage.
     passages: HashSet<(usize, usize)>,
-    /// The files that were looked for, in the order of the findings.
+    /// The results of the search for files, in the order of the findings.
     files: Vec<(String, FoundSource)>,
     files_left: usize,
-    /// Passages that there was no room for.
+    /// The number of passages beyond [`MOST_PASSAGES`].
     passages_left: usize,
-    /// When the log of each process was written, where that is known.
+    /// The modification time of each process's log; `None` if it is unknown.
     written: Vec<Option<SystemTime>>,
 }
 
-/// A line of a source that a frame names.
+/// The source line of a frame.
 struct FrameLine {
     /// The index of the file.
     file: usize,
@@ -47,7 +47,7 @@ struct FrameLine {
     is_blamed: bool,
 }
 
-/// The files that frames name, with the lines of them.
+/// The files of frames, with the lines to show.
 #[derive(Default)]
 struct WantedFiles {
     index: HashMap<String, usize>,
@@ -55,7 +55,7 @@ struct WantedFiles {
 }
 
 impl Sources {
-    /// Reads the wanted lines of each file once.
+    /// Searches for the files and reads the wanted lines, each file once.
     pub(super) fn read(report: &GateReport<'_>, entries: &[ReportEntry<'_>]) -> Sources {
         let mut wanted = WantedFiles::default();
         let mut lines = HashMap::new();
@@ -92,8 +92,8 @@ impl Sources {
         }
     }
 
-    /// The source of a frame. What is missing is said of the frame to blame alone: a page would be full of it.
-    pub(super) fn of(
+    /// Returns the source of a frame. Reports a missing source only for the blamed frame, to keep the page short.
+    pub(super) fn get(
         &self,
         at: usize,
         entry: &ReportEntry<'_>,
@@ -124,19 +124,19 @@ impl Sources {
         }
     }
 
-    /// Whether the source may be another one by now.
+    /// Returns a remark if the source may have changed since the run.
     fn remark(&self, text: &SourceText, entry: &ReportEntry<'_>) -> Option<&'static str> {
         let processes = entry.processes.iter();
         let first = processes
             .filter_map(|process| self.written[process.0])
             .min()?;
         let is_younger = text.modified.is_some_and(|modified| modified > first);
-        is_younger.then_some("written after the log: its lines may be others")
+        is_younger.then_some("written after the log: its lines may have changed")
     }
 
-    /// What there is to say of sources that are not shown.
+    /// Returns notes about sources that are missing or may be outdated.
     pub(super) fn notes(&self) -> impl Iterator<Item = String> {
-        /// As many as a line has room for.
+        /// The maximum number of names in a note, to keep it on one line.
         const MOST_NAMED: usize = 5;
         let files = self.files.iter();
         let missing = files.filter(|(_, found)| matches!(found, FoundSource::Nowhere));
@@ -154,14 +154,12 @@ impl Sources {
                 let count = sources(missing.len());
                 format!("{count} not found: {named}{more} (--source-root DIR searches DIR)")
             }),
-            (self.files_left > 0).then(|| format!("{} not looked for", sources(self.files_left))),
+            (self.files_left > 0).then(|| format!("{} not searched for", sources(self.files_left))),
             (self.passages_left > 0).then(|| {
                 let count = plural(self.passages_left as Count, "passage", "passages");
-                format!("{count} of source left out: the page has {MOST_PASSAGES}")
+                format!("{count} of source left out: a page has at most {MOST_PASSAGES}")
             }),
-            is_undated.then(|| {
-                "When a log was written is not known: sources may have changed since.".to_owned()
-            }),
+            is_undated.then(|| "sources may have changed: the date of a log is unknown".to_owned()),
         ]
         .into_iter()
         .flatten()
@@ -169,8 +167,8 @@ impl Sources {
 }
 
 impl WantedFiles {
-    /// Adds the lines of the frames of an entry that can be looked for. Of a base name alone, all that a text log tells,
-    /// only the program's own files are known: those of the root that have it.
+    /// Adds the source lines of an entry's frames. A text log has only the base name of a file. Such a file is searched
+    /// for below the root, and only for the program's own frames.
     fn add(
         &mut self,
         report: &GateReport<'_>,
@@ -195,7 +193,7 @@ impl WantedFiles {
             let (Some(file), Some(line)) = (file, frame.line.filter(|line| *line > 0)) else {
                 continue;
             };
-            let file = self.index_of(file);
+            let file = self.file_index(file);
             self.files[file].1.insert(line);
             let known = FrameLine {
                 file,
@@ -206,7 +204,7 @@ impl WantedFiles {
         }
     }
 
-    fn index_of(&mut self, file: &str) -> usize {
+    fn file_index(&mut self, file: &str) -> usize {
         if let Some(index) = self.index.get(file) {
             return *index;
         }
@@ -227,7 +225,7 @@ fn passage(text: &SourceText, line: u64) -> Vec<(u64, String)> {
     lines.map(|(number, text)| (*number, cut(text))).collect()
 }
 
-/// When the log of a process was written: of several files the first of them.
+/// Returns the modification time of a process's log, the oldest of several; `None` if any of them is unknown.
 fn written(process: &JudgedProcess) -> Option<SystemTime> {
     let one = std::slice::from_ref(&process.source);
     let sources = match process.run.source.as_slice() {

@@ -1,4 +1,4 @@
-//! The table at the end of a report, in the manner of the LEAK SUMMARY.
+//! The table at the end of a report, similar to the LEAK SUMMARY.
 
 use std::collections::BTreeSet;
 
@@ -11,14 +11,14 @@ use super::GateReport;
 use crate::finding::JudgedProcess;
 use crate::ruling::RulingStatus;
 
-/// The findings of one leak kind, or the errors.
+/// The totals of one leak kind, or of the errors.
 #[derive(Default)]
 struct KindTotals {
     bytes: Count,
     blocks: Count,
-    /// How many findings have each status.
+    /// The number of findings with each status.
     findings: [Count; RulingStatus::ALL.len()],
-    /// The kinds, one word each.
+    /// The words of the kinds.
     kinds: BTreeSet<String>,
 }
 
@@ -27,7 +27,7 @@ impl KindTotals {
         self.findings.iter().sum()
     }
 
-    /// What a page is narrowed to by the count of a status, or of all.
+    /// Returns the filter behind the count of a status, or of all statuses; `None` if the count is 0.
     fn filter(&self, status: Option<RulingStatus>) -> Option<String> {
         let count = status.map_or_else(|| self.found(), |status| self.findings[status as usize]);
         let kinds = self.kinds.iter().map(|kind| ("kind", kind.as_str()));
@@ -36,21 +36,21 @@ impl KindTotals {
     }
 }
 
-/// Shown where a log does not tell a count: 0 would say that there is none.
+/// Shown for a count that the log does not contain.
 const UNKNOWN: &str = "–";
 
 const ERRORS: usize = LeakKind::ALL.len();
 
 impl GateReport<'_> {
-    /// A row a leak kind, if leaks were looked for, and one for errors, with a column for each status. Statuses that
-    /// nothing has are left out, but for `new`.
+    /// Returns the table: a row for each leak kind, unless no tool searched for leaks, and a row for errors. It has a column
+    /// for `new` and for each other status that occurs.
     fn table(&self) -> Table<'static> {
         let rows = self.kind_totals();
         let filters =
             |status| -> Vec<Option<String>> { rows.iter().map(|row| row.filter(status)).collect() };
         let found = |row: usize| rows[row].found();
         let coverage = self.coverage();
-        let is_told: [bool; ERRORS + 1] = std::array::from_fn(|row| match coverage.get(row) {
+        let is_known: [bool; ERRORS + 1] = std::array::from_fn(|row| match coverage.get(row) {
             Some([certain, not_shown, not_measured]) => {
                 found(row) > 0 || (*certain > 0 && not_shown + not_measured == 0)
             }
@@ -66,7 +66,7 @@ impl GateReport<'_> {
         let mut columns = vec![names.with_filter(move |row| all[row].clone())];
         let mut push = |name: &str, cells: Vec<Option<Count>>, filters: Vec<Option<String>>| {
             let column = Column::new(name, Layout::Number, move |row| {
-                if is_told[row] {
+                if is_known[row] {
                     Cell::count(cells[row])
                 } else {
                     Cell::Text(UNKNOWN.into())
@@ -74,7 +74,7 @@ impl GateReport<'_> {
             });
             columns.push(column.with_filter(move |row| filters.get(row).cloned().flatten()));
         };
-        let of_leaks = |count: fn(&KindTotals) -> Count| {
+        let leak_counts = |count: fn(&KindTotals) -> Count| {
             let counts = rows[..ERRORS].iter().map(|row| Some(count(row)));
             counts.chain([None]).collect()
         };
@@ -86,8 +86,8 @@ impl GateReport<'_> {
                 .any(JudgedProcess::may_have_leaks)
             || (0..ERRORS).any(|row| found(row) > 0);
         if has_leaks {
-            push("bytes", of_leaks(|row| row.bytes), Vec::new());
-            push("blocks", of_leaks(|row| row.blocks), Vec::new());
+            push("bytes", leak_counts(|row| row.bytes), Vec::new());
+            push("blocks", leak_counts(|row| row.blocks), Vec::new());
         }
         let all = (0..=ERRORS).map(found).map(Some).collect();
         push("found", all, filters(None));
@@ -117,7 +117,7 @@ impl GateReport<'_> {
         rows
     }
 
-    /// The tables at the end.
+    /// Returns the tables at the end.
     pub(super) fn tables(&self) -> Vec<Block<'static>> {
         std::iter::once(self.table())
             .chain(self.coverage_table())
@@ -125,12 +125,13 @@ impl GateReport<'_> {
             .collect()
     }
 
-    /// In how many processes each leak kind is certain, not shown, or not measured; `None` where all are certain.
+    /// Returns a table with the number of processes in which each leak kind is certain, not shown, or not measured; `None`
+    /// if every kind is certain in every process.
     fn coverage_table(&self) -> Option<Table<'static>> {
         let coverage = self.coverage();
         if coverage
             .iter()
-            .all(|of| of[1..].iter().all(|count| *count == 0))
+            .all(|counts| counts[1..].iter().all(|count| *count == 0))
         {
             return None;
         }
@@ -147,7 +148,7 @@ impl GateReport<'_> {
         Some(Table::new(columns, (0..ERRORS).collect()))
     }
 
-    /// For each leak kind, in how many processes it has each coverage. Tools without a leak check have no part in it.
+    /// Returns the number of processes with each coverage, for each leak kind. Excludes tools without a leak check.
     fn coverage(&self) -> [[Count; Coverage::ALL.len()]; ERRORS] {
         let mut counts = [[0; Coverage::ALL.len()]; ERRORS];
         let processes = self.evidence.processes.iter();

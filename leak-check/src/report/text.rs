@@ -1,5 +1,4 @@
-//! The report for people: findings by the function to blame, then a table in the manner of the LEAK SUMMARY, then the
-//! verdict.
+//! The report for people: findings by blamed function, then a table like the LEAK SUMMARY, then the verdict.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -12,7 +11,7 @@ use super::{GateReport, ReportEntry};
 use crate::ruling::RulingStatus;
 use crate::sentence::sentence;
 
-/// Colours, none of which says anything that the words do not.
+/// The colours. They only repeat information in the text.
 struct Styles {
     function: Style,
     new: Style,
@@ -50,7 +49,7 @@ pub(super) fn write(
         let file = group.file.as_ref().map(|file| format!(" ({file})"));
         let place = file.unwrap_or_default();
         let line = fitted("", &group.function, &place, screen);
-        // The place is in the style of the text around it.
+        // Only the function is bold, not the place.
         let name = line.strip_suffix(&place).filter(|_| !place.is_empty());
         match name {
             Some(name) => writeln!(output, "{}{place}", Styled(styles.function, name))?,
@@ -72,7 +71,7 @@ pub(super) fn write(
         }
     }
     for line in report.default_suppression_lines() {
-        writeln!(output, "{line} (--no-default-suppressions counts it)")?;
+        writeln!(output, "{line} (--no-default-suppressions disables this)")?;
     }
     if let [process] = report.evidence.processes.as_slice() {
         writeln!(output, "{}", visible(&process.title()))?;
@@ -107,10 +106,10 @@ fn write_entry(
         _ => writeln!(output, "  {}", Styled(styles.new, sentence))?,
     }
     if entry.ruling.status != RulingStatus::Grown && entry.ruling.known_equals > 0 {
-        // Equal findings cannot be told apart, and the one that is shown may be the older.
+        // The entry may be an older finding, because equal findings cannot be distinguished.
         writeln!(
             output,
-            "    one of several that are alike, of which the baseline knows {}",
+            "    one of several equal findings; the baseline has {}",
             entry.ruling.known_equals
         )?;
     }
@@ -132,7 +131,7 @@ fn write_entry(
     Ok(())
 }
 
-/// A line of a stack, which on a terminal ends where that does.
+/// Returns a line of a stack, shortened to the width of the terminal.
 fn fitted(lead: &str, name: &str, place: &str, screen: Screen) -> String {
     match screen.width {
         Some(width) => cg_document::frame_line(lead, name, place, width),
@@ -147,7 +146,7 @@ fn write_growth(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<(
     }
     writeln!(
         output,
-        "in the baseline and grown (--max-growth fails on it, --update-baseline takes it in):"
+        "in the baseline and grown (--max-growth limits this, --update-baseline accepts it):"
     )?;
     for (fingerprint, growth) in growth {
         let frames = fingerprint.frames.join(" < ");
@@ -163,7 +162,7 @@ fn write_gone(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()>
     }
     writeln!(
         output,
-        "in the baseline and no longer found (--update-baseline takes them out):"
+        "in the baseline and no longer found (--update-baseline removes these):"
     )?;
     for gone in &report.verdict.gone {
         let counts = match (gone.known, gone.present) {

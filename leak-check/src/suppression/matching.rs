@@ -1,10 +1,10 @@
-//! Whether a suppression matches a finding (`m_errormgr.c:supp_matches_callers`, `mc_errors.c`, `hg_errors.c`).
+//! Matches suppressions with findings (`m_errormgr.c:supp_matches_callers`, `mc_errors.c`, `hg_errors.c`).
 //!
-//! Frame lines are compared with the stack from its innermost frame on, and need not reach its end. Valgrind compares
-//! `fun:` with mangled names. Reports have demangled ones, so both are tried: the mangled name where Valgrind wrote a
-//! suppression for the finding itself, else the pattern as it is and demangled.
+//! Frame lines match from the innermost frame on, and need not reach the outermost one. Valgrind compares `fun:` with
+//! mangled names, but reports have demangled ones. The mangled name is known if the report has Valgrind's own suppression
+//! for the finding. Otherwise the pattern is compared with the demangled name, unchanged and demangled.
 
-use cg_names::identity::function_of_build;
+use cg_names::identity::normal_function_within_build;
 use cg_names::paths::base_name;
 use cg_stream::record::{ErrorKind, LeakKind, Tool};
 
@@ -14,22 +14,22 @@ use super::wildcard::{self, is_like};
 use crate::finding::{Details, ErrorDetails, Finding};
 use crate::stack::Stack;
 
-/// A finding as suppressions see it.
+/// A finding in the terms of suppressions.
 pub(super) struct SuppressionTarget<'a> {
-    /// Valgrind's name of the tool; `None` where it is not known.
+    /// Valgrind's name of the tool; `None` if it is unknown.
     tool: Option<&'static str>,
-    /// The names that a suppression may have for this kind of error.
+    /// The names of this kind of error in suppressions.
     kinds: Vec<String>,
     extra: Option<String>,
     leak_kind: Option<LeakKind>,
     stack: &'a Stack,
-    /// The frame lines of the suppression that Valgrind wrote for this finding, one for each frame of its stack.
+    /// The frame lines of Valgrind's suppression for this finding, one per frame of the stack.
     written: Vec<FramePattern>,
 }
 
 impl<'a> SuppressionTarget<'a> {
-    /// `None` for what no suppression can match.
-    pub(super) fn of(finding: &'a Finding, tool: Option<&Tool>) -> Option<SuppressionTarget<'a>> {
+    /// Creates the target; `None` for findings that no suppression can match.
+    pub(super) fn new(finding: &'a Finding, tool: Option<&Tool>) -> Option<SuppressionTarget<'a>> {
         let mut target = SuppressionTarget {
             tool: tool.and_then(tool_name),
             kinds: Vec::new(),
@@ -44,8 +44,8 @@ impl<'a> SuppressionTarget<'a> {
         match &finding.details {
             Details::Leak(_) => target.kinds.push("Leak".to_owned()),
             Details::Error(error) => {
-                let kind = kind_of(error);
-                if kind.is_of_core {
+                let kind = suppression_kind(error);
+                if kind.is_from_core {
                     target.tool = Some("CoreError");
                 }
                 target.kinds = kind.names;
@@ -70,7 +70,7 @@ impl<'a> SuppressionTarget<'a> {
             FramePattern::Object(pattern) => match (&frame.obj, self.written.get(position)) {
                 (Some(object), _) => is_like(pattern, object),
                 (None, Some(FramePattern::Object(object))) => is_like(pattern, object),
-                // A log names the object only of frames without a source file, and this one may be in any.
+                // A log has objects only for frames without a source file, so the object is unknown.
                 (None, _) => is_like(pattern, "???"),
             },
             FramePattern::Source(pattern, line) => frame.file.as_deref().is_some_and(|file| {
@@ -83,7 +83,7 @@ impl<'a> SuppressionTarget<'a> {
     }
 }
 
-/// Whether a suppression matches.
+/// Returns true if a suppression matches.
 pub(super) fn matches(suppression: &Suppression, target: &SuppressionTarget<'_>) -> bool {
     target
         .tool
@@ -122,14 +122,14 @@ fn matches_function(pattern: &FunctionPattern, name: &str, mangled: Option<&str>
     {
         return true;
     }
-    // Demanglers differ in blanks and in what they leave of hashes.
+    // Demanglers differ in blanks and in hashes.
     pattern.demangled.as_deref().is_some_and(|demangled| {
-        let bare = |text: &str| function_of_build(text).replace(' ', "");
+        let bare = |text: &str| normal_function_within_build(text).replace(' ', "");
         bare(demangled) == bare(name)
     })
 }
 
-/// The tool as it calls itself in suppressions.
+/// Returns the name of a tool in suppressions.
 pub(super) fn tool_name(tool: &Tool) -> Option<&'static str> {
     match tool {
         Tool::Memcheck => Some("Memcheck"),
@@ -139,17 +139,17 @@ pub(super) fn tool_name(tool: &Tool) -> Option<&'static str> {
     }
 }
 
-/// How suppressions call an error.
+/// The kind of an error in suppressions.
 pub(super) struct SuppressionKind {
-    /// The first is the one to write.
+    /// The possible names. New suppressions use the first one.
     pub(super) names: Vec<String>,
     pub(super) extra: Option<String>,
-    /// It is Valgrind's core that reports it, for every tool.
-    pub(super) is_of_core: bool,
+    /// True if Valgrind's core reports the error, for every tool.
+    pub(super) is_from_core: bool,
 }
 
-/// How suppressions call this error.
-pub(super) fn kind_of(error: &ErrorDetails) -> SuppressionKind {
+/// Returns the kind of this error in suppressions.
+pub(super) fn suppression_kind(error: &ErrorDetails) -> SuppressionKind {
     let size = error.size.unwrap_or(0);
     let mut extra = None;
     let names = match &error.kind {
@@ -176,20 +176,20 @@ pub(super) fn kind_of(error: &ErrorDetails) -> SuppressionKind {
         ErrorKind::InvalidSize => vec!["UnsafeZeroSize".to_owned(), "BadSize".to_owned()],
         ErrorKind::MismatchedAllocateDeallocateSize => vec!["SizeMismatch".to_owned()],
         ErrorKind::MismatchedAllocateDeallocateAlignment => vec!["AlignMismatch".to_owned()],
-        // Overlap, and all of Helgrind's, DRD's and the core's: the names are the same.
+        // Overlap, and all errors of Helgrind, DRD and the core, have the same name in suppressions.
         other => vec![other.to_string()],
     };
     SuppressionKind {
         names,
         extra,
-        is_of_core: matches!(
+        is_from_core: matches!(
             &error.kind,
             ErrorKind::FdBadClose | ErrorKind::FdNotClosed | ErrorKind::FdBadUse
         ),
     }
 }
 
-/// `write(buf)` of `Syscall param write(buf) points to uninitialised byte(s)`.
+/// Returns `write(buf)` for `Syscall param write(buf) points to uninitialised byte(s)`.
 pub(crate) fn system_call(what: &str) -> Option<&str> {
     let rest = what.strip_prefix("Syscall param ")?;
     [" points to ", " contains "]
@@ -198,7 +198,7 @@ pub(crate) fn system_call(what: &str) -> Option<&str> {
         .map(|(parameter, _)| parameter)
 }
 
-/// `malloc(size)` of `Argument 'size' of function malloc has a fishy (possibly negative) value: -3`.
+/// Returns `malloc(size)` for `Argument 'size' of function malloc has a fishy (possibly negative) value: -3`.
 fn function_and_argument(what: &str) -> Option<String> {
     let rest = what.strip_prefix("Argument '")?;
     let (argument, rest) = rest.split_once("' of function ")?;
@@ -206,7 +206,7 @@ fn function_and_argument(what: &str) -> Option<String> {
     Some(format!("{function}({argument})"))
 }
 
-/// The frame lines of a suppression as Valgrind wrote it.
+/// Returns the frame lines of a suppression written by Valgrind.
 pub(super) fn written_frames(text: &str) -> Vec<FramePattern> {
     super::parse::parse(text, "")
         .ok()
@@ -245,7 +245,7 @@ mod tests {
         }
     }
 
-    /// Whether a suppression of these lines matches a leak of `malloc`, `make`, `grow`, `grow`, `main`.
+    /// Returns true if a suppression with these lines matches a leak of `malloc`, `make`, `grow`, `grow`, `main`.
     fn suppresses(lines: &str) -> bool {
         let text = format!("{{\nn\nMemcheck:Leak\n{lines}\n}}\n");
         let suppression = super::super::parse::parse(&text, "f").unwrap().remove(0);
@@ -261,12 +261,12 @@ mod tests {
         );
         matches(
             &suppression,
-            &SuppressionTarget::of(&finding, Some(&Tool::Memcheck)).unwrap(),
+            &SuppressionTarget::new(&finding, Some(&Tool::Memcheck)).unwrap(),
         )
     }
 
     #[test]
-    fn frames_match_from_the_innermost_on() {
+    fn frame_lines_match_from_the_innermost_frame_on() {
         assert!(suppresses("fun:malloc"));
         assert!(suppresses("fun:malloc\nfun:make\nfun:grow"));
         assert!(!suppresses("fun:make"));
@@ -301,7 +301,7 @@ mod tests {
             let suppression = super::super::parse::parse(&text, "f").unwrap().remove(0);
             matches(
                 &suppression,
-                &SuppressionTarget::of(&leak(&stack, written), Some(&Tool::Memcheck)).unwrap(),
+                &SuppressionTarget::new(&leak(&stack, written), Some(&Tool::Memcheck)).unwrap(),
             )
         };
         assert!(check(
@@ -314,7 +314,7 @@ mod tests {
         ));
         assert!(!check("fun:_Znwm\nfun:_ZN4Tree6insertEl", None));
         assert!(check("fun:_Znw*\nfun:_ZN4Tree6insertE*", None));
-        // A wildcard within an identifier takes the mangled name, which Valgrind may have told.
+        // A wildcard inside an identifier needs the mangled name, which only Valgrind's own suppression contains.
         assert!(check("fun:_Znw?", None));
         let wildcard = "fun:_Znw*\nfun:_ZN4Tr*";
         assert!(!check(wildcard, None));
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn wildcards_are_valgrinds() {
+    fn wildcards_match_as_in_valgrind() {
         for (pattern, text, expected) in [
             ("", "", true),
             ("*", "", true),
@@ -342,7 +342,7 @@ mod tests {
     #[test]
     fn errors_have_the_kinds_that_valgrind_gives_them() {
         let kind_of_size = |kind: &str, what: &str, size: Option<u64>| {
-            let kind = kind_of(&ErrorDetails {
+            let kind = suppression_kind(&ErrorDetails {
                 kind: ErrorKind::from(kind),
                 what: what.to_owned(),
                 count: 1,

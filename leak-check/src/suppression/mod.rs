@@ -1,4 +1,4 @@
-//! Valgrind's suppression files: applied after the fact, and written for what remains.
+//! Suppression files in Valgrind's format: applies them to findings, and writes them for findings that remain.
 
 mod matching;
 mod name_pattern;
@@ -20,23 +20,23 @@ use cg_stream::record::Tool;
 
 use crate::finding::Finding;
 
-/// What Rust's standard library leaves allocated. Each entry names functions of that library by their paths, so that
-/// none matches in a process without it.
+/// Suppressions for the blocks that Rust's standard library never frees. Each entry has full paths of functions in that
+/// library, so it never matches in a process without the library.
 const RUST: &str = include_str!("rust.supp");
 
-/// The suppressions of all files that were given, and the default ones.
+/// The user's suppressions and the default suppressions.
 #[derive(Debug, Default)]
 pub(crate) struct Suppressions {
     all: Vec<Suppression>,
-    /// How many were given; the default ones come after these.
+    /// The number of the user's suppressions, which precede the default ones.
     given: usize,
 }
 
 impl Suppressions {
-    /// Reads suppression files, and the default suppressions where they are wanted.
+    /// Reads suppression files, and the default suppressions if `with_defaults` is set.
     ///
     /// # Errors
-    /// Where one cannot be read, and for what Valgrind would refuse too, with file and line.
+    /// Returns an error if a file cannot be read, or, with file and line, if Valgrind would refuse it too.
     pub(crate) fn read(paths: &[PathBuf], with_defaults: bool) -> anyhow::Result<Suppressions> {
         let mut all = Vec::new();
         for path in paths {
@@ -54,17 +54,18 @@ impl Suppressions {
         self.all.len()
     }
 
-    /// Those of the files.
+    /// Returns the user's suppressions.
     pub(crate) fn given(&self) -> &[Suppression] {
         &self.all[..self.given]
     }
 
-    /// Of the default ones what they are about, and how many findings each matched by these counts of all.
+    /// Returns the topics of the default suppressions that matched, with the numbers of findings. `uses` has the number of
+    /// findings for each suppression.
     pub(crate) fn defaults_used(&self, uses: &[u64]) -> BTreeMap<&str, u64> {
         let mut used = BTreeMap::new();
         for (suppression, &uses) in self.all.iter().zip(uses).skip(self.given) {
             if uses > 0 {
-                // Entries for one reason differ in what stands in brackets.
+                // Entries with the same topic differ only in the text in parentheses.
                 let name = suppression.name.split(" (").next().unwrap_or_default();
                 *used.entry(name).or_default() += uses;
             }
@@ -72,12 +73,12 @@ impl Suppressions {
         used
     }
 
-    /// The position of the first suppression that matches a finding of this tool.
+    /// Returns the position of the first suppression that matches a finding of this tool.
     pub(crate) fn find(&self, finding: &Finding, tool: Option<&Tool>) -> Option<usize> {
         if self.all.is_empty() {
             return None;
         }
-        let target = matching::SuppressionTarget::of(finding, tool)?;
+        let target = matching::SuppressionTarget::new(finding, tool)?;
         self.all
             .iter()
             .position(|suppression| matching::matches(suppression, &target))
@@ -87,7 +88,7 @@ impl Suppressions {
 fn read_file(path: &Path) -> anyhow::Result<Vec<Suppression>> {
     let name = path.display().to_string();
     let bytes = std::fs::read(path).with_context(|| name.clone())?;
-    // Names of records are text with `\xNN` for what is not UTF-8, and patterns have to compare with them.
+    // Names in records have `\xNN` for bytes that are not UTF-8. Convert the patterns too, so the two can be compared.
     let text = cg_stream::record::Name::from_bytes(&bytes).into_string();
     parse::parse(&text, &name).map_err(|error| anyhow::anyhow!("{name}:{error}"))
 }

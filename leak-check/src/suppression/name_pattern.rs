@@ -1,21 +1,21 @@
-//! Builds a suppression's pattern for a mangled name from the demangled one.
+//! Builds a suppression's pattern for a mangled name from the demangled name.
 //!
-//! C++'s names and both of Rust's schemes spell out identifiers with their lengths, in the order of the path. In the
-//! legacy scheme of Rust the whole name is known but for its hash.
+//! Mangled names of C++ and of both Rust schemes contain the identifiers of the path in order, each preceded by its length.
+//! In Rust's legacy scheme, the demangled name determines everything except the hash.
 
 use bstr::ByteSlice as _;
 use cg_names::structure::ParsedName;
 
 use super::operators;
 
-/// How Rust's compiler mangled a name.
+/// A mangling scheme of Rust's compiler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Scheme {
     Legacy,
     V0,
 }
 
-/// The mangled name, as far as the demangled one tells it.
+/// Returns a pattern for the mangled name, or the mangled name itself if the demangled name determines it.
 pub(super) fn name_pattern(name: &str, scheme: Scheme) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "_$.@".contains(c);
     if name.chars().all(is_plain) || name == "(below main)" {
@@ -31,7 +31,7 @@ pub(super) fn name_pattern(name: &str, scheme: Scheme) -> String {
         Some(rust) if rust.has_types => "_R*",
         Some(_) => "_*",
         None if function.is_bare() && function.path() == function.without_return_type() => {
-            // An inlined function, which Valgrind calls by the same name in suppressions.
+            // An inlined function has the same name in Valgrind's suppressions.
             return name.to_owned();
         }
         None => "_Z*",
@@ -47,19 +47,19 @@ pub(super) fn name_pattern(name: &str, scheme: Scheme) -> String {
     pattern
 }
 
-/// What is known of a part of a mangled name.
+/// A known part of a mangled name.
 struct Piece {
     text: String,
-    /// Nothing stands between this piece and the one before.
+    /// True if this piece follows the previous one directly.
     is_adjacent: bool,
 }
 
-/// The identifiers of a C++ or Rust path that its mangled name has too, in the same order: without template arguments,
-/// anonymous namespaces and closures, and without what C++ abbreviates (`St` for `std`).
+/// Returns the identifiers of a C++ or Rust path that also occur in its mangled name, in the same order. Excludes template
+/// arguments, anonymous namespaces, closures, and names that C++ abbreviates (`St` for `std`).
 fn pieces(path: &str, is_cpp: bool) -> Vec<Piece> {
-    // `<demo::Tree as core::ops::Drop>::drop`: the type and the trait's own name, then what follows. The paths of both may
-    // refer back to what was named before.
-    let (of_type, path) = match path.strip_prefix('<') {
+    // For `<demo::Tree as core::ops::Drop>::drop`, use the path of the type, the trait's name without its path, and the
+    // rest. In the mangled name, the trait's path may be a back reference.
+    let (qualified, path) = match path.strip_prefix('<') {
         Some(inner) => {
             let end = closing(inner).unwrap_or(inner.len());
             (&inner[..end], inner.get(end + 1..).unwrap_or_default())
@@ -67,11 +67,11 @@ fn pieces(path: &str, is_cpp: bool) -> Vec<Piece> {
         None => ("", path),
     };
     let mut pieces: Vec<Piece> = Vec::new();
-    let (of_type, of_trait) = of_type.split_once(" as ").unwrap_or((of_type, ""));
-    let of_trait = identifiers(of_trait).pop();
-    for (_, part) in identifiers(of_type).into_iter().chain(of_trait) {
-        // A primitive type is a letter.
-        let is_named = of_type.contains("::") || of_trait.is_some_and(|(_, name)| name == part);
+    let (type_path, trait_path) = qualified.split_once(" as ").unwrap_or((qualified, ""));
+    let trait_name = identifiers(trait_path).pop();
+    for (_, part) in identifiers(type_path).into_iter().chain(trait_name) {
+        // A primitive type is mangled as a letter.
+        let is_named = type_path.contains("::") || trait_name.is_some_and(|(_, name)| name == part);
         if is_named && part.is_ascii() {
             pieces.push(Piece {
                 text: format!("{}{part}", part.len()),
@@ -83,7 +83,7 @@ fn pieces(path: &str, is_cpp: bool) -> Vec<Piece> {
     let mut before: Option<(usize, &str)> = None;
     for (start, part) in identifiers(path) {
         let end = start + part.len();
-        // The end of the identifier before, where its length is part of the pattern and `::` alone follows it.
+        // True if the previous identifier has its length in the pattern, and only `::` follows it.
         let follows = before.is_some_and(|(end, _)| matches!(&path[end..start], "::" | "::~"));
         let text = match before {
             Some((_, class)) if is_cpp && class == part => {
@@ -103,7 +103,7 @@ fn pieces(path: &str, is_cpp: bool) -> Vec<Piece> {
                 break;
             }
             _ if is_cpp && is_abbreviated(part, &path[..start]) => continue,
-            // The v0 scheme puts `_` in front of these, the other schemes do not.
+            // The v0 scheme inserts a `_` before this identifier, the other schemes do not.
             _ if !is_cpp && part.starts_with('_') => format!("*{part}"),
             _ if !part.is_ascii() => String::new(),
             _ => format!("{}{part}", part.len()),
@@ -118,9 +118,9 @@ fn pieces(path: &str, is_cpp: bool) -> Vec<Piece> {
     pieces
 }
 
-/// What the Itanium ABI abbreviates: `St` is `std`, `Sa` is `std::allocator`, and so on.
+/// Returns true for names that the Itanium ABI abbreviates: `St` is `std`, `Sa` is `std::allocator`, and so on.
 fn is_abbreviated(part: &str, before: &str) -> bool {
-    const OF_STD: [&str; 9] = [
+    const STD_NAMES: [&str; 9] = [
         "allocator",
         "basic_string",
         "string",
@@ -131,10 +131,10 @@ fn is_abbreviated(part: &str, before: &str) -> bool {
         "basic_iostream",
         "iostream",
     ];
-    (before.is_empty() && part == "std") || (before == "std::" && OF_STD.contains(&part))
+    (before.is_empty() && part == "std") || (before == "std::" && STD_NAMES.contains(&part))
 }
 
-/// The identifiers outside of brackets, with where each begins.
+/// Returns the identifiers outside brackets, each with its position.
 fn identifiers(path: &str) -> Vec<(usize, &str)> {
     let mut identifiers = Vec::new();
     let mut depth = 0_u32;
@@ -156,13 +156,13 @@ fn identifiers(path: &str) -> Vec<(usize, &str)> {
     identifiers
 }
 
-/// Where the `>` is that closes what was opened in front of this text.
+/// Returns the position of the `>` that closes a bracket before this text.
 fn closing(text: &str) -> Option<usize> {
     let mut depth = 0;
     for (position, byte) in text.bytes().enumerate() {
         match byte {
             b'<' => depth += 1,
-            // `->` of a function type closes nothing.
+            // The `->` of a function type is not a bracket.
             b'>' if position > 0 && text.as_bytes()[position - 1] == b'-' => {}
             b'>' if depth == 0 => return Some(position),
             b'>' => depth -= 1,
@@ -172,15 +172,17 @@ fn closing(text: &str) -> Option<usize> {
     None
 }
 
-/// True for a Rust name with a type in it: demangled it looks alike in both schemes, mangled it does not.
-pub(super) fn has_types_of_rust(name: &str) -> bool {
+/// Returns true for a Rust name that contains a type: such a name is mangled differently in the two schemes, but may be
+/// demangled alike.
+pub(super) fn is_rust_name_with_types(name: &str) -> bool {
     RustName::new(name).is_some_and(|name| name.has_types)
 }
 
-/// A demangled name of Rust's, as opposed to one of C++'s or of an inlined function.
+/// A demangled name of a Rust function that is not inlined.
 struct RustName<'a> {
     path: &'a str,
-    /// It has a type in angle brackets, whose parts are apart in the v0 scheme and one identifier in the legacy one.
+    /// True if the name has a type in angle brackets. The v0 scheme splits the type into its parts; in the legacy scheme it
+    /// is one identifier.
     has_types: bool,
 }
 
@@ -188,7 +190,7 @@ impl<'a> RustName<'a> {
     fn new(name: &'a str) -> Option<RustName<'a>> {
         let function = ParsedName::new(name.as_bytes());
         let whole = function.without_return_type();
-        // Names of C++ have parameters, those of Rust have none.
+        // C++ names have parameters, Rust names do not.
         if whole[function.path().len()..].starts_with(b"(") || function.is_bare() {
             return None;
         }
@@ -198,7 +200,7 @@ impl<'a> RustName<'a> {
         })
     }
 
-    /// Its name in the legacy scheme, but for the hash.
+    /// Returns the name in the legacy scheme, with a wildcard for the hash.
     fn legacy(&self) -> String {
         let mut mangled = String::from("_ZN");
         for segment in segments(self.path) {
@@ -226,7 +228,7 @@ impl<'a> RustName<'a> {
     }
 }
 
-/// The parts of a path between the `::` that stand in no brackets.
+/// Splits a path at each `::` outside brackets.
 fn segments(path: &str) -> Vec<&str> {
     let mut segments = Vec::new();
     let mut depth = 0_u32;
@@ -254,7 +256,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_match_the_mangled_name_and_leak_check_the_demangled_one() {
+    fn patterns_match_the_mangled_and_the_demangled_name() {
         for (name, mangled) in [
             ("make_node", "make_node"),
             ("operator new[](unsigned long)", "_Znam"),
@@ -313,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_match_no_neighbour() {
+    fn patterns_do_not_match_similar_names() {
         for (name, pattern, neighbours) in [
             ("inv(int)", "_Z*3inv*", ["_Z6invertv", "_Z4invoi", "invert"]),
             (

@@ -1,7 +1,7 @@
-//! The mangled names of C++'s operators. Those of allocation functions are known in full: nearly every stack of a C++
-//! leak begins with one, and suppression files name them mangled, while reports do not.
+//! The mangled names of C++'s operators. Allocation operators are mangled completely: nearly every stack of a C++ leak
+//! begins with one, suppression files contain its mangled name, and reports contain its demangled name.
 
-/// The Itanium ABI's table.
+/// The operators and their codes in the Itanium ABI.
 const LETTERS: [(&str, &str); 33] = [
     ("()", "cl"),
     ("[]", "ix"),
@@ -38,7 +38,7 @@ const LETTERS: [(&str, &str); 33] = [
     ("++", "pp"),
 ];
 
-/// The mangled name of an allocation operator, for 64-bit and 32-bit sizes.
+/// Returns the mangled name of an allocation operator, for 64-bit and 32-bit sizes; `None` for other names.
 pub(super) fn mangled(name: &str) -> Option<String> {
     let (prefix, parameters) = [
         ("operator new[](", "_Zna"),
@@ -62,14 +62,14 @@ pub(super) fn mangled(name: &str) -> Option<String> {
     Some(text)
 }
 
-/// The letters of an operator in mangled names, by what stands behind `operator`; `None` where the number of operands
-/// tells two apart (`*`, `&`, `+`, `-`).
+/// Returns the letters of an operator in mangled names, given the text after `operator`; `None` for `*`, `&`, `+` and `-`,
+/// whose letters depend on the number of operands.
 pub(super) fn letters(symbol: &str) -> Option<&'static str> {
     let found = LETTERS.iter().find(|(known, _)| *known == symbol)?;
     Some(found.1)
 }
 
-/// What stands behind `operator` for these letters.
+/// Returns the text after `operator` for these letters.
 pub(super) fn symbol(letters: &str) -> Option<&'static str> {
     let found = LETTERS.iter().find(|(_, known)| *known == letters)?;
     Some(found.0)
@@ -80,7 +80,7 @@ mod tests {
     use super::{LETTERS, mangled};
 
     #[test]
-    fn operators_are_mangled_as_the_abi_says() {
+    fn mangled_operators_demangle_to_their_names() {
         for symbol in [
             "_Znwm",
             "_Znam",

@@ -10,8 +10,8 @@
 //!    obj:*/libfoo.so*
 //! }
 //! ```
-//! Lines that begin with `#` and blank lines are skipped, blanks around a line do not count. `Param` and `FishyValue`
-//! have a line more before the frames, `Leak` may have one.
+//! Blank lines, lines that begin with `#`, and blanks around a line are ignored. `Param` and `FishyValue` have an extra line
+//! before the frames, `Leak` may have one.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -25,20 +25,20 @@ use crate::finding::LeakKinds;
 #[derive(Clone, Debug)]
 pub(crate) struct Suppression {
     pub(crate) name: String,
-    /// Where it is: `FILE:LINE`.
+    /// `FILE:LINE`.
     pub(crate) place: String,
-    /// Valgrind's names of the tools it is for.
+    /// Valgrind's names of the tools.
     pub(crate) tools: Vec<String>,
     pub(crate) kind: String,
-    /// The system call of `Param`, the function and argument of `FishyValue`.
+    /// The system call of `Param`, or the function and argument of `FishyValue`.
     pub(crate) extra: Option<String>,
-    /// Of `Leak`.
+    /// The leak kinds of `Leak`.
     pub(crate) leak_kinds: LeakKinds,
     pub(crate) frames: Vec<FramePattern>,
 }
 
 impl Suppression {
-    /// Whether a function is named by a part of its mangled name that cannot be compared with demangled names.
+    /// Returns true if a pattern for a function's mangled name cannot be compared with demangled names.
     pub(crate) fn needs_mangled_names(&self) -> bool {
         self.frames.iter().any(|frame| match frame {
             FramePattern::Function(pattern) => {
@@ -64,7 +64,7 @@ pub(crate) enum FramePattern {
     Object(String),
     /// `src:`, a file and perhaps a line.
     Source(String, Option<u64>),
-    /// `...`: any number of frames, or none.
+    /// `...`: any number of frames, including none.
     Any,
 }
 
@@ -72,9 +72,9 @@ pub(crate) enum FramePattern {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FunctionPattern {
     pub(crate) text: String,
-    /// Where it is the mangled name of one function.
+    /// The demangled name, if `text` is one mangled name.
     pub(crate) demangled: Option<String>,
-    /// Where it is a pattern for mangled names.
+    /// The identifiers, if `text` is a pattern for mangled names.
     pub(crate) words: Option<WordPattern>,
 }
 
@@ -91,7 +91,7 @@ impl FunctionPattern {
     }
 }
 
-/// Why a file is no suppression file.
+/// A syntax error in a suppression file.
 #[derive(Debug)]
 pub(crate) struct MalformedSuppression {
     line: usize,
@@ -104,10 +104,10 @@ impl fmt::Display for MalformedSuppression {
     }
 }
 
-/// Lines that say something, with their numbers.
+/// The lines of a suppression file without comments and blank lines.
 struct SuppressionLines<'a> {
     lines: std::iter::Enumerate<std::str::Lines<'a>>,
-    /// Number of the last line taken.
+    /// The number of the last returned line.
     number: usize,
 }
 
@@ -139,7 +139,7 @@ impl<'a> SuppressionLines<'a> {
     }
 }
 
-/// The suppressions in a text; `file` is what their places say.
+/// Parses the suppressions in a text. `file` is the file name for their places.
 pub(crate) fn parse(text: &str, file: &str) -> Result<Vec<Suppression>, MalformedSuppression> {
     let mut lines = SuppressionLines {
         lines: text.lines().enumerate(),
@@ -180,9 +180,9 @@ fn parse_entry(
         frames: Vec::new(),
     };
     if is_for_memcheck && matches!(suppression.kind.as_str(), "Param" | "FishyValue") {
-        suppression.extra = Some(lines.expect("what the suppression is about")?.to_owned());
+        suppression.extra = Some(lines.expect("a system call or function")?.to_owned());
     }
-    // Valgrind skips what is for other tools without looking at it.
+    // Valgrind does not check the syntax of suppressions for other tools.
     let is_for_others = !suppression
         .tools
         .iter()
@@ -247,7 +247,7 @@ mod tests {
     use cg_stream::record::LeakKind;
 
     #[test]
-    fn an_entry_is_read_as_valgrind_reads_it() {
+    fn an_entry_is_parsed_as_in_valgrind() {
         let text = "# comment\n\n{\n  a name\n\tMemcheck,Helgrind:Leak  \n match-leak-kinds: definite\n fun:mal*\n # within\n ...\n obj:*/lib.so\n src:a.c:12\n}\n";
         let [entry] = parse(text, "f.supp").unwrap().try_into().unwrap();
         assert_eq!(entry.name, "a name");
@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn param_and_fishy_value_have_a_line_more() {
+    fn param_and_fishy_value_have_an_extra_line() {
         let text = "{\n n\n Memcheck:Param\n write(buf)\n fun:write\n}\n{\n n\n Memcheck:FishyValue\n malloc(size)\n fun:malloc\n}\n";
         let entries = parse(text, "f").unwrap();
         assert_eq!(entries[0].extra.as_deref(), Some("write(buf)"));
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn what_valgrind_refuses_is_an_error_with_its_line() {
+    fn an_entry_that_valgrind_refuses_is_an_error_with_its_line() {
         for (text, line, message) in [
             ("x\n", 1, "expected \"{\""),
             ("{\n", 1, "expected the name"),
@@ -289,7 +289,11 @@ mod tests {
                 4,
                 "found \"lost\"",
             ),
-            ("{\nn\nMemcheck:Param\n}\n", 4, "expected what"),
+            (
+                "{\nn\nMemcheck:Param\n}\n",
+                4,
+                "expected a system call or function",
+            ),
         ] {
             let error = parse(text, "f").unwrap_err();
             assert_eq!(error.line, line, "{text:?}: {error}");

@@ -1,8 +1,7 @@
-//! The one matcher of wildcards: Valgrind's patterns for names, their words, and the frame lines of suppressions.
+//! The matcher of wildcards, for Valgrind's patterns for names, for their words, and for the frame lines of suppressions.
 
-/// Matches patterns against items one to one, where patterns for which `is_any` holds match any number of items. These
-/// take as few items as possible; when a later pattern fails, the last of them takes one more (backtracking). `to_end`
-/// says whether all items have to be matched.
+/// Matches each pattern against one item. A pattern for which `is_any` is true matches any number of items: as few as
+/// possible, and one more whenever a later pattern fails (backtracking). With `to_end`, all items must be matched.
 pub(super) fn matches<P>(
     patterns: &[P],
     n_items: usize,
@@ -37,7 +36,7 @@ pub(super) fn matches<P>(
     }
 }
 
-/// Valgrind's wildcards: `*` is any text, `?` any character.
+/// Matches a text against Valgrind's wildcards: `*` is any text, `?` is any character.
 pub(super) fn is_like(pattern: &str, text: &str) -> bool {
     let text = text.as_bytes();
     let is_any = |byte: &u8| *byte == b'*';

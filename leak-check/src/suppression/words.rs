@@ -1,16 +1,16 @@
 //! Compares patterns for mangled names with demangled names.
 //!
-//! Valgrind compares `fun:_ZN4demo4tree*17h*E` with the mangled name, which its reports do not have. Both names contain
-//! the same identifiers in the same order: `demo`, `tree`. So a pattern is parsed into its identifiers with wildcards
-//! between them. What is no identifier (hashes, back references, the numbers of implementations) is skipped, and a
-//! pattern that is not fully understood matches nothing.
+//! Valgrind compares `fun:_ZN4demo4tree*17h*E` with the mangled name, which its reports do not contain. The mangled and the
+//! demangled name have the same identifiers in the same order: `demo`, `tree`. So this module parses a pattern into
+//! identifiers and wildcards. It skips hashes, back references and the numbers of implementations. A pattern that it
+//! cannot parse completely matches nothing.
 
 use bstr::ByteSlice as _;
 use cg_names::structure::ParsedName;
 
 use super::{operators, wildcard};
 
-/// A pattern for a mangled name, as what it says about the identifiers.
+/// The identifiers and wildcards of a pattern for mangled names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WordPattern(Vec<WordToken>);
 
@@ -18,15 +18,15 @@ pub(crate) struct WordPattern(Vec<WordToken>);
 enum WordToken {
     Word {
         text: String,
-        /// It is the name of a crate, so that no other name stands in front of it.
+        /// True for the name of a crate, which is always the first in a path.
         is_root: bool,
     },
-    /// `*`: any identifiers.
+    /// `*`: any number of identifiers.
     Any,
 }
 
 impl WordPattern {
-    /// `None` for what is no pattern for mangled names, has no wildcard, or is not understood.
+    /// Parses a pattern; `None` if it is not a pattern for mangled names, has no `*`, or has an unknown form.
     pub(super) fn new(pattern: &str) -> Option<WordPattern> {
         if !pattern.contains('*') {
             return None;
@@ -47,7 +47,7 @@ impl WordPattern {
             scanner.rest = rest;
             scanner.scan_v0()?;
         } else {
-            // `_Z*4Tree6insert*`, as --write-suppressions writes it.
+            // A pattern written by --write-suppressions, such as `_Z*4Tree6insert*`.
             let schemes = ["_Z", "_R", "_"].into_iter();
             let rest = schemes
                 .filter_map(|prefix| pattern.strip_prefix(prefix))
@@ -65,7 +65,7 @@ impl WordPattern {
         has_words.then_some(WordPattern(scanner.tokens))
     }
 
-    /// Whether a demangled name has these identifiers.
+    /// Returns true if a demangled name has these identifiers.
     pub(super) fn matches(&self, name: &str) -> bool {
         // A fast check that rejects nearly all names.
         let has_last = self.0.iter().rev().find_map(|token| match token {
@@ -75,7 +75,7 @@ impl WordPattern {
         if has_last != Some(true) {
             return false;
         }
-        // Without return type and parameters, which are no part of what a pattern spells out.
+        // Compare without return type and parameters, which patterns do not contain.
         let name = ParsedName::new(name.as_bytes());
         let Ok(path) = name.path().to_str() else {
             return false;
@@ -90,17 +90,17 @@ impl WordPattern {
     }
 }
 
-/// What is left of a pattern, and what was read of it.
+/// The state of a scan: the rest of the pattern, and the tokens before it.
 struct WordScanner<'a> {
     rest: &'a str,
     tokens: Vec<WordToken>,
-    /// The next identifier is the name of a crate.
+    /// True if the next identifier is the name of a crate.
     is_root: bool,
     is_cpp: bool,
 }
 
 impl WordScanner<'_> {
-    /// The rest of `_ZN…E`: identifiers with their lengths. C++ and Rust's legacy scheme have it in common.
+    /// Scans the rest of `_ZN…E`: identifiers with their lengths. C++ and Rust's legacy scheme share this form.
     fn scan_nested(&mut self) -> Option<()> {
         loop {
             match self.rest.as_bytes().first() {
@@ -109,15 +109,15 @@ impl WordScanner<'_> {
                         return Some(());
                     }
                 }
-                // Parameters may follow, which names are compared without.
+                // Parameters may follow. They are not compared.
                 Some(b'E') if matches!(self.rest, "E" | "E*") => return Some(()),
                 Some(_) => return None,
             }
         }
     }
 
-    /// Identifiers and wildcards alone, as in `*4Tree6insert*`. An identifier between wildcards may lack its length, and
-    /// `C?` and `D?` are the constructors and destructors of the class before.
+    /// Scans identifiers and wildcards, as in `*4Tree6insert*`. An identifier between wildcards may lack its length. `C?`
+    /// and `D?` are the constructors and destructors of the preceding class.
     fn scan_identifiers(&mut self) -> Option<()> {
         let mut has_length = false;
         loop {
@@ -157,12 +157,12 @@ impl WordScanner<'_> {
             return None;
         }
         self.rest = rest;
-        // C++'s operators are two letters each, and no identifier of C++ is without its length.
+        // In C++, each operator has two letters, and every identifier has its length.
         let symbol = operators::symbol(text).filter(|_| self.is_cpp);
         Some(symbol.map_or_else(|| text.to_owned(), |symbol| format!("operator{symbol}")))
     }
 
-    /// The rest of `_R…`.
+    /// Scans the rest of `_R…`.
     fn scan_v0(&mut self) -> Option<()> {
         loop {
             let Some(&byte) = self.rest.as_bytes().first() else {
@@ -173,7 +173,7 @@ impl WordScanner<'_> {
                     self.take_identifier_or_wildcard()?;
                     continue;
                 }
-                // A crate, its hash, and then its name.
+                // The hash and the name of a crate follow.
                 b'C' => self.is_root = true,
                 // A namespace follows.
                 b'N' => self.rest = self.rest.get(1..)?,
@@ -200,7 +200,7 @@ impl WordScanner<'_> {
         }
     }
 
-    /// Takes `*` or `4name`. `Some(false)` at the end, `None` where there is something else.
+    /// Takes `*` or `4name`. Returns `Some(false)` at the end, and `None` for anything else.
     fn take_identifier_or_wildcard(&mut self) -> Option<bool> {
         if self.rest.is_empty() {
             return Some(false);
@@ -212,7 +212,7 @@ impl WordScanner<'_> {
             }
             return Some(true);
         }
-        // The hash at the end of a legacy name.
+        // Skip the hash at the end of a legacy name.
         if let Some(rest) = self.rest.strip_prefix("17h*") {
             self.rest = rest;
             return Some(true);
@@ -220,7 +220,7 @@ impl WordScanner<'_> {
         let digits = self.rest.bytes().take_while(u8::is_ascii_digit).count();
         let length: usize = self.rest[..digits].parse().ok()?;
         let rest = &self.rest[digits..];
-        // The v0 scheme puts `_` in front of an identifier that begins with a digit or with `_`.
+        // The v0 scheme inserts a `_` before an identifier that begins with a digit or with `_`.
         let rest = match rest.strip_prefix('_') {
             Some(after) if after.starts_with(|c: char| c == '_' || c.is_ascii_digit()) => after,
             _ => rest,
@@ -241,8 +241,8 @@ impl WordScanner<'_> {
     }
 }
 
-/// An identifier of Rust's legacy scheme with `$LT$` and the like as one sign each; which one does not matter here, but
-/// for the braces of closures.
+/// Replaces escapes of Rust's legacy scheme, such as `$LT$`. Only the braces of closures need the right character; the
+/// other escapes become blanks.
 fn unescaped(identifier: &str) -> String {
     if !identifier.contains('$') {
         return identifier.to_owned();
@@ -264,11 +264,11 @@ fn unescaped(identifier: &str) -> String {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Word<'a> {
     text: &'a str,
-    /// No `::` leads to it.
+    /// True if no `::` precedes it.
     is_root: bool,
 }
 
-/// The identifiers of a path, without what is in braces.
+/// Returns the identifiers of a path outside braces.
 fn words(path: &str) -> Vec<Word<'_>> {
     let mut words = Vec::new();
     let mut start = None;
@@ -283,7 +283,7 @@ fn words(path: &str) -> Vec<Word<'_>> {
         if let Some(start) = start.take() {
             let mut text = &path[start..position];
             if text == "operator" && braces == 0 {
-                // Its sign belongs to it, and nothing follows.
+                // The operator's symbol belongs to the identifier, which is the last one.
                 text = path[start..].trim_end();
             }
             if text != "as" {
@@ -405,7 +405,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_matches_nothing() {
+    fn a_pattern_of_unknown_form_is_rejected() {
         for pattern in [
             "_Znw*",
             "_ZN4Tree6insertEi",

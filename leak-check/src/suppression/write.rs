@@ -1,8 +1,8 @@
-//! Writes a suppression for each finding that remains, in the form that Valgrind reads.
+//! Writes a suppression for each remaining finding, in Valgrind's format.
 //!
-//! Runs of library frames become `...`, since they change with every update of libc and compiler; own frames stay, so
-//! that one suppression does not hide another leak. Valgrind compares with mangled names. Where it did not tell them,
-//! a pattern of the name's identifiers with their lengths (`fun:_Z*4Tree6insert*`) is what is known of the mangled name.
+//! Several library frames in a row become `...`, because they change with every update of libc and the compiler. Own frames
+//! stay, to keep a suppression from hiding another leak. Valgrind compares suppressions with mangled names. If the report
+//! lacks these, the suppression has a pattern of the identifiers with their lengths (`fun:_Z*4Tree6insert*`).
 
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
@@ -10,28 +10,28 @@ use std::fmt::Write as _;
 use cg_stream::record::{Frame, Tool};
 
 use super::matching;
-use super::name_pattern::{Scheme, has_types_of_rust, name_pattern};
+use super::name_pattern::{Scheme, is_rust_name_with_types, name_pattern};
 use super::parse::{self, FramePattern, Suppression};
 use crate::finding::{Details, Evidence, Finding};
 use crate::policy::Verdict;
 use crate::ruling::Ruling;
 use crate::stack::Stack;
 
-/// What was written, and what no suppression can be written for.
+/// Suppressions, and the numbers of problems with them.
 pub(crate) struct Written {
     pub(crate) text: String,
-    /// Findings without a stack.
+    /// The number of findings that no suppression can match.
     pub(crate) without_stack: usize,
-    /// Suppressions without the name of a function of the program's own: they match all that is alike in its object.
-    pub(crate) of_objects: usize,
+    /// The number of suppressions without an own function, which also match similar findings in the same objects.
+    pub(crate) without_own_function: usize,
 }
 
-/// Suppressions for all findings that are not excused, equal ones once.
+/// Writes suppressions for all findings that are not excused. Merges equal suppressions.
 pub(crate) fn suppressions_for(evidence: &Evidence, verdict: &Verdict) -> Written {
     let mut written = Written {
         text: String::new(),
         without_stack: 0,
-        of_objects: 0,
+        without_own_function: 0,
     };
     let mut bodies = HashSet::new();
     let mut names: HashMap<String, u32> = HashMap::new();
@@ -61,13 +61,13 @@ pub(crate) fn suppressions_for(evidence: &Evidence, verdict: &Verdict) -> Writte
             let _ = write!(written.text, "{{\n   {name}{number}\n{body}}}\n");
         }
         if is_written && !names_own_function(&finding.stack) {
-            written.of_objects += 1;
+            written.without_own_function += 1;
         }
     }
     written
 }
 
-/// The schemes to write a suppression for: both where a name of the stack looks alike in them and is not.
+/// Returns the mangling schemes to write suppressions for: both if a name of the stack may have either scheme.
 fn schemes(finding: &Finding) -> &'static [Scheme] {
     let is_known = finding.suppression.is_some();
     let own = finding.stack.own();
@@ -78,14 +78,14 @@ fn schemes(finding: &Finding) -> &'static [Scheme] {
         .zip(own)
         .filter(|(_, own)| *own || !has_own)
         .filter_map(|(frame, _)| frame.name.as_deref());
-    if !is_known && names.any(has_types_of_rust) {
+    if !is_known && names.any(is_rust_name_with_types) {
         &[Scheme::Legacy, Scheme::V0]
     } else {
         &[Scheme::V0]
     }
 }
 
-/// `definite leak in make_node, 8c1f…`: what it is, where, and the fingerprint that reports call it by.
+/// Returns the name of a suppression, `definite leak in make_node, 8c1f…`: kind, place, and the fingerprint from reports.
 fn name(finding: &Finding, ruling: &Ruling) -> String {
     let kind = finding.kind();
     let noun = if finding.leak_kind().is_some() {
@@ -102,7 +102,7 @@ fn name(finding: &Finding, ruling: &Ruling) -> String {
     name.replace(['\n', '\r', '{', '}'], " ")
 }
 
-/// The beginning of a name; those of templates can be pages long.
+/// Shortens a name to 80 characters, because names of templates can be very long.
 fn shortened(name: &str) -> String {
     const LONGEST: usize = 80;
     match name.char_indices().nth(LONGEST) {
@@ -111,7 +111,7 @@ fn shortened(name: &str) -> String {
     }
 }
 
-/// The lines between the name and the closing brace.
+/// Returns the lines between the name and the closing brace; `None` if no suppression can match the finding.
 fn body(finding: &Finding, tool: Option<&Tool>, scheme: Scheme) -> Option<String> {
     let by_valgrind = finding
         .suppression
@@ -119,9 +119,9 @@ fn body(finding: &Finding, tool: Option<&Tool>, scheme: Scheme) -> Option<String
         .and_then(|text| parse::parse(text, "").ok())
         .and_then(|suppressions| suppressions.into_iter().next());
     let lines = frame_lines(&finding.stack, by_valgrind.as_ref(), scheme);
-    // Valgrind suppresses what it counts, and a signal is not counted; nor does it know the errors of sanitizers.
-    let is_no_error_of_its = tool.is_some_and(Tool::is_sanitizer) && finding.leak_kind().is_none();
-    if lines.is_empty() || finding.is_fatal_signal() || is_no_error_of_its {
+    // Valgrind suppresses only what it counts, which excludes signals and the errors of sanitizers.
+    let is_sanitizer_error = tool.is_some_and(Tool::is_sanitizer) && finding.leak_kind().is_none();
+    if lines.is_empty() || finding.is_fatal_signal() || is_sanitizer_error {
         return None;
     }
     let mut body = String::new();
@@ -134,13 +134,13 @@ fn body(finding: &Finding, tool: Option<&Tool>, scheme: Scheme) -> Option<String
             );
         }
         Details::Error(error) => {
-            let kind = matching::kind_of(error);
+            let kind = matching::suppression_kind(error);
             let tool = match tool.and_then(matching::tool_name) {
-                _ if kind.is_of_core => "CoreError",
+                _ if kind.is_from_core => "CoreError",
                 Some(tool) => tool,
                 None => "Memcheck",
             };
-            // Valgrind's own word, where it gave one, is the one that this version of it reads.
+            // Prefer Valgrind's own word, because it fits the user's version of Valgrind.
             let word = by_valgrind
                 .as_ref()
                 .map_or(kind.names[0].as_str(), |suppression| &suppression.kind);
@@ -157,7 +157,7 @@ fn body(finding: &Finding, tool: Option<&Tool>, scheme: Scheme) -> Option<String
     Some(body)
 }
 
-/// True if the name of an own function is known; if no frame is own, that of any function.
+/// Returns true if any own frame has a name. A stack without own frames needs a name in any frame.
 fn names_own_function(stack: &Stack) -> bool {
     let own = stack.own();
     let has_own = own.contains(&true);
@@ -166,14 +166,14 @@ fn names_own_function(stack: &Stack) -> bool {
     })
 }
 
-/// Frame lines from the innermost frame to the outermost own one.
+/// Returns the frame lines, from the innermost frame to the outermost own one.
 fn frame_lines(stack: &Stack, by_valgrind: Option<&Suppression>, scheme: Scheme) -> Vec<String> {
-    /// `VG_MAX_SUPP_CALLERS`.
+    /// Valgrind's `VG_MAX_SUPP_CALLERS`.
     const MOST_LINES: usize = 24;
     let written = by_valgrind.map_or(&[][..], |suppression| &suppression.frames);
     let own = stack.own();
     let last_own = own.iter().rposition(|own| *own);
-    // Without own names only the sequence of frames tells leaks apart, so every frame is written.
+    // Without own names, only the sequence of frames distinguishes leaks, so write every frame.
     let has_own = last_own.is_some() && names_own_function(stack);
     let end = match last_own {
         Some(last) if has_own => last + 1,
@@ -222,7 +222,7 @@ mod tests {
     use cg_stream::record::Name;
 
     #[test]
-    fn objects_alone_are_written_frame_by_frame_and_counted() {
+    fn a_stack_without_own_names_is_written_frame_by_frame() {
         let frame = |name: Option<&'static str>, object: &'static str| Frame {
             name: name.map(Name::from),
             obj: Some(Name::from(object)),
@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_of_library_frames_become_dots_and_what_started_the_program_is_left_out() {
+    fn runs_of_library_frames_become_dots_and_frames_outside_main_are_left_out() {
         assert_eq!(
             lines(&["malloc", "make", "main", "(below main)"]),
             ["fun:malloc", "fun:make", "fun:main"]
@@ -276,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn valgrind_reads_no_more_than_24_lines() {
+    fn a_suppression_has_at_most_24_frame_lines() {
         let mut names = vec!["malloc"];
         names.extend(["a", "b"].repeat(30));
         assert_eq!(lines(&names).len(), 24);

@@ -1,4 +1,4 @@
-/* Nothing to find. */
+/* No errors and no leaks. */
 #include <stdlib.h>
 
 int main(void)

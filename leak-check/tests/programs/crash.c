@@ -1,4 +1,4 @@
-/* Ends by a signal, with a block in its hands. */
+/* A signal ends this program while it still has a block. */
 #include <signal.h>
 #include <stdlib.h>
 

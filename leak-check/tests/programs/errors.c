@@ -1,4 +1,4 @@
-/* One finding of each sort, in functions that are named for it. */
+/* One finding of each kind, in a function named after it. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

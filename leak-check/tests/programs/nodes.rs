@@ -1,4 +1,4 @@
-//! Leaks in names that are mangled: methods, trait implementations, generics, closures.
+//! Leaks in functions with mangled names: methods, trait implementations, generics and closures.
 
 use std::hint::black_box;
 

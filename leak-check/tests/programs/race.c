@@ -1,4 +1,4 @@
-/* Two threads count in one variable without a lock. */
+/* Two threads increment one variable without a lock. */
 #include <pthread.h>
 
 static int counter;

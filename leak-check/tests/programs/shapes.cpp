@@ -1,4 +1,5 @@
-// Leaks and a bad read in names that are mangled: methods, templates, constructors, operators, an anonymous namespace.
+// Leaks and an invalid read in functions with mangled names: methods, templates, constructors, operators and an
+// anonymous namespace.
 #include <cstring>
 #include <string>
 #include <vector>

@@ -8,7 +8,7 @@ use std::process::{Command, Output, Stdio};
 
 use serde_json::Value;
 
-/// What a run of leak-check came to.
+/// The result of a run of leak-check.
 pub(crate) struct Run {
     pub(crate) status: i32,
     pub(crate) stdout: String,
@@ -16,7 +16,7 @@ pub(crate) struct Run {
 }
 
 impl Run {
-    /// The records on standard output that are of one of these types.
+    /// Returns the records of these types on standard output.
     pub(crate) fn records(&self, types: &[&str]) -> Vec<Value> {
         self.stdout
             .lines()
@@ -26,7 +26,7 @@ impl Run {
     }
 }
 
-/// Runs leak-check in a directory with this standard input.
+/// Runs leak-check in a directory, with `input` on standard input.
 pub(crate) fn leak_check_in(directory: &Path, args: &[&str], input: &[u8]) -> Run {
     let mut child = Command::new(env!("CARGO_BIN_EXE_leak-check"))
         .args(args)
@@ -39,7 +39,7 @@ pub(crate) fn leak_check_in(directory: &Path, args: &[&str], input: &[u8]) -> Ru
         .unwrap();
     let mut stdin = child.stdin.take().unwrap();
     let output: Output = std::thread::scope(|scope| {
-        // A gate that refuses its arguments does not read to the end.
+        // leak-check does not read its input if the arguments are wrong, so this write may fail.
         scope.spawn(move || drop(stdin.write_all(input)));
         child.wait_with_output().unwrap()
     });
@@ -52,28 +52,28 @@ pub(crate) fn leak_check_in(directory: &Path, args: &[&str], input: &[u8]) -> Ru
     }
 }
 
-/// Runs leak-check on this standard input alone.
+/// Runs leak-check with `input` on standard input.
 pub(crate) fn leak_check(args: &[&str], input: &[u8]) -> Run {
     leak_check_in(Path::new("/"), args, input)
 }
 
-/// A directory with a compiled program, in which Valgrind runs.
+/// A directory with a compiled program, where Valgrind runs.
 pub(crate) struct Bench {
     directory: tempfile::TempDir,
 }
 
 impl Bench {
-    /// Compiles a program of `tests/programs`, or a text, as `program`.
+    /// Compiles a program of `tests/programs`.
     pub(crate) fn new(source: &str) -> Bench {
         let file = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("tests/programs")
             .join(source);
         let text = std::fs::read_to_string(&file).unwrap();
-        Bench::of_text(source, &text)
+        Bench::from_text(source, &text)
     }
 
-    /// Compiles a text under this file name.
-    pub(crate) fn of_text(name: &str, text: &str) -> Bench {
+    /// Compiles a text, written to a file with this name.
+    pub(crate) fn from_text(name: &str, text: &str) -> Bench {
         let bench = Bench {
             directory: tempfile::tempdir().unwrap(),
         };
@@ -81,7 +81,7 @@ impl Bench {
         bench
     }
 
-    /// Compiles another text in the place of the first.
+    /// Compiles another text, which replaces the program.
     pub(crate) fn compile(&self, name: &str, text: &str, flags: &[&str]) {
         let source = self.path().join("src").join(name);
         std::fs::create_dir_all(source.parent().unwrap()).unwrap();
@@ -122,15 +122,15 @@ impl Bench {
         std::fs::read_to_string(self.file(name)).unwrap()
     }
 
-    /// Runs the program under Valgrind, which writes to this file: XML if it is called so. Returns the exit status, -1 for a
-    /// signal.
+    /// Runs the program under Valgrind, which writes XML if the file's name ends in `.xml`, else text. Returns the exit
+    /// status, or -1 for a signal.
     pub(crate) fn valgrind(&self, file: &str, options: &[&str]) -> i32 {
         let output = if file.ends_with(".xml") {
             vec!["--xml=yes".to_owned(), format!("--xml-file={file}")]
         } else {
             vec![format!("--log-file={file}")]
         };
-        // Memcheck alone has leak checks.
+        // Only Memcheck has a leak check.
         let is_memcheck = !options.iter().any(|option| option.starts_with("--tool="));
         needs::command("valgrind")
             .args(output)

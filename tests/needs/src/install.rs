@@ -1,7 +1,7 @@
-//! Installs what is missing, each thing by itself.
+//! Installs missing capabilities, one at a time.
 //!
-//! What is there and works stays as it is. Only packages of the distribution are the whole machine's; what comes from
-//! elsewhere goes into [`folder`], with pinned versions, so that another clone neither gains nor misses anything.
+//! Does not change a capability that works. Packages of the distribution are installed for the whole machine. Everything
+//! else goes into [`folder`], with pinned versions, so it does not affect other clones.
 
 use std::fmt;
 use std::os::unix::fs::PermissionsExt as _;
@@ -11,25 +11,25 @@ use std::{fs, io};
 
 use crate::{Capability, Install, folder, path, probe};
 
-/// What became of a capability.
+/// The result of [`ensure`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// It was there and worked.
+    /// The capability already worked.
     There,
-    /// One that works stood behind one that does not; it was put in front.
+    /// A working version in this folder was hidden by a broken one earlier in the path, and now comes first.
     Preferred(PathBuf),
-    /// It was installed and works.
+    /// The capability was installed and works.
     Installed,
-    /// It is missing.
+    /// The capability is missing.
     Missing(Failure),
 }
 
-/// Why a capability is missing.
+/// The reason why a capability is missing.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The command that was to install it, or the probe that failed behind that.
+    /// The command that failed: the installation, or the probe after it.
     pub command: String,
-    /// The last thing that the command said.
+    /// The command's error message.
     pub reason: String,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Sees to it that a capability is there, and says what became of it.
+/// Makes a capability available, if possible.
 pub fn ensure(capability: &Capability) -> Outcome {
     if probe(capability, &path()).is_ok() {
         return Outcome::There;
@@ -59,7 +59,7 @@ pub fn ensure(capability: &Capability) -> Outcome {
     }
     match probe(capability, &path()) {
         Ok(()) => Outcome::Installed,
-        // What was installed may stand behind something older in the path.
+        // An older version may precede the installed one in the path.
         Err(reason) => prefer(capability).map_or_else(
             || {
                 Outcome::Missing(Failure {
@@ -72,15 +72,14 @@ pub fn ensure(capability: &Capability) -> Outcome {
     }
 }
 
-/// Looks for a folder of the path whose commands work when they are started from the folder that comes first, and leaves
-/// them there.
+/// Finds a folder of the path whose commands work, and puts launchers for them into the first folder of the path.
 fn prefer(capability: &Capability) -> Option<PathBuf> {
     let first = capability.commands.first()?;
     let own = folder().join("bin");
     let works = std::env::split_paths(&path()).find(|folder| {
         *folder != own
             && folder.join(first).exists()
-            && put_in_front(capability.commands, folder).is_ok()
+            && write_launchers(capability.commands, folder).is_ok()
             && probe(capability, &path()).is_ok()
     });
     if works.is_none() {
@@ -91,13 +90,13 @@ fn prefer(capability: &Capability) -> Option<PathBuf> {
     works
 }
 
-fn put_in_front(commands: &[&str], from: &Path) -> io::Result<()> {
+fn write_launchers(commands: &[&str], from: &Path) -> io::Result<()> {
     let bin = folder().join("bin");
     fs::create_dir_all(&bin)?;
     for command in commands {
         let target = from.join(command);
         if target.exists() {
-            // No link: Debian's valgrind is a script that starts what lies beside the name it was called by.
+            // A link would not work: Debian's valgrind is a script that starts a program next to its own name.
             let launcher = bin.join(command);
             let _ = fs::remove_file(&launcher);
             fs::write(
@@ -116,7 +115,7 @@ fn install(install: &Install) -> Result<(), Failure> {
         Install::Debian(packages) => debian(packages),
         Install::Python(packages) => {
             if !python.join("bin/pip").exists() {
-                // What the machine has is seen from within.
+                // Packages of the whole machine stay visible in the virtual environment.
                 let new = ["-m", "venv", "--system-site-packages"];
                 run(crate::command("python3").args(new).arg(&python))?;
             }
@@ -132,7 +131,7 @@ fn install(install: &Install) -> Result<(), Failure> {
         Install::Cargo(words) => {
             let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
             let mut cargo = crate::command(cargo);
-            // Run a few times by tests: what it takes to build counts, not what it takes to run.
+            // Tests run these programs only a few times, so build time matters more than run time.
             cargo.args(["install", "--quiet", "--locked", "--debug", "--root"]);
             cargo.env("CARGO_PROFILE_DEV_DEBUG", "false");
             cargo.env("CARGO_INCREMENTAL", "0");
@@ -141,10 +140,10 @@ fn install(install: &Install) -> Result<(), Failure> {
     }
 }
 
-/// Installs packages for the whole machine. The list of packages is brought up to date first, once for each process.
+/// Installs packages for the whole machine. Updates the list of packages first, once per process.
 fn debian(packages: &[&str]) -> Result<(), Failure> {
     static UPDATE: std::sync::Once = std::sync::Once::new();
-    // Packages may be had from a list that is not of today; where not, their installation says so.
+    // Ignores errors: an old list may be good enough, and otherwise the installation fails.
     UPDATE.call_once(|| drop(run(apt_get().args(["update", "-q"]))));
     run(apt_get()
         .args(["install", "-q", "-y", "--no-install-recommends"])
@@ -161,7 +160,7 @@ fn apt_get() -> Command {
         command.args(["-n", "env"]);
     }
     command.args(["DEBIAN_FRONTEND=noninteractive", "apt-get"]);
-    // Another apt-get, of a machine that has just been started say, is waited for.
+    // Waits for another apt-get, which may run on a machine that has just started.
     command.args(["-o", "DPkg::Lock::Timeout=300"]);
     command
 }
@@ -183,10 +182,10 @@ fn run(command: &mut Command) -> Result<(), Failure> {
     if output.status.success() {
         return Ok(());
     }
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said).into_owned();
-    // Packagers say what is wrong in the last lines that begin so, and sum up behind.
-    let mut lines = said.lines().filter(|line| !line.trim().is_empty());
+    let messages = [output.stdout, output.stderr].concat();
+    let messages = String::from_utf8_lossy(&messages).into_owned();
+    // Package managers print a summary after the line with the error.
+    let mut lines = messages.lines().filter(|line| !line.trim().is_empty());
     let error = lines
         .clone()
         .rfind(|line| line.starts_with("E: ") || line.to_lowercase().starts_with("error"));

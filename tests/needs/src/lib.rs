@@ -1,9 +1,9 @@
-//! What tests need of the machine they run on, asked for in one place.
+//! Programs and libraries that tests need on their machine.
 //!
-//! A test that needs more than Rust begins with [`needs!`], with names of [`CAPABILITIES`], and starts programs with
-//! [`command`]. What is there and works is used as it is, whatever it was installed by. What is missing fails the test
-//! where the environment has `CI`; elsewhere the test is skipped and goes into the ledger, which the last test program
-//! of a run reads ([`skipped`]). `cargo run -p needs` installs what is missing.
+//! A test that needs more than Rust begins with [`needs!`] and names from [`CAPABILITIES`], and starts programs with
+//! [`command`]. An installed capability that works is used unchanged. If one is missing, the test fails if the environment
+//! has `CI`. Otherwise the test is skipped and recorded in a ledger, which the last test program of a run reads
+//! ([`skipped`]). `cargo run -p needs` installs missing capabilities.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 pub mod install;
@@ -19,10 +19,10 @@ use std::sync::{LazyLock, Mutex};
 
 pub use table::{CAPABILITIES, Capability, Install};
 
-/// Ends a test where something is missing that it needs: skipped, or failed with `CI` set.
+/// Ends a test if a capability is missing. The test is skipped, or fails if `CI` is set.
 ///
 /// # Panics
-/// Where a name is not in the table, and where the environment has `CI` and something is missing.
+/// Panics if a name is not in the table, or if the environment has `CI` and a capability is missing.
 #[macro_export]
 macro_rules! needs {
     ($($name:literal),+ $(,)?) => {
@@ -32,10 +32,10 @@ macro_rules! needs {
     };
 }
 
-/// False where something of this is missing and the test, which is the calling thread's, is to be skipped for that.
+/// Returns false if a capability is missing and the calling thread's test must be skipped.
 ///
 /// # Panics
-/// Where a name is not in the table, and where the environment has `CI` and something is missing.
+/// Panics if a name is not in the table, or if the environment has `CI` and a capability is missing.
 pub fn is_there(names: &[&str]) -> bool {
     for name in names {
         let capability = capability(name).unwrap_or_else(|| panic!("{name}: no such capability"));
@@ -52,14 +52,14 @@ pub fn is_there(names: &[&str]) -> bool {
     true
 }
 
-/// A capability by its name.
+/// Returns a capability by its name; `None` if the name is unknown.
 pub fn capability(name: &str) -> Option<&'static Capability> {
     CAPABILITIES
         .iter()
         .find(|capability| capability.name == name)
 }
 
-/// What a probe came to, asked once for each process.
+/// Returns the result of a capability's probe, which runs once per process.
 fn found(capability: &'static Capability) -> Result<(), String> {
     static FOUND: Mutex<BTreeMap<&str, Result<(), String>>> = Mutex::new(BTreeMap::new());
     let mut found = FOUND.lock().unwrap();
@@ -69,9 +69,9 @@ fn found(capability: &'static Capability) -> Result<(), String> {
         .clone()
 }
 
-/// Whether a capability is there and works with this path, else the last line of what its probe said.
+/// Runs a capability's probe with this path. The error is the last line that the probe printed.
 pub(crate) fn probe(capability: &Capability, path: &OsStr) -> Result<(), String> {
-    // Whoever hangs does not work.
+    // A program that hangs does not work.
     let output = Command::new("timeout")
         .args(["60", "bash", "-c", capability.probe])
         .env("PATH", path)
@@ -82,12 +82,12 @@ pub(crate) fn probe(capability: &Capability, path: &OsStr) -> Result<(), String>
     if output.status.success() {
         return Ok(());
     }
-    let said = String::from_utf8_lossy(&output.stderr);
-    let last = said.lines().rfind(|line| !line.trim().is_empty());
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    let last = stderr.lines().rfind(|line| !line.trim().is_empty());
     Err(last.map_or_else(|| output.status.to_string(), |line| line.trim().to_owned()))
 }
 
-/// The size of a long test: a tenth or so by default, all of it where the environment has `CG_TESTS_FULL`.
+/// Returns the size of a long test: about a tenth by default, the full size if the environment has `CG_TESTS_FULL`.
 pub fn size<Size>(full: Size, tenth: Size) -> Size {
     if std::env::var_os("CG_TESTS_FULL").is_some() {
         full
@@ -96,11 +96,11 @@ pub fn size<Size>(full: Size, tenth: Size) -> Size {
     }
 }
 
-/// Where things are installed that are not the whole machine's: a folder of the build folder.
+/// Returns the folder for local installations, a subfolder of the build folder.
 pub fn folder() -> &'static Path {
     static FOLDER: LazyLock<PathBuf> = LazyLock::new(|| {
-        // The build folder is wherever it is configured to be. Cargo marks it by the tag where it made the folder itself,
-        // and keeps what it knows of the compiler in any.
+        // The build folder can be configured. Cargo puts the tag only into a folder that it created itself, and its
+        // information on the compiler into every build folder.
         let program = std::env::current_exe().unwrap();
         let marks = ["CACHEDIR.TAG", ".rustc_info.json"];
         let build = program
@@ -111,7 +111,7 @@ pub fn folder() -> &'static Path {
     &FOLDER
 }
 
-/// The path with all folders in front that [`install`] puts programs into.
+/// Returns the path, preceded by all folders that [`install`] puts programs into.
 pub fn path() -> OsString {
     let own = ["bin", "python/bin", "cargo/bin", "node/node_modules/.bin"];
     let own = own.map(|name| folder().join(name));
@@ -119,14 +119,14 @@ pub fn path() -> OsString {
     std::env::join_paths(own.into_iter().chain(std::env::split_paths(&path))).unwrap()
 }
 
-/// A command, looked for in [`path`].
+/// Returns a command that is searched for in [`path`].
 pub fn command(program: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(program);
     command.env("PATH", path());
     command
 }
 
-/// The folder of a package of Node's: installed here, or for the whole machine.
+/// Returns the folder of a Node package, installed locally or for the whole machine.
 pub fn node_package(name: &str) -> PathBuf {
     let own = folder().join("node/node_modules").join(name);
     if own.exists() {
@@ -136,11 +136,12 @@ pub fn node_package(name: &str) -> PathBuf {
     Path::new(String::from_utf8(root.stdout).unwrap().trim()).join(name)
 }
 
-/// Where tests of this run say that they were skipped: a run is the process that started the test programs, and when it began.
+/// Returns the file with the skipped tests of this run. A run is identified by the process that started the test programs
+/// and by its start time.
 fn ledger() -> PathBuf {
     let parent = std::os::unix::process::parent_id();
     let stat = fs::read_to_string(format!("/proc/{parent}/stat")).unwrap_or_default();
-    // proc(5): behind the name, which is in parentheses, field 22 is the time it started.
+    // proc(5): the name is in parentheses, and field 22 is the start time.
     let started = stat
         .rsplit(')')
         .next()
@@ -162,10 +163,10 @@ fn skip(name: &str) {
     file.write_all(line.as_bytes()).unwrap();
 }
 
-/// One line on what was skipped in this run up to now and why, and forgets it.
+/// Returns one line on the tests skipped so far in this run, with the reasons, and deletes the ledger.
 ///
 /// # Panics
-/// Where the ledger is there and cannot be read.
+/// Panics if the ledger exists and cannot be read.
 pub fn skipped() -> String {
     let ledger = ledger();
     let text = match fs::read_to_string(&ledger) {
@@ -191,12 +192,12 @@ fn summary(ledger: &str) -> String {
     let plural = if count == 1 { "test was" } else { "tests were" };
     let reasons = tests.iter().map(|(name, count)| format!("{name} {count}"));
     format!(
-        "{count} {plural} skipped for want of: {} (cargo run -p needs installs what is missing)",
+        "{count} {plural} skipped because of missing capabilities: {}; cargo run -p needs installs them",
         Vec::from_iter(reasons).join(", ")
     )
 }
 
-/// The table in markdown, for people.
+/// Returns the table in markdown.
 pub fn listed() -> String {
     let mut text = "| capability | for | installed by |\n|---|---|---|\n".to_owned();
     for capability in CAPABILITIES {
@@ -217,16 +218,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_summary_counts_tests_by_what_they_lack() {
+    fn summary_counts_tests_by_missing_capability() {
         assert_eq!(summary(""), "no test was skipped");
         assert_eq!(
             summary("go\ta\nbrowser\tb\ngo\tc\n"),
-            "3 tests were skipped for want of: browser 1, go 2 (cargo run -p needs installs what is missing)"
+            "3 tests were skipped because of missing capabilities: browser 1, go 2; cargo run -p needs installs them"
         );
     }
 
     #[test]
-    fn contributing_has_the_table() {
+    fn contributing_contains_the_table() {
         let text = include_str!("../../../CONTRIBUTING.md");
         assert!(text.contains(&listed()), "expected\n{}", listed());
     }
@@ -240,7 +241,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_that_fails_is_missing_with_the_reason_it_gave() {
+    fn failed_probe_returns_its_last_message() {
         let probed = |script| {
             let capability = Capability {
                 name: "none",

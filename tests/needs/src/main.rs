@@ -1,6 +1,6 @@
-//! `cargo run -p needs`: installs what the tests need and is missing, or what is named.
+//! `cargo run -p needs`: installs the capabilities that the tests need and the machine lacks, or the named ones.
 //!
-//! `cargo run -p needs -- --list` shows the table. The exit status is 1 where something is still missing.
+//! `cargo run -p needs -- --list` prints the table. The exit status is 1 if a capability is still missing.
 #![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program")]
 
 use std::io::Write;

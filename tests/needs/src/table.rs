@@ -1,28 +1,28 @@
-//! The one table of what tests need of the machine they run on.
+//! The table of capabilities that tests need on their machine.
 
 /// Something that a test may need.
 #[derive(Debug)]
 pub struct Capability {
-    /// What a test asks for it by.
+    /// The name, for [`needs!`](crate::needs).
     pub name: &'static str,
-    /// What the tests do with it.
+    /// The use that the tests make of it.
     pub purpose: &'static str,
-    /// A script of bash that ends with 0 where the capability is there and works.
+    /// A bash script that exits with 0 if the capability works.
     pub probe: &'static str,
-    /// What brings it. What it stands on itself comes earlier in the table.
+    /// The packages to install. Its own requirements are earlier in the table.
     pub install: Install,
-    /// Its commands. One that works, behind one in the path that does not, is put in front.
+    /// Its commands. If a broken one precedes a working one in the path, the working one gets a launcher.
     pub commands: &'static [&'static str],
 }
 
-/// Who installs a capability, and under which names. Versions are pinned where the source has several.
+/// The installer of a capability, with the packages' names. Versions are pinned if the source offers several.
 #[derive(Debug)]
 pub enum Install {
-    /// Packages of Debian's and its descendants', for the whole machine.
+    /// Packages of Debian and its derivatives, for the whole machine.
     Debian(&'static [&'static str]),
-    /// Packages of Python's, into a virtual environment in the build folder.
+    /// Python packages, into a virtual environment in the build folder.
     Python(&'static [&'static str]),
-    /// Packages of Node's, into a folder in the build folder.
+    /// Node packages, into a folder in the build folder.
     Node(&'static [&'static str]),
     /// A crate with its options, into the build folder.
     Cargo(&'static [&'static str]),
@@ -30,7 +30,7 @@ pub enum Install {
 
 use Install::{Cargo, Debian, Node, Python};
 
-/// All capabilities; each stands on earlier ones alone.
+/// All capabilities. Each depends only on earlier ones.
 ///
 /// Probes do what the tests do: a compiler compiles, a browser shows a page, Valgrind runs a program.
 pub const CAPABILITIES: &[Capability] = &[
@@ -76,10 +76,11 @@ pub const CAPABILITIES: &[Capability] = &[
         install: Debian(&["llvm"]),
         commands: &["llvm-symbolizer"],
     },
-    // The oldest that the tests have run with; it has to run a program, for which Debian's needs symbols of the C library.
+    // 3.19 is the oldest version that the tests have run with. The probe runs a program, because Debian's Valgrind needs
+    // symbols of the C library for that.
     Capability {
         name: "valgrind",
-        purpose: "writes the profiles and logs that oracles are asked about",
+        purpose: "writes the profiles and logs for comparison with other reports",
         probe: "version=$(valgrind --version) && [ \"$(printf '%s\\n' valgrind-3.19 \"$version\" | sort -V | head -n 1)\" = valgrind-3.19 ] &&
             valgrind -q /bin/true && valgrind -q --tool=dhat --dhat-out-file=/dev/null /bin/true",
         install: Debian(&["valgrind", "libc6-dbg"]),
@@ -88,7 +89,7 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability {
         name: "annotate",
         purpose: "Valgrind's own reports, which the tools' figures are compared with",
-        // Of the same version as what writes the profiles. Those in Perl print their versions and fail.
+        // The reports must have Valgrind's version. The Perl scripts print their version and fail.
         probe: "version=$(valgrind --version) && for report in callgrind_annotate cg_annotate ms_print; do
             $report --version 2>&1 | grep -q \"^$report-${version#valgrind-}\" || exit; done",
         install: Debian(&["valgrind", "libc6-dbg", "perl", "python3"]),
@@ -118,7 +119,7 @@ pub const CAPABILITIES: &[Capability] = &[
     },
     Capability {
         name: "archives",
-        purpose: "packs profiles, and unpacks them by the commands that messages name",
+        purpose: "packs profiles, and unpacks them with the commands in messages",
         probe: "for packer in xz bzip2 lz4 tar gzip; do $packer --version || exit; done && unzip -v && zip -v",
         install: Debian(&["xz-utils", "bzip2", "lz4", "tar", "gzip", "unzip", "zip"]),
         commands: &["xz", "bzip2", "lz4", "unzip", "zip"],
@@ -139,7 +140,7 @@ pub const CAPABILITIES: &[Capability] = &[
     },
     Capability {
         name: "browser",
-        purpose: "a real Chromium opens pages and is clicked",
+        purpose: "opens pages in a real Chromium and clicks in them",
         probe: "folder=$(mktemp -d) && trap 'rm -rf \"$folder\"' EXIT &&
             chromium --headless --no-sandbox --disable-gpu --user-data-dir=\"$folder\" --dump-dom 'data:text/html,<p>shown' | grep -q shown",
         install: Debian(&["chromium", "fonts-dejavu-core"]),
@@ -154,7 +155,7 @@ pub const CAPABILITIES: &[Capability] = &[
     },
     Capability {
         name: "shellcheck",
-        purpose: "reads the scripts of the examples for CI",
+        purpose: "checks the scripts of the examples for CI",
         probe: "printf '#!/bin/sh\\necho\\n' | shellcheck -",
         install: Debian(&["shellcheck"]),
         commands: &["shellcheck"],
@@ -168,7 +169,7 @@ pub const CAPABILITIES: &[Capability] = &[
     },
     Capability {
         name: "python",
-        purpose: "readers and examples written in Python, and what is installed for them",
+        purpose: "runs readers and examples in Python, and installs their packages",
         probe: "python3 -c 'import ensurepip, venv'",
         install: Debian(&["python3", "python3-venv"]),
         commands: &["python3"],
@@ -182,21 +183,21 @@ pub const CAPABILITIES: &[Capability] = &[
     },
     Capability {
         name: "pyprof2calltree",
-        purpose: "makes a profile of Callgrind's form of one of cProfile's",
+        purpose: "converts a profile of cProfile to Callgrind's format",
         probe: "pyprof2calltree --help",
         install: Python(&["pyprof2calltree==1.4.5"]),
         commands: &["pyprof2calltree"],
     },
     Capability {
         name: "memray",
-        purpose: "records the memory of a program in Python",
+        purpose: "records the memory of a Python program",
         probe: "memray transform --help",
         install: Python(&["memray==1.20.0"]),
         commands: &["memray"],
     },
     Capability {
         name: "jsonschema",
-        purpose: "holds files to speedscope's schema",
+        purpose: "checks files against speedscope's schema",
         probe: "python3 -c 'import jsonschema'",
         install: Python(&["jsonschema==4.26.0"]),
         commands: &[],
@@ -224,35 +225,35 @@ pub const CAPABILITIES: &[Capability] = &[
     },
     Capability {
         name: "npm",
-        purpose: "brings what is written for Node",
+        purpose: "installs Node packages",
         probe: "node --version && npm --version",
         install: Debian(&["npm"]),
         commands: &["node", "npm"],
     },
     Capability {
         name: "typescript",
-        purpose: "checks the types of the script that pages have",
+        purpose: "checks the types in the scripts of pages",
         probe: "tsc --version",
         install: Node(&["typescript@7.0.2"]),
         commands: &["tsc"],
     },
     Capability {
         name: "esbuild",
-        purpose: "makes the scripts that pages send",
+        purpose: "builds the scripts that pages contain",
         probe: "esbuild --version",
         install: Node(&["esbuild@0.28.2"]),
         commands: &["esbuild"],
     },
     Capability {
         name: "speedscope",
-        purpose: "its page opens the files that cg-fmt writes",
+        purpose: "opens the files that cg-fmt writes",
         probe: "[ -d \"$NEEDS_FOLDER/node/node_modules/speedscope/dist\" ] || [ -d \"$(npm root --global)/speedscope/dist\" ]",
         install: Node(&["speedscope@1.25.0"]),
         commands: &[],
     },
     Capability {
         name: "inferno",
-        purpose: "its programs read the folded stacks that cg-fmt writes",
+        purpose: "reads the folded stacks that cg-fmt writes",
         probe: "echo 'a;b 1' | inferno-flamegraph",
         install: Cargo(&["inferno@0.12.8", "--no-default-features", "--features", "cli"]),
         commands: &["inferno-flamegraph"],

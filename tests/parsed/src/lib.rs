@@ -1,4 +1,4 @@
-//! What a reader makes of a text: for the tests of the crates that read.
+//! Results of readers, for the tests of the crates with readers.
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::io::Cursor;
@@ -7,19 +7,19 @@ use std::sync::{Arc, Mutex};
 use cg_reader::{Error, Lines, Options, Out, ReadRecords, Reading};
 use cg_stream::{Diagnostics, Writer};
 
-/// What a parse of some text came to.
+/// The result of parsing a text.
 pub struct Parsed {
-    /// The records, a line each.
+    /// The records, one line each.
     pub records: Vec<String>,
-    /// What was said, trouble and warnings alike, with the file called `in`.
+    /// The errors and warnings. They call the file `in`.
     pub messages: Vec<String>,
-    /// Whether some of it was trouble, which is exit status 2.
-    pub trouble: bool,
+    /// True if an error was reported, which makes the exit status 2.
+    pub has_errors: bool,
 }
 
 impl Parsed {
-    /// The records of a type, in order, without `{"type":"…",` in front.
-    pub fn of(&self, kind: &str) -> Vec<&str> {
+    /// Returns the records of a type, in order, without their prefix `{"type":"…",`.
+    pub fn records_of_type(&self, kind: &str) -> Vec<&str> {
         let prefix = format!("{{\"type\":\"{kind}\",");
         self.records
             .iter()
@@ -27,7 +27,7 @@ impl Parsed {
             .collect()
     }
 
-    /// True where the stream has its `end`.
+    /// Returns true if the stream has an `end` record.
     pub fn is_whole(&self) -> bool {
         self.records
             .last()
@@ -49,24 +49,24 @@ pub fn read(reader: ReadRecords, text: &[u8], options: &Options) -> Parsed {
     })
 }
 
-/// What this reading of an input called `in` comes to.
+/// Runs a function that reads an input called `in`, and collects its records and messages.
 pub fn parsed(
     read: impl FnOnce(&mut Writer<&mut Vec<u8>>, &mut Diagnostics) -> Result<(), Error>,
 ) -> Parsed {
     let messages = Arc::new(Mutex::new(Vec::new()));
-    let said = Arc::clone(&messages);
+    let sink = Arc::clone(&messages);
     let mut diagnostics = Diagnostics::to(move |message, _| {
-        said.lock().unwrap().push(message.to_owned());
+        sink.lock().unwrap().push(message.to_owned());
     });
     let mut output = Vec::new();
     let mut writer = Writer::new(&mut output);
     match read(&mut writer, &mut diagnostics) {
         Err(Error::Output(error)) => panic!("{error}"),
-        Err(error) => diagnostics.trouble(error.in_file("in")),
+        Err(error) => diagnostics.error(error.in_file("in")),
         Ok(()) => {}
     }
     writer.flush().unwrap();
-    let trouble = diagnostics.had_trouble();
+    let has_errors = diagnostics.has_errors();
     Parsed {
         records: String::from_utf8(output)
             .unwrap()
@@ -74,15 +74,15 @@ pub fn parsed(
             .map(str::to_owned)
             .collect(),
         messages: messages.lock().unwrap().clone(),
-        trouble,
+        has_errors,
     }
 }
 
-/// The stacks of a parse, innermost frame first, in the order they were written: `COUNT THREAD: fn@obj[marks]<…`, with the
-/// first event's count.
+/// Formats the stacks of a result, in the order of the stream, innermost frame first: `COUNT THREAD: fn@obj[marks]<…`. COUNT
+/// is the first event's count.
 pub fn shown_stacks(parsed: &Parsed) -> Vec<String> {
     let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-    let shown = parsed.of("stack").into_iter().map(|record| {
+    let shown = parsed.records_of_type("stack").into_iter().map(|record| {
         let record: serde_json::Value = serde_json::from_str(&format!("{{{record}")).unwrap();
         let frames = record["stack"].as_array().unwrap().iter().map(|frame| {
             let mut shown = text(&frame["fn"]);
@@ -113,14 +113,14 @@ pub fn shown_stacks(parsed: &Parsed) -> Vec<String> {
     shown.collect()
 }
 
-/// The law for every format: a prefix of a file is a result or an error, and never a panic; and where it is no trouble,
-/// its stream is whole.
+/// Checks the law for every format: parsing a prefix of a file never panics, and its stream has an `end` exactly if no error
+/// was reported.
 pub fn check_all_prefixes(reader: ReadRecords, text: &[u8], options: &Options) {
     for length in 0..text.len() {
         let parsed = read(reader, &text[..length], options);
         assert_eq!(
             parsed.is_whole(),
-            !parsed.trouble,
+            !parsed.has_errors,
             "prefix of {length} bytes: {:?}",
             parsed.messages
         );

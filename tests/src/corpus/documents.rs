@@ -1,7 +1,7 @@
-//! Sums of what samplers and benchmarks write as JSON: the weights of samples, the hits of nodes, the metrics of a run.
+//! Sums of JSON from sampling profilers and benchmarks: the weights of samples, the hits of nodes, the metrics of a run.
 //!
-//! Numbers are added up as doubles, as the viewers of these files do. Where one has a fraction, its event is left out: how
-//! fractions become integers is not for a second reader to know.
+//! Adds up doubles, as the viewers of these files do. Omits an event if one of its numbers has a fraction, because rounding
+//! rules are outside the scope of an independent reader.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,13 +9,13 @@ use serde_json::Value;
 
 use super::Sums;
 
-/// The document that a text is, if it is one.
+/// Parses a text as JSON; `None` if it is not JSON.
 pub(super) fn parse(text: &str) -> Option<Value> {
     let begins = text.trim_start().starts_with(['{', '[']);
     begins.then(|| serde_json::from_str(text).ok()).flatten()
 }
 
-/// Adds a document up; `None` where it is of no kind that is known here.
+/// Adds up a document; `None` if its kind is unknown.
 pub(super) fn read(document: &Value) -> Option<Sums> {
     let mut sums = Sums::new();
     let mut counted = Counted::default();
@@ -29,7 +29,7 @@ pub(super) fn read(document: &Value) -> Option<Sums> {
     } else if document["head"].get("selfSize").is_some() {
         heap_profile(&document["head"], &mut counted);
     } else if document["head"].get("functionName").is_some() {
-        // Each sample is one; the times of V8 before 2017 are those at which samples were taken.
+        // Each sample counts as one. The times of V8 before 2017 are the times of the samples.
         counted.add("samples", list(&document["samples"]).len() as f64);
     } else if document["ticks"].is_array() {
         counted.add("samples", list(&document["ticks"]).len() as f64);
@@ -44,7 +44,7 @@ pub(super) fn read(document: &Value) -> Option<Sums> {
     Some(sums)
 }
 
-/// Sums by event while they are added up.
+/// Sums by event. The flag is true while all numbers of the event are integers.
 #[derive(Default)]
 struct Counted(Vec<(String, f64, bool)>);
 
@@ -73,7 +73,7 @@ fn list(value: &Value) -> &[Value] {
     value.as_array().map_or(&[], Vec::as_slice)
 }
 
-/// An event, and what a unit of speedscope's is of it.
+/// Returns the event for a unit of speedscope, and the factor to the event's unit; `None` if the unit is unknown.
 fn unit(name: &str) -> Option<(&'static str, f64)> {
     Some(match name {
         "none" => ("samples", 1.0),
@@ -86,7 +86,7 @@ fn unit(name: &str) -> Option<(&'static str, f64)> {
     })
 }
 
-/// Weights; of profiles of events the times at which any frame is open.
+/// Adds up weights. For profiles of events, adds up the times during which any frame is open.
 fn speedscope(document: &Value, counted: &mut Counted) -> Option<()> {
     for profile in list(&document["profiles"]) {
         let (event, factor) = unit(profile["unit"].as_str().unwrap_or("none"))?;
@@ -109,13 +109,13 @@ fn speedscope(document: &Value, counted: &mut Counted) -> Option<()> {
     Some(())
 }
 
-/// Samples of all threads of all processes, each with its weight.
+/// Adds up the weights of the samples of all threads and processes.
 fn firefox(profile: &Value, counted: &mut Counted) {
     for samples in list(&profile["threads"])
         .iter()
         .map(|thread| &thread["samples"])
     {
-        // Firefox itself writes rows, everybody else columns.
+        // Firefox writes rows, all other programs write columns.
         for _ in list(&samples["data"]) {
             counted.add("samples", 1.0);
         }
@@ -138,7 +138,7 @@ fn firefox(profile: &Value, counted: &mut Counted) {
     }
 }
 
-/// Hits of V8's nodes, and the time from the first sample to the end.
+/// Adds up the hits of V8's nodes, and the time from the first sample to the end.
 fn cpu_profile(document: &Value, counted: &mut Counted) {
     for node in list(&document["nodes"]) {
         counted.add("samples", node["hitCount"].as_f64().unwrap_or(0.0));
@@ -151,7 +151,8 @@ fn cpu_profile(document: &Value, counted: &mut Counted) {
     }
 }
 
-/// Samples of the profiles in a trace, and the times between them: what is in front of a profile's first is no sample's.
+/// Adds up the samples of the profiles in a trace, and the times between samples. The time before the first sample of a
+/// profile does not count.
 fn trace(document: &Value, counted: &mut Counted) {
     let events = match document.as_array() {
         Some(events) => events,
@@ -175,7 +176,7 @@ fn trace(document: &Value, counted: &mut Counted) {
     }
 }
 
-/// The time that the slices of each thread cover, however they nest: the length of the union of their spans.
+/// Adds up the time that the slices of each thread cover: the length of the union of their spans. Nested slices count once.
 fn slices(events: &[Value], counted: &mut Counted) {
     let ns = |event: &Value, key: &str| (event[key].as_f64().unwrap_or(0.0) * 1e3).round() as i64;
     let mut spans: BTreeMap<(String, String), Vec<(i64, i64)>> = BTreeMap::new();
@@ -185,7 +186,7 @@ fn slices(events: &[Value], counted: &mut Counted) {
     for event in sorted {
         let thread = (event["pid"].to_string(), event["tid"].to_string());
         let begin = ns(event, "ts");
-        // Clang's sums of other slices, each on a thread of its own.
+        // Clang writes sums of other slices, each on a separate thread.
         let is_sum = event["name"]
             .as_str()
             .is_some_and(|name| name.starts_with("Total "));
@@ -221,7 +222,7 @@ fn heap_profile(node: &Value, counted: &mut Counted) {
     }
 }
 
-/// New figures of a summary of gungraun's, of all tools; `None` for what is older than version 3.
+/// Adds up the new figures of all tools in a gungraun summary; `None` for versions other than 3 to 7.
 fn summary(document: &Value, sums: &mut Sums) -> Option<()> {
     let version: u64 = document["version"].as_str()?.parse().ok()?;
     let profiles = list(&document["profiles"]).iter();

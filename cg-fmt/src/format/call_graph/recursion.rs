@@ -1,14 +1,14 @@
-//! Recursion in a graph of calls: circles, levels, and whether inclusive cost agrees with the calls.
+//! Recursion in a call graph: cycles, levels, and the comparison of inclusive cost with the calls.
 
-use cg_stream::components::components;
-use cg_stream::intern::Id as _;
+use cg_collections::components::components;
+use cg_collections::intern::Id as _;
 use cg_stream::record::{Count, add_counts};
 
 use super::{DrawnGraph, FunctionNames, GraphArc, GraphFunction};
 
 impl DrawnGraph<'_> {
-    /// Whether the graph tells the levels of a recursion apart, or has arcs as a profile without levels has them: its names
-    /// have levels, or calls of a function to itself cost something.
+    /// Returns true if arcs can be written unchanged: the graph separates recursion levels, its names contain levels, or
+    /// calls from a function to itself have a cost.
     pub(crate) fn has_levels(&self) -> bool {
         let is_level = |names: &FunctionNames| {
             let (name, level) = names.name?.rsplit_once('\'')?;
@@ -25,19 +25,19 @@ impl DrawnGraph<'_> {
                 arc.callee.index() == position && arc.incl.iter().any(|count| *count != 0)
             })
         };
-        self.is_of_stacks
+        self.is_from_stacks
             || self.functions.keys().any(|names| is_level(names).is_some())
             || self.functions.values().enumerate().any(calls_itself)
     }
 
-    /// How many functions have an inclusive cost that is not the sum of the calls into them or, if nothing calls them,
-    /// of self cost and outgoing calls. Functions in cycles do not count, since viewers compute these as the stream
-    /// does.
-    pub(crate) fn with_other_inclusive_cost(&self) -> usize {
+    /// Returns the number of functions whose inclusive cost differs from the sum of the calls into them or, without such
+    /// calls, from the sum of self cost and outgoing calls. Functions in cycles do not count: viewers and streams compute
+    /// their cost in the same way.
+    pub(crate) fn count_inconsistent_inclusive_costs(&self) -> usize {
         let columns = self.columns.len();
         let mut incoming: Vec<Option<Vec<Count>>> = vec![None; self.functions.len()];
         for (caller, function) in self.functions.values().enumerate() {
-            // Arcs without counted calls, and calls of a function to itself, do not make it a called function.
+            // Ignore arcs without counted calls, and calls from a function to itself.
             let is_call = |arc: &&GraphArc| arc.calls > 0 && arc.callee.index() != caller;
             for arc in function.arcs.iter().filter(is_call) {
                 let sum = incoming[arc.callee.index()].get_or_insert_with(|| vec![0; columns]);
@@ -60,8 +60,8 @@ impl DrawnGraph<'_> {
         functions.filter(is_other).count()
     }
 
-    /// For each function, true if it can call itself, directly or through others, and its inclusive cost is that of its
-    /// first level.
+    /// Returns for each function true if it can call itself, directly or through others, and its inclusive cost is the cost
+    /// of its first level.
     pub(crate) fn recursive(&self) -> Vec<bool> {
         let arcs = self.functions.values().enumerate();
         let arcs = arcs.flat_map(|(caller, function)| {

@@ -1,19 +1,19 @@
-//! A graph of calls made of stacks.
+//! A call graph made from stacks.
 //!
-//! A function is what the stacks say of it: the cost of the stacks that end in it is its own, that of all it is in its
-//! inclusive cost, that of those in which one function stands on another the cost of the calls between them. A recursion is
-//! told apart by levels, as Callgrind does, so that each stack counts once for each function of the graph, and what enters a
-//! function is what it costs. For that a function which some stacks begin with, and others call, is entered there by one that
-//! stands for whatever called the outermost frames.
+//! The self cost of a function is the cost of the stacks that end in it. Its inclusive cost is the cost of all stacks that
+//! contain it. The cost of the calls between two functions is the cost of the stacks in which the two frames are adjacent.
+//! Recursion is split into levels, as in Callgrind, so each stack counts once for each function of the graph, and the cost
+//! of the calls into a function equals its inclusive cost. For this, a function that is outermost in some stacks and called
+//! in others gets an additional caller, `[outermost]`.
 
-use cg_stream::intern::{Id as _, TooMany};
-use cg_stream::maps::{Map, Set};
+use cg_collections::intern::{Id as _, TooMany};
+use cg_collections::maps::{Map, Set};
 use cg_stream::record::{Count, Frame, add_counts};
 
 use super::{DrawnGraph, FunctionNames, GraphArc, GraphFunctionId, LineCost, RecursionShape};
 use crate::format::stacks::{StackRows, WrittenFrameId};
 
-/// Calls the functions that some stacks begin with, and others call.
+/// The caller of functions that are outermost in some stacks and called in others.
 const OUTERMOST: FunctionNames = FunctionNames {
     name: Some("[outermost]"),
     file: None,
@@ -21,30 +21,31 @@ const OUTERMOST: FunctionNames = FunctionNames {
     outer_levels: 0,
 };
 
-/// A place in the source: the file, where it is not that of the function, and the line.
+/// A place in the source: the file, if it differs from the file of the function, and the line.
 type PlaceInSource<'n> = (Option<&'n str>, u64);
 
-/// The graph while stacks are added.
+/// The graph under construction.
 struct GraphOfStacks<'n> {
     graph: DrawnGraph<'n>,
     recursion: RecursionShape,
-    /// How often each function, without its level, is in the stack that is being added.
+    /// For each function, without its level, the number of its frames so far in the current stack.
     active: Map<FunctionNames<'n>, usize>,
-    /// Where self cost and arcs are in the lists of a function.
+    /// Positions in the lists of lines of the functions.
     lines: Map<(usize, PlaceInSource<'n>), usize>,
+    /// Positions in the lists of arcs of the functions.
     arcs: Map<(usize, usize, PlaceInSource<'n>), usize>,
-    /// By function: what it costs in the stacks that begin with it.
+    /// For each function, the cost of the stacks in which it is outermost.
     begun: Map<usize, Vec<Count>>,
 }
 
-/// Makes a graph of stacks.
-pub(super) fn of<'n>(
+/// Makes a graph from stacks.
+pub(super) fn build_graph<'n>(
     rows: &'n StackRows,
     columns: &[String],
     recursion: RecursionShape,
 ) -> Result<DrawnGraph<'n>, TooMany> {
     let mut graph = DrawnGraph::new(columns.to_vec());
-    (graph.is_of_stacks, graph.has_calls) = (true, true);
+    (graph.is_from_stacks, graph.has_calls) = (true, true);
     let mut adding = GraphOfStacks {
         graph,
         recursion,
@@ -111,7 +112,7 @@ impl<'n> GraphOfStacks<'n> {
         Ok(())
     }
 
-    /// Adds to the cost of a call, which is nothing where the callee is active already.
+    /// Adds to the cost of a call. The call costs nothing if the callee is already active.
     fn arc(
         &mut self,
         (caller, at): (usize, &'n Frame),
@@ -136,7 +137,7 @@ impl<'n> GraphOfStacks<'n> {
             });
         }
         let arc = &mut self.graph.functions[caller].arcs[position];
-        // Nobody counted calls: these are stacks.
+        // Stacks have no call counts, so this counts stacks.
         arc.calls += 1;
         if !is_active {
             add_counts(&mut arc.incl, counts);
@@ -146,23 +147,25 @@ impl<'n> GraphOfStacks<'n> {
 
     fn own(&mut self, function: usize, frame: &'n Frame, counts: &[Count]) {
         let line = source_line(frame);
-        let of = &mut self.graph.functions[function];
-        add_counts(&mut of.cost, counts);
+        let owner = &mut self.graph.functions[function];
+        add_counts(&mut owner.cost, counts);
         if line.1 == 0 {
             return;
         }
-        let position = *self.lines.entry((function, line)).or_insert(of.lines.len());
-        if position == of.lines.len() {
-            of.lines.push(LineCost {
+        let next = owner.lines.len();
+        let position = *self.lines.entry((function, line)).or_insert(next);
+        if position == next {
+            owner.lines.push(LineCost {
                 file: line.0.or(frame.file.as_deref()),
                 line: line.1,
                 cost: vec![0; counts.len()],
             });
         }
-        add_counts(&mut of.lines[position].cost, counts);
+        add_counts(&mut owner.lines[position].cost, counts);
     }
 
-    /// Enters the functions that stacks begin with where others call them: what enters them is then all that they cost.
+    /// Adds calls from `[outermost]` to functions that are outermost in some stacks and called in others, so that the calls
+    /// into them sum to their inclusive cost.
     fn enter_outermost(&mut self) -> Result<(), TooMany> {
         let functions = self.graph.functions.values();
         let called: Set<usize> = functions
@@ -191,7 +194,7 @@ impl<'n> GraphOfStacks<'n> {
     }
 }
 
-/// Where a frame is in the source.
+/// Returns the place of a frame in the source.
 fn source_line<'n>(frame: &'n Frame) -> PlaceInSource<'n> {
     (frame.site.as_deref(), frame.line.unwrap_or(0))
 }

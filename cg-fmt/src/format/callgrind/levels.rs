@@ -1,16 +1,16 @@
-//! Recursion as Callgrind writes it: deeper activations of `f` stand apart as `f'2`.
+//! Recursion in Callgrind's notation: deeper activations of `f` are a separate function `f'2`.
 //!
-//! A stream has one self cost for all levels of a function, and its inclusive cost is that of the first level. Readers
-//! that add up self cost and outgoing calls would count the deeper levels twice: once in `f`, and once in the callee
-//! that they were reached through. So what exceeds the inclusive cost is moved to `f'2`, and every reader arrives at
-//! the stream's figure. The stream does not tell how the excess divides into self cost and calls, so self cost is moved
-//! first. Calls that cost nothing by themselves go to `f'2`, since they entered the function while it was active.
+//! A stream has one self cost for all levels of a function, and the inclusive cost of the first level. Readers that add up
+//! self cost and outgoing calls would count the deeper levels twice: once in `f`, and once in the callee on the way to them.
+//! So the cost beyond the inclusive cost moves to `f'2`, and every reader computes the figure of the stream. The stream does
+//! not say how the excess divides into self cost and calls, so self cost moves first. Calls without a cost go to `f'2`,
+//! because they entered the function while it was active.
 
 use cg_stream::record::Count;
 
 use super::super::call_graph::{GraphArc, GraphFunction, LineCost};
 
-/// What one function is written as.
+/// The lines and calls of one block of the file.
 #[derive(Debug)]
 pub(super) struct RecursionLevel<'n> {
     pub(super) lines: Vec<LineCost<'n>>,
@@ -63,7 +63,7 @@ pub(super) fn levels<'n>(
             rest -= moved;
         }
     }
-    // An arc needs at least one call, so one call is moved with the cost if the arc has several.
+    // An arc needs at least one call, so one call moves with the cost if the arc has several.
     for (arc, deeper) in first.arcs.iter_mut().zip(&mut deeper.arcs) {
         if arc.calls > 1 && deeper.incl.iter().any(|count| *count != 0) {
             arc.calls -= 1;
@@ -77,7 +77,7 @@ pub(super) fn levels<'n>(
     (first, has_deeper.then_some(deeper))
 }
 
-/// The lines of a function. Cost that no line has goes to line 0, so that the lines sum to the self cost.
+/// Returns the lines of a function. Cost without a line goes to line 0, so that the lines sum to the self cost.
 fn lines<'n>(function: &GraphFunction<'n>) -> Vec<LineCost<'n>> {
     let mut rest = function.cost.clone();
     let mut lines = Vec::with_capacity(function.lines.len() + 1);
@@ -90,7 +90,7 @@ fn lines<'n>(function: &GraphFunction<'n>) -> Vec<LineCost<'n>> {
             ..*line
         });
     }
-    // callgrind_annotate warns of a line 0 in a file that it can open, even where nothing is on it.
+    // Write line 0 only if it has a cost, because callgrind_annotate warns about line 0 in a file that it can open.
     if rest.iter().any(|count| *count != 0) {
         lines.push(LineCost {
             file: None,
@@ -103,7 +103,7 @@ fn lines<'n>(function: &GraphFunction<'n>) -> Vec<LineCost<'n>> {
 
 #[cfg(test)]
 mod tests {
-    use cg_stream::intern::Id;
+    use cg_collections::intern::Id;
 
     use super::super::super::call_graph::GraphFunctionId;
     use super::*;
@@ -118,7 +118,7 @@ mod tests {
         }
     }
 
-    /// Own cost, and calls and cost of the arcs, of both levels.
+    /// Returns the self cost, and the calls and costs of the arcs, of both levels.
     fn split(
         cost: Count,
         incl: Count,
@@ -149,16 +149,16 @@ mod tests {
     }
 
     #[test]
-    fn own_cost_and_calls_of_the_first_level_are_its_inclusive_cost() {
-        // 18 of its own, 9 of them below another function that costs 20: inclusive 29 - 9.
+    fn self_cost_and_calls_of_first_level_sum_to_inclusive_cost() {
+        // Self cost 18, of which 9 is below another function that costs 20: inclusive 29 = 9 + 20.
         assert_eq!(split(18, 29, &[(2, 20)]), [(9, vec![(2, 20)]), (9, vec![])]);
-        // Nothing of its own is left to move, so a call's cost moves, and a call with it.
+        // No self cost is left to move, so the cost of a call moves, together with one call.
         assert_eq!(
             split(1, 10, &[(3, 8), (1, 7)]),
             [(0, vec![(2, 3), (1, 7)]), (1, vec![(1, 5)])]
         );
         assert_eq!(split(5, 15, &[(1, 10)]), [(5, vec![(1, 10)]), (0, vec![])]);
-        // An inclusive cost above the sum of its parts is no recursion.
+        // An inclusive cost above the sum of its parts is not a recursion.
         assert_eq!(split(5, 99, &[(1, 10)]), [(5, vec![(1, 10)]), (0, vec![])]);
     }
 }

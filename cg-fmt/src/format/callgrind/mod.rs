@@ -1,34 +1,33 @@
-//! A callgrind file of what a stream has of functions, lines and calls, for KCachegrind, callgrind_annotate, gprof2dot,
+//! A callgrind file with the functions, lines and calls of a stream, for KCachegrind, callgrind_annotate, gprof2dot,
 //! speedscope and cg-parse.
 //!
-//! The format is described in chapter "Callgrind Format Specification" of Valgrind's manual. The file is written so
-//! that all its readers come to the same figures: each id is defined once, every function has one block and every
-//! called function has one, object, file and name of a callee stand before each call, cost lines have all events, and
-//! there is one part. `fi=` and `fe=` are only written if there are records of lines, since some readers do not know
-//! them.
+//! The format is described in chapter "Callgrind Format Specification" of Valgrind's manual. The file is written so that all
+//! its readers compute the same figures. Each id is defined once. Every function has exactly one block, including functions
+//! that are only called. The object, file and name of the callee precede each call. Cost lines have all events. There is one
+//! part. `fi=` and `fe=` are written only if there are line records, because some readers do not know them.
 
 use std::borrow::Cow;
 use std::fmt;
 use std::io::{self, Write};
 
+use cg_collections::intern::{Id, Texts};
 use cg_document::number::plural;
-use cg_stream::intern::{Id, Texts};
-use cg_stream::profile::Profile;
+use cg_profile::Profile;
 use cg_stream::record::Count;
-use cg_stream::tool::Diagnostics;
 use cg_stream::visible::visible;
+use cg_tool::Diagnostics;
 
 use super::call_graph::{
     DrawnGraph, FunctionNames, GraphArc, GraphFunctionId, GraphSource, RecursionShape,
 };
 use super::holds::{FormatHolds, Held};
-use crate::output::Export;
+use crate::export::Export;
 
 mod levels;
 
 use levels::{RecursionLevel, levels};
 
-/// Stands for an unknown name.
+/// The text for an unknown name.
 const UNKNOWN: &str = "???";
 
 const HOLDS: FormatHolds = FormatHolds {
@@ -37,12 +36,12 @@ const HOLDS: FormatHolds = FormatHolds {
     held: &[Held::Files, Held::Lines, Held::Objects],
 };
 
-/// Writes functions, lines and calls with all their events, or those that were asked for.
+/// Writes functions, lines and calls with all their events, or the requested ones.
 pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
-    let source = GraphSource::of(profile, options, &HOLDS, diagnostics)?;
-    let graph = DrawnGraph::of(&source, options, RecursionShape::ByLevel, diagnostics)?;
-    // Where levels are told apart already, arcs are written as they are.
+    let source = GraphSource::new(profile, options, &HOLDS, diagnostics)?;
+    let graph = DrawnGraph::build(&source, options, RecursionShape::ByLevel, diagnostics)?;
+    // If the graph has levels already, arcs are written unchanged.
     let recursive = match graph.has_levels() {
         true => vec![false; graph.all().len()],
         false => graph.recursive(),
@@ -75,32 +74,33 @@ pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     }
     writeln!(file.out, "\ntotals: {}", LineCosts(&graph.totals()))?;
     file.out.flush()?;
-    file.say(&graph, diagnostics);
+    file.warn(&graph, diagnostics);
     Ok(())
 }
 
-/// A function's first level, and its deeper ones.
+/// For each function, its first level and its deeper levels.
 type Levels<'n> = [(RecursionLevel<'n>, Option<RecursionLevel<'n>>)];
 
-/// The file while it is written.
+/// The state of a file that is being written.
 struct CallgrindFile<'n, W: Write> {
     out: W,
-    /// Whether costs are of lines.
+    /// True if there are costs of lines.
     has_lines: bool,
-    /// Whether any function has an object.
+    /// True if any function has an object.
     has_objects: bool,
     objects: Ids,
     files: Ids,
-    /// The id of each function, and that of its deeper levels, once they were written.
+    /// The id of each function and the id of its deeper levels, once they are written.
     functions: Vec<[Option<usize>; 2]>,
+    /// The number of ids so far.
     numbers: usize,
-    /// The object that the last `ob=` line named.
+    /// The object of the last `ob=` line.
     object: Option<&'n str>,
-    /// Call sites whose line is in a file that cannot be named.
+    /// The number of call sites whose line is lost because it is in another file than the function.
     lost_sites: u64,
-    /// Functions with a negative cost.
+    /// The number of lines with a negative cost.
     negative: u64,
-    /// Functions whose deeper levels are not told by the stream.
+    /// The number of functions whose deeper levels were computed.
     deeper: u64,
 }
 
@@ -133,7 +133,7 @@ impl<'n, W: Write> CallgrindFile<'n, W> {
         writeln!(out, "summary: {}", LineCosts(&graph.totals()))
     }
 
-    /// The block of a function, or of its deeper levels.
+    /// Writes the block of a function, or of its deeper levels.
     fn function(
         &mut self,
         position: (usize, bool),
@@ -145,11 +145,11 @@ impl<'n, W: Write> CallgrindFile<'n, W> {
         writeln!(self.out)?;
         let object = names.obj.unwrap_or(UNKNOWN);
         if self.has_objects && self.object != Some(object) {
-            writeln!(self.out, "ob={}", self.objects.of(object)?)?;
+            writeln!(self.out, "ob={}", self.objects.number(object)?)?;
             self.object = Some(object);
         }
         let own_file = names.file.unwrap_or(UNKNOWN);
-        writeln!(self.out, "fl={}", self.files.of(own_file)?)?;
+        writeln!(self.out, "fl={}", self.files.number(own_file)?)?;
         let name = self.name(position, names);
         writeln!(self.out, "fn={name}")?;
         let mut file = own_file;
@@ -160,8 +160,8 @@ impl<'n, W: Write> CallgrindFile<'n, W> {
             self.negative += u64::from(line.cost.iter().any(|count| *count < 0));
             writeln!(self.out, "{} {}", line.line, LineCosts(&line.cost))?;
         }
-        // callgrind_annotate warns of a source in which nothing costs anything by itself, so what costs nothing does so
-        // where it calls.
+        // callgrind_annotate warns about a source without self cost, so a function without self cost gets a zero cost at the
+        // line of its first call.
         let calls = level
             .arcs
             .iter()
@@ -192,15 +192,15 @@ impl<'n, W: Write> CallgrindFile<'n, W> {
             };
             self.call(arc, line, [own_file, file], graph, levels)?;
         }
-        // A function without costs and calls is there all the same: somebody calls it.
+        // A function without costs and calls still needs a block if another function calls it.
         if level.lines.is_empty() && level.arcs.is_empty() && own_file == UNKNOWN {
             writeln!(self.out, "0 {}", LineCosts(&vec![0; graph.columns.len()]))?;
         }
         Ok(())
     }
 
-    /// The id of a function or of its deeper levels, with the name on first use. As in Callgrind, functions of one name
-    /// in two files have two ids.
+    /// Returns the id of a function or of its deeper levels, with the name on first use. As in Callgrind, functions with the
+    /// same name in two files have two ids.
     fn name(&mut self, (position, is_deeper): (usize, bool), names: FunctionNames) -> String {
         let number = &mut self.functions[position][usize::from(is_deeper)];
         match *number {
@@ -218,11 +218,11 @@ impl<'n, W: Write> CallgrindFile<'n, W> {
         }
     }
 
-    /// Says which file the next lines are in.
+    /// Writes the file of the next lines, if it changes.
     fn position(&mut self, wanted: &'n str, own: &'n str, file: &mut &'n str) -> io::Result<()> {
         if *file != wanted {
             let key = if wanted == own { "fe" } else { "fi" };
-            writeln!(self.out, "{key}={}", self.files.of(wanted)?)?;
+            writeln!(self.out, "{key}={}", self.files.number(wanted)?)?;
             *file = wanted;
         }
         Ok(())
@@ -241,14 +241,14 @@ impl<'n, W: Write> CallgrindFile<'n, W> {
             writeln!(
                 self.out,
                 "cob={}",
-                self.objects.of(callee.obj.unwrap_or(UNKNOWN))?
+                self.objects.number(callee.obj.unwrap_or(UNKNOWN))?
             )?;
         }
-        // Left out, it is the file of the caller for some readers, for others that in force, and for callgrind_annotate as
-        // it names them relative to its folder.
+        // Without `cfi=`, some readers assume the file of the caller, and others the file in force. So leave it out only if
+        // all three are equal.
         let file_of_callee = callee.file.unwrap_or(UNKNOWN);
         if file_of_callee != own_file || file != own_file {
-            writeln!(self.out, "cfi={}", self.files.of(file_of_callee)?)?;
+            writeln!(self.out, "cfi={}", self.files.number(file_of_callee)?)?;
         }
         let is_deeper = enters_deeper(arc.callee, arc, levels);
         let name = self.name((arc.callee.index(), is_deeper), callee);
@@ -257,14 +257,13 @@ impl<'n, W: Write> CallgrindFile<'n, W> {
         writeln!(self.out, "{line} {}", LineCosts(&arc.incl))
     }
 
-    fn say(&self, graph: &DrawnGraph, diagnostics: &mut Diagnostics) {
-        if graph.is_of_stacks {
-            diagnostics
-                .warn("the calls are those of stacks: calls= says how many stacks have them");
+    fn warn(&self, graph: &DrawnGraph, diagnostics: &mut Diagnostics) {
+        if graph.is_from_stacks {
+            diagnostics.warn("the calls are derived from stacks: calls= is the number of stacks");
         }
         if self.deeper > 0 {
             diagnostics.warn(format!(
-                "{}: how its cost divides into levels is not in the stream, so f'2 has what exceeds the inclusive cost (the profile itself, or cg-parse --levels, has it)",
+                "{}: the stream has no costs of recursion levels, so f'2 has the cost beyond the inclusive cost (cg-parse --levels keeps the levels)",
                 plural(self.deeper.into(), "function is recursive", "functions are recursive")
             ));
         }
@@ -275,19 +274,23 @@ impl<'n, W: Write> CallgrindFile<'n, W> {
         }
         if self.lost_sites > 0 {
             diagnostics.warn(format!(
-                "{} in another file than its function's without a line (cg-parse --lines keeps it)",
-                plural(self.lost_sites.into(), "call site", "call sites")
+                "{} in another file than the function (cg-parse --lines keeps the lines)",
+                plural(
+                    self.lost_sites.into(),
+                    "call site has no line, because it is",
+                    "call sites have no line, because they are"
+                )
             ));
         }
-        let unequal = graph.with_other_inclusive_cost();
+        let unequal = graph.count_inconsistent_inclusive_costs();
         if graph.has_calls && unequal > 0 {
             diagnostics.warn(format!(
-                "{} than the calls into it sum to, so viewers show less or more: it is of several parts, or of a stream that lacks calls",
-                plural(unequal as Count, "function has another inclusive cost", "functions have another inclusive cost")
+                "inclusive cost differs from the incoming calls for {}, so viewers show another cost: the profile has several parts, or the stream lacks calls",
+                plural(unequal as Count, "function", "functions")
             ));
         }
         if graph.addresses > 0 {
-            diagnostics.warn("addresses are left out: costs are of lines");
+            diagnostics.warn("addresses are left out: the file has costs of lines");
         }
         if self.negative > 0 {
             diagnostics.warn(format!(
@@ -298,7 +301,7 @@ impl<'n, W: Write> CallgrindFile<'n, W> {
     }
 }
 
-/// Whether an arc leads to the callee's deeper levels: its calls cost nothing, so the callee was active already.
+/// Returns true if an arc leads to the callee's deeper levels: its calls cost nothing, so the callee was already active.
 fn enters_deeper(callee: GraphFunctionId, arc: &GraphArc, levels: &Levels) -> bool {
     let has_deeper = levels
         .get(callee.index())
@@ -306,17 +309,17 @@ fn enters_deeper(callee: GraphFunctionId, arc: &GraphArc, levels: &Levels) -> bo
     has_deeper && arc.calls > 0 && arc.incl.iter().all(|count| *count == 0)
 }
 
-cg_stream::ids! {
+cg_collections::ids! {
     struct CompressedId;
 }
 
-/// Compressed names: a name is written in full once, and from then on as its number.
+/// Compressed names: a name is written in full on first use, and later as its number.
 #[derive(Default)]
 struct Ids(Texts<CompressedId>);
 
 impl Ids {
-    /// The number of a name, with the name on first use.
-    fn of(&mut self, name: &str) -> io::Result<String> {
+    /// Returns the number of a name, with the name on first use.
+    fn number(&mut self, name: &str) -> io::Result<String> {
         let known = self.0.len();
         let number = self.0.intern(name).map_err(io::Error::other)?.index() + 1;
         Ok(match self.0.len() > known {
@@ -341,7 +344,7 @@ impl fmt::Display for LineCosts<'_> {
     }
 }
 
-/// A name without line breaks; the format allows other control characters.
+/// Escapes line breaks in a name. The format allows other control characters.
 fn one_line(name: &str) -> Cow<'_, str> {
     match name.contains(['\n', '\r']) {
         true => visible(name),
@@ -349,7 +352,7 @@ fn one_line(name: &str) -> Cow<'_, str> {
     }
 }
 
-/// The name of an event as a word.
+/// Returns the name of an event without blanks.
 fn word(event: &str) -> String {
     visible(event)
         .split_whitespace()

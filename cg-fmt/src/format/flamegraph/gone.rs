@@ -1,12 +1,12 @@
-//! Stacks that are gone in a diff's later run, even as the beginning of other stacks.
+//! Stacks that a diff's later run does not have, not even as the outer part of other stacks.
 
-use cg_stream::intern::Id;
+use cg_collections::intern::Id;
 use cg_stream::record::Count;
 
 use super::super::stacks::StackNodes;
 
-/// For each node, the earlier run's cost of the gone stacks that begin with it; `later` is the later run's inclusive cost
-/// of each node.
+/// Returns for each node the earlier run's cost of the gone stacks that begin with it. `later` has the inclusive cost of
+/// each node in the later run.
 pub(super) fn costs(nodes: &StackNodes, later: &[Count]) -> Vec<Count> {
     let mut gone = vec![0; nodes.len()];
     for node in nodes.all().rev() {

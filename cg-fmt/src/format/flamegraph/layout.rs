@@ -1,8 +1,9 @@
-//! Which frames are drawn, and how wide: what nobody would see is left out, so that a picture of a million stacks opens.
+//! The choice of the frames to draw, and their widths. Invisible frames are left out, so that a picture of a million stacks
+//! opens.
 //!
-//! A frame that is left out leaves its width to the one that called it, so widths always add up to the total.
+//! The width of a frame that is left out remains with its caller, so widths always add up to the total.
 
-use cg_stream::intern::Id;
+use cg_collections::intern::Id;
 use cg_stream::record::Count;
 
 use super::super::stacks::{InnerNeighbours, StackNodeId, StackNodes};
@@ -12,9 +13,9 @@ use super::super::stacks::{InnerNeighbours, StackNodeId, StackNodes};
 pub(super) struct PictureLimits {
     /// Frames narrower than this percentage are left out.
     least_percent: f64,
-    /// Beyond so many frames the narrowest are left out.
+    /// The maximum number of frames; the narrowest are left out.
     most: usize,
-    /// Frames of a stack beyond this one are left out.
+    /// The maximum depth; deeper frames are left out.
     deepest: usize,
 }
 
@@ -23,7 +24,7 @@ impl Default for PictureLimits {
         PictureLimits {
             // A tenth of a pixel.
             least_percent: 0.01,
-            // A browser draws 20,000 frames (6 MB) at once without a pause that one would notice.
+            // A browser draws 20,000 frames (6 MB) without a noticeable pause.
             most: 20_000,
             deepest: 512,
         }
@@ -31,7 +32,7 @@ impl Default for PictureLimits {
 }
 
 impl PictureLimits {
-    /// The limits with another percentage, where one is given.
+    /// Returns the default limits, with another percentage if one is given.
     pub(super) fn from_percent(percent: Option<f64>) -> PictureLimits {
         let limits = PictureLimits::default();
         PictureLimits {
@@ -41,20 +42,20 @@ impl PictureLimits {
     }
 }
 
-/// The frames of a picture, each followed by those that it called.
+/// The frames of a picture, each followed by its callees.
 #[derive(Default)]
 pub(super) struct FrameLayout {
     pub(super) frames: Vec<DrawnFrame>,
     /// The inclusive cost of each node.
     costs: Vec<Count>,
     pub(super) total: Count,
-    /// The part of the total that is in no frame.
+    /// The part of the total that is not in any frame.
     pub(super) rest: Count,
-    /// What the narrowest frame that may be drawn costs.
+    /// The minimum cost of a drawn frame.
     pub(super) least: Count,
-    /// How many frames were too narrow.
+    /// The number of frames that were too narrow.
     pub(super) narrow: usize,
-    /// How many frames were too far from the root.
+    /// The number of frames that were too far from the root.
     pub(super) deep: usize,
     pub(super) deepest: usize,
 }
@@ -64,22 +65,22 @@ pub(super) struct DrawnFrame {
     pub(super) node: StackNodeId,
     /// 0 for the outermost frame of a stack.
     pub(super) depth: usize,
-    /// Where it begins, in the unit of costs.
+    /// Its left edge, in the unit of costs.
     pub(super) start: Count,
-    /// The part of its width without drawn callees.
+    /// The part of its width that drawn callees do not cover.
     bare: Count,
 }
 
 impl FrameLayout {
     /// Lays out nodes by their inclusive costs.
-    pub(super) fn of(
+    pub(super) fn lay_out(
         nodes: &StackNodes,
         children: &InnerNeighbours,
         costs: Vec<Count>,
         limits: PictureLimits,
     ) -> FrameLayout {
         let cost = |node: StackNodeId| costs[node.index()];
-        let roots = children.of(None);
+        let roots = children.get(None);
         let total: Count = roots.iter().map(|node| cost(*node)).sum();
         let least = ((total as f64 * limits.least_percent / 100.0).ceil() as Count).max(1);
         let depths = depths(nodes);
@@ -103,11 +104,11 @@ impl FrameLayout {
             deepest: limits.deepest,
             ..FrameLayout::default()
         };
-        // An explicit stack, since profiled stacks may be deeper than our own call stack: a node, its depth, and the
-        // position of the frame below it.
+        // An explicit stack, because profiled stacks may be deeper than our own call stack. An entry is a node, its depth,
+        // and the position of the frame below it.
         let mut waiting: Vec<(StackNodeId, usize, Option<usize>)> = Vec::new();
-        let push = |waiting: &mut Vec<_>, of: &[StackNodeId], depth, below: Option<usize>| {
-            let wide = of.iter().rev().filter(|node| cost(**node) >= least);
+        let push = |waiting: &mut Vec<_>, nodes: &[StackNodeId], depth, below: Option<usize>| {
+            let wide = nodes.iter().rev().filter(|node| cost(**node) >= least);
             waiting.extend(wide.map(|node| (*node, depth, below)));
         };
         push(&mut waiting, roots, 0, None);
@@ -124,11 +125,11 @@ impl FrameLayout {
                 bare: cost(node),
             });
             if depth + 1 < limits.deepest {
-                let inner = children.of(Some(node));
+                let inner = children.get(Some(node));
                 push(&mut waiting, inner, depth + 1, Some(position));
             }
         }
-        // The callees of a frame begin behind its bare part.
+        // The callees of a frame begin after its bare part.
         let mut next = vec![0];
         for frame in &mut layout.frames {
             frame.start = next[frame.depth];
@@ -151,7 +152,7 @@ impl FrameLayout {
     }
 }
 
-/// The depth of each node; 0 for outermost frames.
+/// Returns the depth of each node; 0 for outermost frames.
 fn depths(nodes: &StackNodes) -> Vec<usize> {
     let mut depths: Vec<usize> = Vec::with_capacity(nodes.len());
     for node in nodes.all() {
@@ -169,7 +170,7 @@ mod tests {
     use super::super::super::stacks::FrameTexts;
     use super::*;
 
-    /// The lines of a picture of these folded stacks.
+    /// Lays out folded stacks. Returns the picture as folded stacks, and the numbers of narrow and of deep frames.
     fn lines(stacks: &[&str], limits: PictureLimits) -> (Vec<String>, usize, usize) {
         let mut texts = FrameTexts::default();
         let mut nodes = StackNodes::new(1);
@@ -177,13 +178,13 @@ mod tests {
             let (stack, count) = line.rsplit_once(' ').unwrap();
             let frames: Vec<_> = stack
                 .rsplit(';')
-                .map(|name| texts.of(name, "").unwrap())
+                .map(|name| texts.intern(name, "").unwrap())
                 .collect();
             let node = nodes.stack(&frames).unwrap().unwrap();
             nodes.add(node, &[count.parse().unwrap()]);
         }
         let children = nodes.children(&texts.ranks());
-        let layout = FrameLayout::of(&nodes, &children, nodes.inclusive(), limits);
+        let layout = FrameLayout::lay_out(&nodes, &children, nodes.inclusive(), limits);
         let mut lines = Vec::new();
         let mut path: Vec<&str> = Vec::new();
         for frame in &layout.frames {
@@ -222,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_narrow_leaves_its_width_to_its_caller() {
+    fn width_of_narrow_frames_remains_with_their_caller() {
         let limits = PictureLimits {
             least_percent: 40.0,
             ..PictureLimits::default()
@@ -240,12 +241,12 @@ mod tests {
     }
 
     #[test]
-    fn the_widest_frames_are_drawn_where_there_are_too_many() {
+    fn only_the_widest_frames_are_drawn_if_there_are_too_many() {
         let limits = PictureLimits {
             most: 2,
             ..PictureLimits::default()
         };
-        // `main` 99, `b` 64, `c` 60: the third is no longer drawn.
+        // `main` 99, `b` 64, `c` 60: the third is not drawn.
         let expected = ["main 35", "main;b 64", "[too narrow to draw] 1"];
         assert_eq!(
             lines(&STACKS, limits),
@@ -254,7 +255,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_of_any_depth_is_drawn_as_far_as_people_look() {
+    fn a_deep_stack_is_drawn_up_to_512_frames() {
         let deep = format!("{} 7", ["f"; 100_000].join(";"));
         let (lines, narrow, left_out) = lines(&[&deep], PictureLimits::default());
         assert_eq!(lines.len(), 1);

@@ -1,28 +1,28 @@
-//! A flame graph: stacks side by side, as wide as what they cost.
+//! A flame graph: stacks side by side, with widths in proportion to their cost.
 //!
-//! Of a profile, frames are coloured by whose code they are. Of a diff they are as wide as in the later run, red where
-//! they cost more than in the earlier one and blue where they cost less, with the difference in the text of every frame;
-//! what the later run lacks is drawn below, as wide as it was. What only one run tells, as the other has it below Massif's
-//! threshold, is no difference.
+//! In a profile, the colour of a frame shows the origin of its code. In a diff, frames are as wide as in the later run, red
+//! if they cost more than in the earlier run and blue if they cost less, and each frame's text has the difference. Stacks
+//! that only the earlier run has are drawn below, as wide as in that run. A cost that is below Massif's threshold in one run
+//! does not count as a difference.
 //!
-//! The same input gives the same bytes: nothing of the picture is random, and frames are in the order of their names.
+//! The same input gives the same bytes: nothing in the picture is random, and frames are sorted by name.
 
 use anyhow::ensure;
+use cg_collections::intern::{Id, Made};
+use cg_collections::maps::OrderedSet;
 use cg_document::number::{grouped, percent, plural, signed, signed_percent};
-use cg_names::whose::{CodeOwner, Facts, owners_by};
-use cg_stream::intern::{Id, Made};
-use cg_stream::maps::OrderedSet;
+use cg_names::code_origin::{CodeOwner, Facts, find_owners};
 use cg_stream::record::Count;
-use cg_stream::tool::Diagnostics;
 use cg_stream::visible::visible;
+use cg_tool::Diagnostics;
 
 use super::color::{self, Color};
-use super::folded::say_changed;
+use super::folded::warn_about_changed_names;
 use super::holds::FormatHolds;
 use super::stacks::{
     CountedStack, FrameTexts, StackNodeId, StackNodes, WrittenFrameId, WrittenStacks, frame_name,
 };
-use crate::output::Export;
+use crate::export::Export;
 
 mod gone;
 mod layout;
@@ -40,22 +40,22 @@ const HOLDS: FormatHolds = FormatHolds {
 /// Writes the picture of one event.
 ///
 /// # Errors
-/// Where there is nothing to draw, and those of the output.
+/// Returns an error if there is nothing to draw, or if the output cannot be written.
 pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
-    let stacks = WrittenStacks::of(profile, options, &HOLDS, diagnostics)?;
+    let stacks = WrittenStacks::select(profile, options, &HOLDS, diagnostics)?;
     let limits = PictureLimits::from_percent(options.threshold);
-    let drawing = FlameDrawing::of(&stacks, limits, diagnostics)?;
+    let drawing = FlameDrawing::new(&stacks, limits, diagnostics)?;
     export.out.write_all(drawing.picture().as_bytes())?;
     export.out.flush()?;
     for note in drawing.notes() {
         diagnostics.warn(note);
     }
-    say_changed(&drawing.texts, diagnostics);
+    warn_about_changed_names(&drawing.texts, diagnostics);
     Ok(())
 }
 
-/// What is drawn.
+/// The contents of the picture.
 struct FlameDrawing<'s, 'a> {
     stacks: &'s WrittenStacks<'a>,
     event: String,
@@ -63,30 +63,31 @@ struct FlameDrawing<'s, 'a> {
     estimated: Count,
     texts: FrameTexts,
     nodes: StackNodes,
-    /// Whose code each text is; only for profiles.
+    /// The owner of each text; empty for diffs.
     owners: Vec<CodeOwner>,
-    /// The inclusive counts of each node: one, in a diff those of [`DIFF_COLUMNS`].
+    /// The inclusive counts of each node: one count, or [`DIFF_COLUMNS`] counts in a diff.
     inclusive: Vec<Count>,
-    /// The stacks; in a diff, as wide as in the later run.
+    /// The stacks; in a diff, with the widths of the later run.
     layout: FrameLayout,
-    /// The stacks that the later run lacks, as wide as in the earlier run.
+    /// The stacks that only the earlier run has, with the widths of that run.
     gone: FrameLayout,
 }
 
-/// In a diff, the counts of a node: earlier and later, of stacks that both runs tell and of those that one does not.
+/// The number of counts of a node in a diff: earlier and later count of stacks that both runs know, then earlier and later
+/// count of stacks that one run has below the threshold.
 const DIFF_COLUMNS: usize = 4;
 
-/// Of stacks that are not drawn: how many there are, and their counts.
+/// Returns the warning about stacks with negative counts, which are not drawn.
 fn stacks_below_zero(stacks: &WrittenStacks<'_>, (count, sum): (u64, Count)) -> String {
     let ([one, many], event) = (stacks.nouns, &stacks.events[0]);
     format!(
-        "{} with negative counts left out ({} {event}): nothing is as wide as that",
+        "{} with negative counts left out ({} {event}): a frame cannot have a negative width",
         plural(count.into(), one, many),
         grouped(sum),
     )
 }
 
-/// Fails where there is nothing to draw, or more than there are bits for.
+/// Returns an error if there is nothing to draw, or if the total exceeds 64 bits.
 fn check_total(total: Count, is_diff: bool, event: &str) -> anyhow::Result<()> {
     let runs = if is_diff { " in either run" } else { "" };
     ensure!(
@@ -101,7 +102,7 @@ fn check_total(total: Count, is_diff: bool, event: &str) -> anyhow::Result<()> {
 }
 
 impl<'s, 'a> FlameDrawing<'s, 'a> {
-    fn of(
+    fn new(
         stacks: &'s WrittenStacks<'a>,
         limits: PictureLimits,
         diagnostics: &mut Diagnostics,
@@ -129,14 +130,14 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
             frames.clear();
             if is_diff {
                 for (number, frame) in stack.frames() {
-                    let text = || texts.of(&frame_name(&stacks.written(frame)), "");
-                    frames.push(made.of(number, text)?);
+                    let text = || texts.intern(&frame_name(&stacks.written(frame)), "");
+                    frames.push(made.get_or_make(number, text)?);
                 }
             } else {
                 owners.frames(stacks, &stack, &mut texts, &mut frames)?;
             }
             if let Some(node) = nodes.stack(&frames)? {
-                match (stack.counts, stack.is_told) {
+                match (stack.counts, stack.is_change_known) {
                     ([old, new], true) => nodes.add(node, &[*old, *new, 0, 0]),
                     ([old, new], false) => nodes.add(node, &[0, 0, *old, *new]),
                     (counts, _) => nodes.add(node, counts),
@@ -151,7 +152,7 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
         nodes.close();
         let children = nodes.children(&texts.ranks());
         let inclusive = nodes.inclusive();
-        let lay_out = |costs| FrameLayout::of(&nodes, &children, costs, limits);
+        let lay_out = |costs| FrameLayout::lay_out(&nodes, &children, costs, limits);
         let (layout, gone) = if is_diff {
             let counts = inclusive.chunks_exact(DIFF_COLUMNS);
             let later: Vec<Count> = counts.map(|counts| counts[1] + counts[3]).collect();
@@ -176,7 +177,7 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
 
     fn picture(&self) -> String {
         let layouts = [&self.layout, &self.gone];
-        // Names that are drawn, in the order in which they come.
+        // The drawn names, in order of first use.
         let mut names: OrderedSet<WrittenFrameId> = OrderedSet::default();
         for layout in layouts {
             names.extend(
@@ -201,14 +202,14 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
                     number: None,
                     change: String::new(),
                     figure: format!("{} {}, 100%", grouped(self.layout.total), self.event),
-                    color: color::of_delta(0, 0),
+                    color: color::delta_color(0, 0),
                 }),
             });
         }
         if let Some([before, after]) = self.stacks.runs.as_ref().filter(|_| self.gone.total > 0) {
             let mut frames = self.gone.frames.iter();
-            let also = match frames.any(|frame| self.untold(frame.node) > 0) {
-                true => format!(", or not told by {after}"),
+            let also = match frames.any(|frame| self.one_sided_cost(frame.node) > 0) {
+                true => format!(", or below the threshold in {after}"),
                 false => String::new(),
             };
             let total = grouped(self.gone.total);
@@ -232,7 +233,7 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
         svg::draw(&self.title(), &lines, &sections, texts, look)
     }
 
-    /// What is drawn of a profile, and in which colours.
+    /// Returns the lines above the picture of a profile: the drawn cost, and the legend of the colours.
     fn lines_of_profile(&self) -> Vec<String> {
         let is_drawn = |owner: &CodeOwner| {
             let mut frames = self.layout.frames.iter();
@@ -243,6 +244,7 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
         vec![self.measure(), legend.join(", ")]
     }
 
+    /// Returns the lines above the picture of a diff: the drawn cost with its change, and the meaning of widths and colours.
     fn lines_of_diff(&self, [before, after]: &[String; 2]) -> Vec<String> {
         let roots = self
             .nodes
@@ -251,14 +253,14 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
         let (old, delta) = roots
             .map(|node| self.change(node))
             .fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-        let mut colors = format!("as wide as in {after}; red: more than in {before}, blue: less");
+        let mut colors = format!("widths as in {after}; red: more than in {before}, blue: less");
         if self.gone.total > 0 {
-            colors += &format!("; below: what {after} lacks");
+            colors += &format!("; below: stacks that are not in {after}");
         }
         vec![self.measure() + &self.delta_text(old, delta, 0), colors]
     }
 
-    /// A frame of a profile.
+    /// Returns the look of a frame of a profile.
     fn frame(&self, node: StackNodeId) -> FrameLook<'_> {
         let name = self.text(node);
         FrameLook {
@@ -266,30 +268,31 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
             number: None,
             change: String::new(),
             figure: self.figure(node),
-            color: color::of_owner(self.owner(node), name),
+            color: color::owner_color(self.owner(node), name),
         }
     }
 
-    /// A frame of a diff; `most` is the greatest change of any.
+    /// Returns the look of a frame of a diff. `most` is the greatest change of any frame.
     fn frame_of_diff(&self, node: StackNodeId, most: Count) -> FrameLook<'_> {
         let (old, delta) = self.change(node);
         FrameLook {
             name: self.text(node),
             number: None,
-            change: self.delta_text(old, delta, self.untold(node)),
+            change: self.delta_text(old, delta, self.one_sided_cost(node)),
             figure: self.figure(node),
-            color: color::of_delta(delta, most),
+            color: color::delta_color(delta, most),
         }
     }
 
-    /// A frame of what is gone; those that are in the later run too are grey, as are those that it does not tell.
+    /// Returns the look of a frame in the section of gone stacks. A frame is grey if the later run has it too, or may have
+    /// it below the threshold.
     fn frame_of_gone(&self, node: StackNodeId) -> FrameLook<'_> {
         let counts = self.counts(node);
-        let is_gone = counts[1] + counts[3] == 0 && self.untold(node) == 0;
+        let is_gone = counts[1] + counts[3] == 0 && self.one_sided_cost(node) == 0;
         FrameLook {
             name: self.text(node),
             number: None,
-            change: self.delta_text(0, 0, self.untold(node)),
+            change: self.delta_text(0, 0, self.one_sided_cost(node)),
             figure: format!("{} {}", grouped(self.gone.cost(node)), self.event),
             color: match is_gone {
                 true => Color::new(150, 150, 255),
@@ -298,26 +301,26 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
         }
     }
 
-    /// What a frame costs, and what share that is of all.
+    /// Returns the cost of a frame and its share of the total.
     fn figure(&self, node: StackNodeId) -> String {
         let cost = self.layout.cost(node);
         let share = percent(cost as f64 * 100.0 / self.layout.total as f64);
         format!("{} {}, {share}", grouped(cost), self.event)
     }
 
-    /// The counts of a node in a diff.
+    /// Returns the counts of a node in a diff.
     fn counts(&self, node: StackNodeId) -> &[Count] {
         &self.inclusive[DIFF_COLUMNS * node.index()..][..DIFF_COLUMNS]
     }
 
-    /// The earlier count of a node in a diff, and its change, as far as both runs tell.
+    /// Returns the earlier count of a node in a diff, and its change, without stacks that one run has below the threshold.
     fn change(&self, node: StackNodeId) -> (Count, Count) {
         let counts = self.counts(node);
         (counts[0], counts[1] - counts[0])
     }
 
-    /// What only one run tells of a node.
-    fn untold(&self, node: StackNodeId) -> Count {
+    /// Returns the cost of a node that only one run shows, because it is below the threshold in the other.
+    fn one_sided_cost(&self, node: StackNodeId) -> Count {
         let counts = self.counts(node);
         counts[2] + counts[3]
     }
@@ -328,8 +331,8 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
         changes.max().unwrap_or(0)
     }
 
-    /// What stands behind the name of a frame that changed.
-    fn delta_text(&self, old: Count, delta: Count, untold: Count) -> String {
+    /// Returns the text after the name of a frame that changed.
+    fn delta_text(&self, old: Count, delta: Count, one_sided: Count) -> String {
         let change = match (old, delta) {
             (_, 0) => String::new(),
             (0, _) => format!(" ({} {}, new)", signed(delta), self.event),
@@ -340,14 +343,14 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
                 signed_percent(delta as f64 * 100.0 / old as f64)
             ),
         };
-        match untold {
+        match one_sided {
             0 => change,
-            _ => format!("{change} ({} told by one run alone)", grouped(untold)),
+            _ => format!("{change} ({} known in one run only)", grouped(one_sided)),
         }
     }
 
     fn title(&self) -> String {
-        /// What fits above a picture.
+        /// The maximum length in characters, so that it fits above the picture.
         const LONGEST: usize = 120;
         let mut title = self.stacks.title();
         if self.estimated > 0 {
@@ -360,11 +363,11 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
         }
     }
 
-    /// What is drawn, and how much of the run it is.
+    /// Returns the drawn cost and its share of the total of the run.
     fn measure(&self) -> String {
         let drawn = self.layout.total;
         match self.stacks.total(0) {
-            // Of a diff these are mostly the rows that changed.
+            // The rows of a diff are mostly those that changed, so they sum to less than the total.
             Some(total) if total > drawn => format!(
                 "{} {}, {} of the total of {}",
                 grouped(drawn),
@@ -376,25 +379,24 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
         }
     }
 
-    /// What is estimated, and what is not drawn.
+    /// Returns warnings about estimated stacks and about frames that are not drawn.
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.stacks.runs.is_none() {
             let (estimated, total) = ([self.estimated], [self.layout.total]);
-            notes.extend(self.stacks.told_estimated(&estimated, &total));
+            notes.extend(self.stacks.estimate_note(&estimated, &total));
         }
         for layout in [&self.layout, &self.gone] {
             if layout.narrow > 0 {
                 notes.push(format!(
-                    "{} narrower than {} of the picture not drawn: {} in the width of what called them (--threshold takes a percentage)",
+                    "{} narrower than {} of the picture not drawn, which does not change the width of callers (--threshold PERCENT sets the limit)",
                     plural(layout.narrow as Count, "frame", "frames"),
                     percent(layout.least as f64 * 100.0 / layout.total as f64),
-                    if layout.narrow == 1 { "it is" } else { "they are" },
                 ));
             }
             if layout.deep > 0 {
                 notes.push(format!(
-                    "{} beyond the {}th of a stack not drawn",
+                    "{} deeper than {} levels not drawn",
                     plural(layout.deep as Count, "frame", "frames"),
                     layout.deepest
                 ));
@@ -412,11 +414,11 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
     }
 }
 
-/// Finds out whose code each frame is. A text has one colour, so names of several owners get suffixes.
+/// Finds the owner of each frame. A text has one colour, so a name with several owners gets suffixes.
 #[derive(Default)]
 struct FrameOwners {
     facts: Made<Facts>,
-    /// Cache: the text of each frame without a suffix. Its owner may differ from the frame's in a stack.
+    /// Cache of the text of each frame without a suffix. Its owner may differ from the frame's owner in a stack.
     texts: Made<WrittenFrameId>,
     /// Buffer for the facts of the current stack.
     facts_of_stack: Vec<Facts>,
@@ -424,7 +426,7 @@ struct FrameOwners {
 }
 
 impl FrameOwners {
-    /// The frames of a stack, innermost first.
+    /// Adds the frames of a stack to `frames`, innermost first.
     fn frames(
         &mut self,
         stacks: &WrittenStacks<'_>,
@@ -434,17 +436,20 @@ impl FrameOwners {
     ) -> anyhow::Result<()> {
         self.facts_of_stack.clear();
         for (number, frame) in stack.frames() {
-            let facts = self.facts.of(number, || anyhow::Ok(Facts::of(frame)))?;
+            let facts = self
+                .facts
+                .get_or_make(number, || anyhow::Ok(Facts::from_frame(frame)))?;
             self.facts_of_stack.push(facts);
         }
-        for ((number, frame), owner) in stack.frames().zip(owners_by(&self.facts_of_stack)) {
-            let mut text =
-                (self.texts).of(number, || texts.of(&frame_name(&stacks.written(frame)), ""))?;
+        for ((number, frame), owner) in stack.frames().zip(find_owners(&self.facts_of_stack)) {
+            let mut text = (self.texts).get_or_make(number, || {
+                texts.intern(&frame_name(&stacks.written(frame)), "")
+            })?;
             if text.index() == self.owners.len() {
                 self.owners.push(owner);
             } else if self.owners[text.index()] != owner {
                 let suffix = format!(" [{}]", owner.word());
-                text = texts.of(&frame_name(&stacks.written(frame)), &suffix)?;
+                text = texts.intern(&frame_name(&stacks.written(frame)), &suffix)?;
                 if text.index() == self.owners.len() {
                     self.owners.push(owner);
                 }

@@ -4,7 +4,7 @@ function g_to_text(g) {
 }
 (function () {
   var svg = document.querySelector("svg.flames");
-  // Without a script it is a picture of a fixed width, which scales.
+  // The viewBox lets the picture scale without a script.
   svg.removeAttribute("viewBox");
   svg.setAttribute("width", "100%");
   var element = function (name) { return svg.querySelector("#" + name); };
@@ -33,7 +33,7 @@ function g_to_text(g) {
     sections.forEach(function (section) {
       var range = section.to - section.from;
       section.frames.forEach(function (frame) {
-        // Those that called the zoomed frame reach beyond the range, and are cut to it.
+        // Callers of the zoomed frame are wider than the range, so cut them to it.
         var from = Math.max(frame.x, section.from), to = Math.min(frame.x + frame.w, section.to);
         frame.g.classList.toggle("hide", to <= from);
         if (to <= from) return;
@@ -66,7 +66,7 @@ function g_to_text(g) {
     all.forEach(function (frame) {
       var isFound = words !== "" && frame.forms[0].toLowerCase().includes(words);
       frame.g.classList.toggle("found", isFound);
-      // What a match called is a part of it.
+      // Count a match inside another match only once.
       if (isFound && sections[0].frames.includes(frame) && frame.x >= end) {
         matched += frame.w;
         end = frame.x + frame.w;
@@ -79,7 +79,7 @@ function g_to_text(g) {
     var words = window.prompt("Search names for (any case):", "");
     if (words !== null) search(words);
   }
-  // The frame above, below or beside another; of several above, the widest.
+  // Returns the frame above, below or beside another; the widest if several frames are above.
   function neighbour(frame, key) {
     var shown = all.filter(function (other) { return !other.g.classList.contains("hide"); });
     var overlaps = function (other) { return other.x < frame.x + frame.w && other.x + other.w > frame.x; };
@@ -91,13 +91,13 @@ function g_to_text(g) {
     return beside[at + (key === "ArrowLeft" ? -1 : 1)];
   }
   all.forEach(function (frame) {
-    var say = function () { element("details").textContent = frame.title; };
+    var showDetails = function () { element("details").textContent = frame.title; };
     frame.g.setAttribute("tabindex", "-1");
     frame.g.setAttribute("role", "button");
     frame.g.setAttribute("aria-label", frame.title);
     frame.g.addEventListener("click", function () { zoom(frame); });
-    frame.g.addEventListener("mouseover", say);
-    frame.g.addEventListener("focus", say);
+    frame.g.addEventListener("mouseover", showDetails);
+    frame.g.addEventListener("focus", showDetails);
   });
   all[0].g.setAttribute("tabindex", "0");
   element("reset").addEventListener("click", reset);
@@ -115,7 +115,7 @@ function g_to_text(g) {
     } else return;
     event.preventDefault();
   });
-  // A page around the picture searches too.
+  // A page that embeds the picture can search too.
   window.addEventListener("message", function (event) {
     if (event.source === window.parent && typeof event.data.search === "string") search(event.data.search);
   });

@@ -1,55 +1,55 @@
-//! Draws the picture: sections of frames below each other, as wide as their window, with a script that zooms and searches.
+//! The picture as SVG: sections of frames one below the other, as wide as the window, with a script that zooms and searches.
 //!
-//! A frame has its place in the unit of costs beside that in percent, so that the script zooms exactly. Its label is the
-//! longest form of its name that fits ([`forms`]); the picture holds the forms of each name once, and the script chooses
+//! A frame has its position in the unit of costs as well as in percent, so that the script zooms exactly. Its label is the
+//! longest form of its name that fits ([`forms`]). The picture contains the forms of each name once, and the script selects
 //! again whenever a width changes.
 
 use std::fmt::Write;
 
-use cg_document::html::LABEL_SCRIPT;
 use cg_document::number::grouped;
 use cg_document::short_name;
 use cg_names::structure::shorten::forms;
 use cg_stream::record::Count;
 use cg_stream::visible::visible;
+use cg_viewer::LABEL_SCRIPT;
 
 use super::layout::FrameLayout;
 use crate::format::color::{self, Color};
 use crate::format::stacks::StackNodeId;
 
-/// The width of the picture where its script does not run, in pixels; the script makes it that of the window.
+/// The width of the picture in pixels without the script. The script changes it to the width of the window.
 const WIDTH: f64 = 1200.0;
 const FRAME_HEIGHT: usize = 16;
 const LINE_HEIGHT: usize = 20;
 const MARGIN: usize = 10;
-/// As in the script.
+/// The width of a character in pixels, equal to the width in the script.
 const CHARACTER_WIDTH: f64 = 7.2;
 
-/// What makes it answer.
+/// The script that zooms and searches.
 const SCRIPT: &str = include_str!("script.js");
 
-/// Frames above each other.
+/// A part of the picture with its own layout.
 pub(super) struct Section<'d> {
     pub(super) id: &'static str,
     pub(super) heading: Option<String>,
     pub(super) layout: &'d FrameLayout,
-    /// What the total is called, at the bottom; none where the heading says it.
+    /// The frame of the total, at the bottom; `None` if the heading has the total.
     pub(super) root: Option<FrameLook<'d>>,
 }
 
-/// How a frame looks.
+/// The texts and the colour of a frame.
 pub(super) struct FrameLook<'d> {
     pub(super) name: &'d str,
-    /// The number of that name, where it has one.
+    /// The number of the name in the list of names, if it is listed.
     pub(super) number: Option<usize>,
-    /// What stands behind the name where there is room.
+    /// The text after the name, if there is room.
     pub(super) change: String,
     pub(super) figure: String,
     pub(super) color: Color,
 }
 
-/// Draws sections under a title and lines of text. `look` is asked for the frames of a section by its position; `names`
-/// are those that frames have by their number.
+/// Draws sections below a title and lines of text. `look` returns the look of a frame in the section at a position. `names`
+/// are the names that frames refer to by number.
 pub(super) fn draw<'d>(
     title: &str,
     lines: &[String],
@@ -58,7 +58,7 @@ pub(super) fn draw<'d>(
     look: impl Fn(usize, StackNodeId) -> FrameLook<'d>,
 ) -> String {
     let mut drawn = String::new();
-    // A String takes everything, so there are no errors of writing.
+    // Writing to a String cannot fail.
     let mut y = MARGIN + LINE_HEIGHT;
     let _ = write!(
         drawn,
@@ -107,7 +107,7 @@ pub(super) fn draw<'d>(
 }
 
 impl<'d> Section<'d> {
-    /// Draws the frames from `top` on; returns how high they are.
+    /// Draws the frames, beginning at `top`. Returns their height.
     fn draw(
         &self,
         top: usize,
@@ -136,7 +136,7 @@ impl<'d> Section<'d> {
                 number: None,
                 change: String::new(),
                 figure: grouped(layout.rest),
-                color: color::of_delta(0, 0),
+                color: color::delta_color(0, 0),
             };
             put(&rest, lowest, layout.total - layout.rest, layout.rest);
         }
@@ -145,7 +145,7 @@ impl<'d> Section<'d> {
 }
 
 impl FrameLook<'_> {
-    /// Draws a frame that begins at a cost and is as wide as another, of a total.
+    /// Draws a frame at the position `start` with the width `cost`, both in the unit of costs.
     fn draw(&self, y: usize, [start, cost, total]: [Count; 3], drawn: &mut String) {
         let percent = |cost: Count| cost as f64 * 100.0 / total as f64;
         let room = (percent(cost) / 100.0 * WIDTH - 6.0) / CHARACTER_WIDTH;
@@ -175,7 +175,7 @@ impl FrameLook<'_> {
     }
 }
 
-/// Text as XML has it, without the two characters that it has no way to write.
+/// Escapes a text for XML, and replaces the two characters that XML cannot hold.
 fn escaped(text: &str) -> String {
     let text = visible(text).replace(['\u{fffe}', '\u{ffff}'], "\u{fffd}");
     text.replace('&', "&amp;")

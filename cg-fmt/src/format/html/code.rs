@@ -1,32 +1,32 @@
-//! Calls and lines with their costs, and the text of the lines.
+//! The calls and lines of a page with their costs, and the text of the lines.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
+use cg_collections::maps::Map;
+use cg_profile::{FunctionKey, Profile, Symbol};
 use cg_sources::Places;
-use cg_stream::maps::Map;
-use cg_stream::profile::{FunctionKey, Profile, Symbol};
 use cg_stream::record::{Count, RecordType, add_counts_growing};
+use cg_viewer::{PageData, PageText};
 
-use super::data::{PageData, PageText};
 use super::functions::{FunctionsOf, PageFunction, PageFunctions};
 use crate::report::source::source_lines;
 
-/// Lines that are shown before and behind one with a cost.
+/// The number of lines to show before and after a line with a cost.
 const CONTEXT: u64 = 4;
-/// Gaps between lines of a function up to this are shown.
+/// The maximum gap between two shown ranges of lines that is shown too.
 const GAP: u64 = 40;
-/// Files of a page; what costs most comes first.
+/// The maximum number of files of a page. The files with the largest cost are kept.
 const MOST_FILES: usize = 400;
 
-/// From where to where calls go.
+/// The caller, the callee and the place of a call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct CallPlace {
     side: u32,
     from: PageFunction,
     to: PageFunction,
     line: u64,
-    /// The file of the line, where it is not that of the function.
+    /// The file of the line; empty if it is the file of the function.
     site: PageText,
 }
 
@@ -40,19 +40,19 @@ struct CallCost {
 struct LinePlace {
     side: u32,
     function: PageFunction,
-    /// The file, where it is not that of the function.
+    /// The file; empty if it is the file of the function.
     file: PageText,
     line: u64,
 }
 
-/// The lines of a file that are in functions of it, and what they cost in the first event.
+/// The lines of a file that belong to functions of this file, and their cost in the first event.
 #[derive(Default)]
 struct LinesOfFile {
     cost: Count,
     lines: BTreeSet<u64>,
 }
 
-/// The calls and lines of a profile, of a diff those of both runs.
+/// The calls and lines of a profile, or of both runs of a diff.
 #[derive(Default)]
 pub(super) struct Code {
     calls: BTreeMap<CallPlace, CallCost>,
@@ -61,7 +61,7 @@ pub(super) struct Code {
 }
 
 impl Code {
-    /// Adds the calls and lines of a profile, the events at these positions; `side` is 0 or 1 for a run of a diff.
+    /// Adds the calls and lines of a profile, with the events at these positions. `side` is 0 or 1 for a run of a diff.
     pub(super) fn add(
         &mut self,
         profile: &Profile,
@@ -83,10 +83,10 @@ impl Code {
         for (row, key) in calls.keys().iter().enumerate() {
             let place = CallPlace {
                 side,
-                from: known.of(key.function, functions, data),
-                to: known.of(key.callee.unwrap_or_default(), functions, data),
+                from: known.get(key.function, functions, data),
+                to: known.get(key.callee.unwrap_or_default(), functions, data),
                 line: key.line.unwrap_or(0),
-                site: data.text_of(profile.text(key.site)),
+                site: data.optional_text(profile.text(key.site)),
             };
             let sum = self.calls.entry(place).or_default();
             sum.calls += calls.calls(row);
@@ -101,7 +101,7 @@ impl Code {
                 file: if is_own { file } else { files[0] },
                 ..key.function
             };
-            let path = data.text_of(profile.text(file));
+            let path = data.optional_text(profile.text(file));
             let cost = picked(lines.cost(row));
             let line = key.line.unwrap_or(0);
             if is_own && line > 0 {
@@ -111,7 +111,7 @@ impl Code {
             }
             let place = LinePlace {
                 side,
-                function: known.of(function, functions, data),
+                function: known.get(function, functions, data),
                 file: if is_own { PageText::default() } else { path },
                 line,
             };
@@ -119,7 +119,7 @@ impl Code {
         }
     }
 
-    /// Writes all of it, with so many events, and the text of the lines as far as it is found.
+    /// Writes calls and lines with this number of events, and the text of the lines that are found.
     pub(super) fn write(&self, events: usize, places: &Places, data: &mut PageData) {
         let calls = || self.calls.keys();
         let lines = || self.lines.keys();
@@ -173,10 +173,10 @@ impl Code {
     }
 }
 
-/// A function by name and object.
+/// The name and the object of a function.
 type NamedIn = (Option<Symbol>, Option<Symbol>);
 
-/// The files that each function is of.
+/// Returns the files of each function.
 fn own_files(profile: &Profile) -> Map<NamedIn, Vec<Option<Symbol>>> {
     let mut own: Map<_, Vec<_>> = Map::default();
     for key in profile.table(RecordType::Fn).keys() {
@@ -189,7 +189,7 @@ fn own_files(profile: &Profile) -> Map<NamedIn, Vec<Option<Symbol>>> {
     own
 }
 
-/// The lines with what is around them, as ranges in order that do not overlap.
+/// Returns ranges with the lines and their context, sorted and without overlaps.
 fn ranges(lines: &BTreeSet<u64>) -> Vec<RangeInclusive<u64>> {
     let mut ranges: Vec<RangeInclusive<u64>> = Vec::new();
     for line in lines {

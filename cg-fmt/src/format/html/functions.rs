@@ -1,17 +1,17 @@
-//! The functions that anything of a page is of, each once.
+//! The distinct functions of a page.
 
 use std::ops::Range;
 
+use cg_collections::maps::Map;
+use cg_names::code_origin::{CodeOwner, Facts};
 use cg_names::identity::{normal_function, normal_object};
 use cg_names::structure::shorten::{NameCut, forms};
-use cg_names::whose::{CodeOwner, Facts};
-use cg_stream::maps::Map;
-use cg_stream::profile::{FunctionKey, Profile};
+use cg_profile::{FunctionKey, Profile};
 use cg_stream::record::Frame;
+use cg_viewer::{PageData, PageText};
 
-use super::data::{PageData, PageText};
 use crate::options::GroupBy;
-use crate::report::grouping::group_of;
+use crate::report::grouping::find_group;
 use crate::report::owners::FunctionOwners;
 
 /// A function of a page.
@@ -24,19 +24,19 @@ impl From<PageFunction> for u64 {
     }
 }
 
-/// Name, file and object of each function, and whose it is.
+/// The name, file, object and owner of each function.
 #[derive(Default)]
 pub(super) struct PageFunctions {
     ids: Map<[PageText; 3], PageFunction>,
     all: Vec<([PageText; 3], CodeOwner)>,
-    /// Of a diff: functions by the names that all builds have in common.
+    /// In a diff, the functions by stable name and object.
     joined: Map<[String; 2], PageFunction>,
-    /// The files that functions were in before, where these are others.
+    /// The files of functions in the old run, if they differ.
     old_files: Vec<(PageFunction, PageText)>,
 }
 
 impl PageFunctions {
-    /// The function of these names; whose it is, is asked for where it is new.
+    /// Returns the function with these names. Adds the function if it is new, and only then computes its owner.
     pub(super) fn intern(
         &mut self,
         names: [PageText; 3],
@@ -45,25 +45,25 @@ impl PageFunctions {
         let all = &mut self.all;
         *self.ids.entry(names).or_insert_with(|| {
             all.push((names, owner()));
-            // As many as texts at most, of which there are fewer than ids.
+            // The number of functions fits, because each has texts and the ids of texts fit.
             PageFunction(all.len() as u32 - 1)
         })
     }
 
-    /// The function of a frame that is text.
-    pub(super) fn of_frame(&mut self, frame: &Frame<'_>, data: &mut PageData) -> PageFunction {
+    /// Returns the function of a frame of a diff.
+    pub(super) fn intern_frame(&mut self, frame: &Frame<'_>, data: &mut PageData) -> PageFunction {
         let names = [&frame.name, &frame.file, &frame.obj];
-        let names = names.map(|name| data.text_of(name.as_deref()));
-        self.intern(names, || Facts::of(frame).owner_alone())
+        let names = names.map(|name| data.optional_text(name.as_deref()));
+        self.intern(names, || Facts::from_frame(frame).owner_without_context())
     }
 
-    /// A function that stands for what is not shown.
-    pub(super) fn stand_in(&mut self, words: &str, data: &mut PageData) -> PageFunction {
+    /// Returns a placeholder for functions that are not shown.
+    pub(super) fn placeholder(&mut self, words: &str, data: &mut PageData) -> PageFunction {
         let names = [data.text(words), PageText::default(), PageText::default()];
         self.intern(names, || CodeOwner::System)
     }
 
-    /// Writes the tables; of names that frames have, how they are shortened.
+    /// Writes the tables. If there are stacks, also writes the shortened forms of names for labels.
     pub(super) fn write(&self, has_stacks: bool, data: &mut PageData) {
         if has_stacks {
             self.write_forms(data);
@@ -75,18 +75,19 @@ impl PageFunctions {
         let owners = self
             .all
             .iter()
-            .map(|(_, of)| owner(*of).unwrap_or(0) as u64);
+            .map(|(_, of_function)| owner(*of_function).unwrap_or(0) as u64);
         data.numbers("f.whose", owners);
-        let crates: Vec<PageText> = self.all.iter().map(|of| crate_of(of.0, data)).collect();
+        let crates = self.all.iter().map(|(names, _)| crate_name(*names, data));
+        let crates: Vec<PageText> = crates.collect();
         data.numbers("f.crate", crates.iter().map(|text| text.0));
         let old = &self.old_files;
         data.numbers("o.fn", old.iter().map(|(function, _)| *function));
         data.numbers("o.file", old.iter().map(|(_, file)| file.0));
     }
 
-    /// Writes the forms of each name but for the name itself: how many, what each lacks, and how much of the name is kept
-    /// before that and how much is cut, in units of UTF-16, which a script cuts strings by. The last bit of what is cut
-    /// says whether `…` stands for it.
+    /// Writes the shorter forms of each name: the number of forms, the number of cuts in each form, and for each cut the
+    /// lengths of the kept text before it and of the cut text. Lengths are in UTF-16 units, because the script cuts strings
+    /// by these. The lowest bit of a cut length is 1 if `…` replaces the cut text.
     fn write_forms(&self, data: &mut PageData) {
         let [mut counts, mut cuts, mut kept, mut cut] = [const { Vec::new() }; 4];
         for (names, _) in &self.all {
@@ -114,19 +115,19 @@ impl PageFunctions {
     }
 }
 
-/// The group that `--group-by crate` has a function of these names in.
-fn crate_of(names: [PageText; 3], data: &mut PageData) -> PageText {
-    let told = names.map(|name| Some(data.text_with(name)).filter(|text| !text.is_empty()));
-    let [name, file, obj] = told;
-    let group = group_of(name, file, obj, GroupBy::Crate);
+/// Returns the group of a function in `--group-by crate`.
+fn crate_name(names: [PageText; 3], data: &mut PageData) -> PageText {
+    let texts = names.map(|name| Some(data.text_with(name)).filter(|text| !text.is_empty()));
+    let [name, file, obj] = texts;
+    let group = find_group(name, file, obj, GroupBy::Crate);
     data.text(&group)
 }
 
-/// The functions of one profile, each looked up once.
+/// The functions of one profile, with a cache of those that are already in the page.
 pub(super) struct FunctionsOf<'p> {
     profile: &'p Profile,
     owners: FunctionOwners<'p>,
-    /// It is a run of a diff: functions of both runs are one by the names that all builds have in common.
+    /// True for a run of a diff: functions of the two runs are joined by stable name and object.
     is_joined: bool,
     known: Map<FunctionKey, PageFunction>,
 }
@@ -136,12 +137,12 @@ impl<'p> FunctionsOf<'p> {
         FunctionsOf {
             profile,
             is_joined,
-            owners: FunctionOwners::of(profile),
+            owners: FunctionOwners::new(profile),
             known: Map::default(),
         }
     }
 
-    pub(super) fn of(
+    pub(super) fn get(
         &mut self,
         key: FunctionKey,
         functions: &mut PageFunctions,
@@ -151,7 +152,7 @@ impl<'p> FunctionsOf<'p> {
             return *known;
         }
         let names = [key.name, key.file, key.obj];
-        let names = names.map(|name| data.text_of(self.profile.text(name)));
+        let names = names.map(|name| data.optional_text(self.profile.text(name)));
         let joint = self.is_joined.then(|| {
             let text = |name| self.profile.text(name).unwrap_or_default();
             let obj = normal_object(text(key.obj)).into_owned();
@@ -166,7 +167,7 @@ impl<'p> FunctionsOf<'p> {
                 }
                 joined
             }
-            None => functions.intern(names, || self.owners.of_function(key)),
+            None => functions.intern(names, || self.owners.find_function_owner(key)),
         };
         if let Some(joint) = joint {
             functions.joined.insert(joint, function);

@@ -1,22 +1,22 @@
-//! What a page says first: how much there is, what dominates, what changed, and how much of its stacks is an estimate.
+//! The first sentences of a page: the total, the largest part, the greatest change, and the share of estimated stacks.
 
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
 use cg_document::number::{grouped, percent, signed};
 use cg_document::{Cell, NAMELESS};
-use cg_names::whose::CodeOwner;
-use cg_stream::profile::Profile;
+use cg_names::code_origin::CodeOwner;
+use cg_profile::Profile;
 use cg_stream::record::{Count, RecordType};
 
-use super::rows::{PageRows, RowSource, told};
+use super::rows::{PageRows, RowSource, cell_text};
 use crate::report::columns::CODE;
 use crate::report::kinds;
 
-/// Of counters as many are told.
+/// The maximum number of counters to list.
 const MOST_COUNTERS: usize = 4;
 
-/// Puts in front what the report does not say itself; what is estimated is said behind it.
+/// Adds the sentences that the report lacks before its own, and the share of estimated stacks after the first sentence.
 pub(super) fn complete(
     lead: &mut Vec<String>,
     (source, rows, profile): (&RowSource<'_>, &PageRows<'_>, &Profile),
@@ -37,25 +37,25 @@ pub(super) fn complete(
     }
 }
 
-/// How many errors there are and which is met most often, in front of the totals of the kinds of leaks; of the worst kind,
-/// which function has most.
+/// Adds the number of errors and the most frequent error before the totals of the leak kinds. Adds the function with the
+/// most leaked bytes to the total of the worst kind.
 fn findings(lead: &mut Vec<String>, rows: &PageRows<'_>) {
     let texts = |column| -> Vec<Option<String>> {
         let cells = rows.cells(column);
-        cells.map(|cell| told(&cell)).collect()
+        cells.map(|cell| cell_text(&cell)).collect()
     };
     let [names, errors, kinds] = ["fn", "what", "kind"].map(texts);
     let name = |row: usize| names[row].as_deref().unwrap_or(NAMELESS);
     if let (Some(worst), Some(bytes)) = (lead.first_mut(), rows.counts("bytes")) {
-        // Rows of leaks are in the order of their kinds, the worst first.
+        // Rows of leaks are sorted by kind, the worst kind first.
         let first = bytes.iter().position(Option::is_some);
         let is_worst = |row: usize| first.is_some_and(|first| kinds[row] == kinds[first]);
-        if let Some((row, most)) = most_of(&bytes, is_worst) {
+        if let Some((row, most)) = largest(&bytes, is_worst) {
             let _ = write!(worst, "; most in {}, {} bytes", name(row), grouped(most));
         }
     }
     let counts = rows.counts("count").unwrap_or_default();
-    let Some((row, most)) = most_of(&counts, |_| true) else {
+    let Some((row, most)) = largest(&counts, |_| true) else {
         return;
     };
     let total: Count = counts.iter().flatten().sum();
@@ -67,7 +67,7 @@ fn findings(lead: &mut Vec<String>, rows: &PageRows<'_>) {
     let error = errors[row].as_deref().or(kinds[row].as_deref());
     let error = format!("{} in {}", error.unwrap_or("an error"), name(row));
     let total = grouped(total);
-    let said = match (places, most) {
+    let sentence = match (places, most) {
         (1, _) => format!("{total} {noun}: {error}"),
         (_, 1) => format!("{total} {noun} in {} places", grouped(places as Count)),
         _ => format!(
@@ -76,19 +76,19 @@ fn findings(lead: &mut Vec<String>, rows: &PageRows<'_>) {
             grouped(most)
         ),
     };
-    lead.insert(0, said);
+    lead.insert(0, sentence);
 }
 
-/// The first of some rows with the largest count.
-fn most_of(counts: &[Option<Count>], is_one: impl Fn(usize) -> bool) -> Option<(usize, Count)> {
-    let counts = counts.iter().enumerate().filter(|(row, _)| is_one(*row));
+/// Returns the first row with the largest count among the matching rows.
+fn largest(counts: &[Option<Count>], matches: impl Fn(usize) -> bool) -> Option<(usize, Count)> {
+    let counts = counts.iter().enumerate().filter(|(row, _)| matches(*row));
     let counts = counts.filter_map(|(row, count)| Some((row, (*count)?)));
     counts.min_by_key(|(_, count)| Reverse(*count))
 }
 
-/// `task-clock 112,990,000 ns, cycles 1,684,106 and 2 more counts`
+/// Returns the list of counters: `task-clock 112,990,000 ns, cycles 1,684,106 and 2 more counts`.
 fn counters(rows: &PageRows<'_>) -> Option<String> {
-    let text = |column| rows.cells(column).map(|cell| told(&cell));
+    let text = |column| rows.cells(column).map(|cell| cell_text(&cell));
     let counts = rows.counts("count")?;
     let all = text("bench").zip(text("event")).zip(text("unit"));
     let counters = all.zip(&counts).map(|(((bench, event), unit), count)| {
@@ -96,39 +96,40 @@ fn counters(rows: &PageRows<'_>) -> Option<String> {
         let words = [bench, event, count, unit];
         words.into_iter().flatten().collect::<Vec<_>>().join(" ")
     });
-    let said = counters.take(MOST_COUNTERS).collect::<Vec<_>>().join(", ");
+    let listed = counters.take(MOST_COUNTERS).collect::<Vec<_>>().join(", ");
     let left = counts.len().saturating_sub(MOST_COUNTERS);
     let plural = if left == 1 { "" } else { "s" };
     Some(match left {
-        0 => said,
-        _ => format!("{said} and {} more count{plural}", grouped(left as Count)),
+        0 => listed,
+        _ => format!("{listed} and {} more count{plural}", grouped(left as Count)),
     })
 }
 
-/// The row whose cost changed most.
+/// Returns the words about the row with the greatest change.
 fn greatest_change(rows: &PageRows<'_>) -> Option<String> {
     let (event, _) = rows.events.first()?;
     let deltas = rows.counts(&format!("{event}.delta"))?;
-    let names = rows.cells("fn").map(|cell| told(&cell));
-    let told = deltas.into_iter().zip(names);
-    let told = told.filter_map(|(delta, name)| Some((delta.filter(|delta| *delta != 0)?, name)));
-    // The first of those that changed alike.
-    let (delta, name) = told.min_by_key(|(delta, _)| Reverse(delta.unsigned_abs()))?;
+    let names = rows.cells("fn").map(|cell| cell_text(&cell));
+    let changed = deltas.into_iter().zip(names);
+    let changed =
+        changed.filter_map(|(delta, name)| Some((delta.filter(|delta| *delta != 0)?, name)));
+    // `min_by_key` returns the first of several equal changes.
+    let (delta, name) = changed.min_by_key(|(delta, _)| Reverse(delta.unsigned_abs()))?;
     let name = name.unwrap_or_else(|| NAMELESS.to_owned());
     Some(format!("; {name} changed most, {}", signed(delta)))
 }
 
-/// What rows cost in the first event: of a heap over time, at its peak.
+/// The costs of rows in the first event. For a heap over time, the costs at its peak.
 struct ShownCosts {
     /// Positions of rows, with costs.
     costs: Vec<(usize, Count)>,
     total: Count,
-    /// When it was so.
+    /// The words for the snapshot; empty without snapshots.
     at: String,
 }
 
 impl ShownCosts {
-    fn of(rows: &PageRows<'_>, profile: &Profile) -> Option<ShownCosts> {
+    fn find(rows: &PageRows<'_>, profile: &Profile) -> Option<ShownCosts> {
         let (event, total) = rows.events.first()?;
         let costs = rows.counts(event)?.into_iter().enumerate();
         let costs = costs.filter_map(|(row, cost)| Some((row, cost?)));
@@ -152,24 +153,24 @@ impl ShownCosts {
     }
 }
 
-/// How much there is, the row with most of it, the part of the program's own code.
+/// Returns the total, the row with the largest cost, and the share of the program's own code.
 fn costs(rows: &PageRows<'_>, profile: &Profile) -> Option<String> {
     let (event, _) = rows.events.first()?;
-    let ShownCosts { costs, total, at } = ShownCosts::of(rows, profile)?;
-    // The first of those that cost the same.
+    let ShownCosts { costs, total, at } = ShownCosts::find(rows, profile)?;
+    // `min_by_key` returns the first of several equal costs.
     let (row, largest) = *costs.iter().min_by_key(|(_, cost)| Reverse(*cost))?;
     let kind = rows.kinds.first().copied().unwrap_or(RecordType::Fn);
     let noun = kinds::noun(kind, costs.len());
-    let name = rows.cells("fn").nth(row).and_then(|cell| told(&cell));
+    let name = rows.cells("fn").nth(row).and_then(|cell| cell_text(&cell));
     let name = name.unwrap_or_else(|| NAMELESS.to_owned());
     let count = grouped(costs.len() as Count);
-    let said = format!("{} {event}{at} in {count} {noun}; {name}", grouped(total));
-    // Of what is negative, as the difference of two profiles can be, there is no share.
+    let start = format!("{} {event}{at} in {count} {noun}; {name}", grouped(total));
+    // A negative total, possible in the difference of two profiles, has no shares.
     if total <= 0 {
-        return Some(format!("{said} has most, {}", grouped(largest)));
+        return Some(format!("{start} has most, {}", grouped(largest)));
     }
     let share = |part: Count| percent(part as f64 * 100.0 / total as f64);
-    let is_own = |cell: Cell<'_>| told(&cell).as_deref() == Some(CodeOwner::Own.word());
+    let is_own = |cell: Cell<'_>| cell_text(&cell).as_deref() == Some(CodeOwner::Own.word());
     let is_own: Vec<bool> = rows.cells(CODE).map(is_own).collect();
     let own = costs.iter().filter(|(row, _)| is_own[*row]);
     let own: Count = own.map(|(_, cost)| cost).sum();
@@ -178,13 +179,13 @@ fn costs(rows: &PageRows<'_>, profile: &Profile) -> Option<String> {
         false => "has the largest part",
     };
     Some(format!(
-        "{said} {has}, {}; code of the program itself has {}",
+        "{start} {has}, {}; code of the program itself has {}",
         share(largest),
         share(own)
     ))
 }
 
-/// How much of the stacks is an estimate: of a diff, on both sides.
+/// Returns the words about the share of estimated stacks, in a diff for both runs.
 fn estimate(rows: &PageRows<'_>, estimated: &[[Count; 2]]) -> Option<String> {
     let (event, totals) = rows.events.first()?;
     let shares = totals.iter().zip(estimated.first()?);

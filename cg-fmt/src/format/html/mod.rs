@@ -1,18 +1,18 @@
-//! A page for a browser: a viewer with the data of a whole profile in it. A view that was asked for by itself is a page of
-//! its own, a document as any other.
+//! The HTML page: a viewer with the data of a whole profile, or a document if the user requested a single view.
 //!
-//! The viewer (`cg_document::html::Viewer`) is a shell and a script; here its data are collected: the rows of `-f csv`, stacks
+//! The viewer (`cg_viewer::Viewer`) is a shell and a script; here its data are collected: the rows of `-f csv`, stacks
 //! as a tree, calls, lines and the text of these, snapshots.
 
 use std::io::Write;
 
-use cg_document::html::{self, Tone, Viewer};
+use cg_document::html::{self, Tone};
 use cg_document::number::{grouped, signed};
 use cg_document::{Block, Document, Graph, Span};
-use cg_names::whose::CodeOwner;
-use cg_stream::profile::Profile;
+use cg_names::code_origin::CodeOwner;
+use cg_profile::Profile;
 use cg_stream::record::{Count, RecordType};
-use cg_stream::tool::Diagnostics;
+use cg_tool::Diagnostics;
+use cg_viewer::{PageData, Viewer, write_viewer};
 use serde_json::{Value, json};
 
 use crate::options::{Options, OutputFormat, View};
@@ -21,7 +21,6 @@ use crate::report::diff::Diffs;
 use crate::report::{Report, origin};
 
 mod code;
-mod data;
 mod functions;
 mod lead;
 mod rows;
@@ -29,18 +28,17 @@ mod runs;
 mod stacks;
 
 use code::Code;
-use data::PageData;
 use functions::PageFunctions;
 use rows::{PageRows, RowSource};
 use stacks::StackForest;
 
-/// Rows that are there without script.
+/// The number of rows that the page shows without its script.
 const STATIC_ROWS: usize = 100;
 
 /// Writes the page.
 ///
 /// # Errors
-/// Those of the reports, and of the output.
+/// Returns an error if a report cannot be made or the output cannot be written.
 pub(crate) fn write(
     read: &ReadProfile,
     options: &Options,
@@ -55,27 +53,27 @@ pub(crate) fn write(
         },
         ..options.clone()
     };
-    let report = Report::of(profile, people)?;
+    let report = Report::choose(profile, people)?;
     let mut document = report.document(people, diagnostics)?;
     if !options.is_full_page() {
-        read.say_lost(&mut document);
+        read.insert_loss_sentence(&mut document);
         return Ok(html::write(&document, Tone::Plain, out)?);
     }
     let programs = Options {
         format: OutputFormat::Csv,
         ..people.clone()
     };
-    let source = RowSource::of(profile, &programs)?;
+    let source = RowSource::choose(profile, &programs)?;
     let rows = source.rows(&programs)?;
     let mut page = PageContent::default();
-    page.say_rows(&rows, profile);
+    page.add_rows(&rows, profile);
     page.add_stacks_and_code(read, &source, &rows, options)?;
     page.add_snapshots(profile);
     let static_rows = rows.first(STATIC_ROWS);
-    let mut words = PageWords::of(document, (&source, &rows), profile);
-    let said = (&source, &rows, profile);
-    lead::complete(&mut words.lead, said, &page.estimated);
-    words.lead.splice(0..0, read.lost()).for_each(drop);
+    let mut words = PageWords::new(document, (&source, &rows), profile);
+    let parts = (&source, &rows, profile);
+    lead::complete(&mut words.lead, parts, &page.estimated);
+    words.lead.splice(0..0, read.loss_sentence()).for_each(drop);
     let data = page.packed(&words)?;
     let viewer = Viewer {
         title: &words.title,
@@ -85,10 +83,10 @@ pub(crate) fn write(
         graph: words.graph.as_ref(),
         data: &data,
     };
-    Ok(html::write_viewer(&viewer, out)?)
+    Ok(write_viewer(&viewer, out)?)
 }
 
-/// What a report says in sentences, and what it draws.
+/// The sentences and the graph of a report.
 struct PageWords {
     title: String,
     lead: Vec<String>,
@@ -97,7 +95,7 @@ struct PageWords {
 }
 
 impl PageWords {
-    fn of(
+    fn new(
         document: Document<'_>,
         (source, rows): (&RowSource<'_>, &PageRows<'_>),
         profile: &Profile,
@@ -114,7 +112,7 @@ impl PageWords {
                 Block::Text(sentence) => words.lead.push(sentence),
                 Block::Graph(graph) => words.graph = Some(graph),
                 Block::Verbatim(lines) => words.lead.extend(lines),
-                // The totals of the kinds of leaks.
+                // The list has the totals of the leak kinds.
                 Block::List(lines) if rows.are_findings() => {
                     let lines = lines.into_iter();
                     let lines = lines.map(|line| line.iter().map(Span::words).collect());
@@ -123,7 +121,7 @@ impl PageWords {
                 _ => {}
             }
         }
-        // Notes of other reports are about what these leave out, and a page leaves nothing out.
+        // Notes of other reports describe omissions of the report, but a page omits nothing.
         if let RowSource::Diff(diffs) = source {
             let notes = diffs.notes().into_iter();
             words.notes.extend(notes.filter_map(|block| match block {
@@ -137,13 +135,13 @@ impl PageWords {
         words
     }
 
-    /// What those read who let no script run: the notes, and the greatest causes of a difference.
+    /// Returns the notes for browsers without scripts: the notes, and the greatest causes of a difference.
     fn static_notes(&self, source: &RowSource<'_>) -> Vec<String> {
         const MOST_CAUSES: usize = 40;
         let mut notes = self.notes.clone();
         if let RowSource::Diff(diffs) = source {
             let event = diffs.event_names().first().copied().unwrap_or_default();
-            let causes = diffs.told_causes().into_iter().take(MOST_CAUSES);
+            let causes = diffs.cause_rows().into_iter().take(MOST_CAUSES);
             notes.extend(causes.map(|(function, callee, words, deltas)| {
                 let delta = signed(deltas.first().copied().unwrap_or(0));
                 let callee = callee.map(|callee| format!(": {callee}"));
@@ -157,19 +155,19 @@ impl PageWords {
     }
 }
 
-/// What a page holds, while it is collected.
+/// The contents of a page under construction.
 #[derive(Default)]
 struct PageContent {
     data: PageData,
     functions: PageFunctions,
     notes: Vec<String>,
-    /// How much of each event is of stacks that are estimated, in the one run or in both of a diff; empty where none is.
+    /// For each event, the cost of estimated stacks in the run, or in both runs of a diff. Empty if no stacks are estimated.
     estimated: Vec<[Count; 2]>,
 }
 
 impl PageContent {
-    /// The rows, and what they count.
-    fn say_rows(&mut self, rows: &PageRows<'_>, profile: &Profile) {
+    /// Adds the rows, and the events that they count.
+    fn add_rows(&mut self, rows: &PageRows<'_>, profile: &Profile) {
         let header = &mut self.data.header;
         let owners = CodeOwner::ALL.map(CodeOwner::word);
         header.insert("whose".to_owned(), json!(owners));
@@ -227,7 +225,7 @@ impl PageContent {
             if !forest.add_samples(timed, &of, of_page) {
                 let samples = grouped(timed.table(RecordType::Stack).len() as Count);
                 self.notes.push(format!(
-                    "{samples} samples are too many for a page to show in the order of time"
+                    "{samples} samples are too many for a page, so it has no view of samples over time"
                 ));
             }
         }
@@ -239,7 +237,7 @@ impl PageContent {
             if left_out > 0 {
                 let left_out = grouped(left_out as Count);
                 self.notes.push(format!(
-                    "{left_out} frames of stacks are too narrow for a page; what they cost is told below their callers"
+                    "{left_out} frames are too narrow for a page; their cost is in one frame below their callers"
                 ));
             }
         }
@@ -251,7 +249,7 @@ impl PageContent {
         Ok(())
     }
 
-    /// Adds what a diff says of causes, and what its two runs have where they are what they were.
+    /// Adds the causes of a diff, and the code and stacks of its two runs if their files still exist unchanged.
     fn add_runs(
         &mut self,
         profile: &Profile,
@@ -261,7 +259,7 @@ impl PageContent {
     ) -> anyhow::Result<()> {
         let runs = diffs.compared().map(|run| diffs.run_name(run));
         let causes: Vec<Value> = diffs
-            .told_causes()
+            .cause_rows()
             .into_iter()
             .map(|(function, callee, words, deltas)| {
                 let deltas: Vec<String> = deltas.iter().map(Count::to_string).collect();
@@ -271,21 +269,21 @@ impl PageContent {
         let header = &mut self.data.header;
         header.insert("runs".to_owned(), json!(runs));
         header.insert("causes".to_owned(), causes.into());
-        let Some(runs) = runs::runs_of(profile, diffs) else {
-            // The rows of heaps have their stacks, and there is no more to tell of them.
+        let Some(runs) = runs::read_runs(profile, diffs) else {
+            // A diff of heaps needs no note, because its rows have all stacks.
             if diffs
                 .records
                 .iter()
                 .any(|record| *record.of != *RecordType::Heap.name())
             {
-                self.notes.push("lines, calls and stacks are those of the two profiles, which are not where they were, or no longer as they were".to_owned());
+                self.notes.push("no lines, calls and stacks: the files of the two profiles are missing or have changed".to_owned());
             }
             forest.add_diff(diffs, names, (&mut self.functions, &mut self.data));
             return Ok(());
         };
         let sums = runs::sums_by_owner(&runs[1].code, names)?;
         header.insert("sums".to_owned(), json!(sums));
-        // The new run first: its names are those that are shown.
+        // Add the new run first, because the page shows its names.
         for (side, run) in runs.iter().enumerate().rev() {
             let of = positions(&run.code, names);
             let of_page = (&mut self.functions, &mut self.data);
@@ -295,7 +293,7 @@ impl PageContent {
         Ok(())
     }
 
-    /// Adds the stacks of all types that rows are of.
+    /// Adds the stacks of all record types in the profile.
     fn add_forest(
         &mut self,
         forest: &mut StackForest,
@@ -305,7 +303,7 @@ impl PageContent {
         let has_points = !profile.table(RecordType::ProgramPoint).is_empty();
         let of = positions(profile, names);
         for kind in profile.types().filter(|kind| kind.has_stack()) {
-            // The heap of a program with program points is in these, but for what it held at each snapshot.
+            // Program points already contain the heap, except its contents at each snapshot.
             if kind == RecordType::Heap && has_points && levels.is_none() {
                 continue;
             }
@@ -315,7 +313,7 @@ impl PageContent {
         }
     }
 
-    /// How much of each event is of stacks of this side that are estimated.
+    /// Adds the costs of estimated stacks of this side.
     fn note_estimates(
         &mut self,
         profile: &Profile,
@@ -332,7 +330,7 @@ impl PageContent {
         }
     }
 
-    /// The levels of a heap over time: number, time, bytes.
+    /// Adds the snapshots of a heap: number, time, bytes.
     fn add_snapshots(&mut self, profile: &Profile) {
         let snapshots = profile.snapshots();
         let is_of_one_run = profile.runs().len() <= 1;
@@ -365,7 +363,7 @@ impl PageContent {
     }
 }
 
-/// Where a profile has events of these names.
+/// Returns the positions of the events with these names.
 fn positions(profile: &Profile, names: &[String]) -> Vec<Option<usize>> {
     names.iter().map(|name| profile.event(name)).collect()
 }

@@ -1,13 +1,13 @@
-//! The rows of a page: those that `-f csv` writes, in the same order, with every column that any of them has.
+//! The rows of a page: the rows of `-f csv` in the same order, with all their columns.
 
+use cg_collections::maps::OrderedSet;
 use cg_document::{Cell, Column, Layout, Table};
-use cg_names::whose::CodeOwner;
-use cg_stream::maps::OrderedSet;
-use cg_stream::profile::{Profile, Rows};
+use cg_names::code_origin::CodeOwner;
+use cg_profile::{Profile, Rows};
 use cg_stream::record::{Count, RecordType};
+use cg_viewer::{PageData, PageText};
 use serde_json::{Value, json};
 
-use super::data::{PageData, PageText};
 use super::functions::{FunctionsOf, PageFunctions};
 use crate::options::Options;
 use crate::report::columns::CODE;
@@ -17,13 +17,13 @@ use crate::report::inlined::InlinedListing;
 use crate::report::totals::Totals;
 use crate::report::{kinds, records, samples};
 
-/// The columns that a page has places of its own for, besides figures.
+// These columns have a fixed place in the data of a page, like the figures.
 const CALLS: [&str; 3] = ["calls", "calls.old", "calls.new"];
 const ORDINALS: [&str; 2] = ["line", "snapshot"];
 const WORDS: [&str; 3] = ["kind", "what", "status"];
 const OF_FUNCTION: [&str; 4] = ["fn", "file", "obj", CODE];
 
-/// What rows are made of; it outlives their tables.
+/// The source of the rows. It outlives their tables.
 pub(super) enum RowSource<'a> {
     Diff(Box<Diffs<'a>>),
     /// Functions summed from the stacks of samples.
@@ -33,26 +33,26 @@ pub(super) enum RowSource<'a> {
     Records(&'a Profile, Vec<RecordType>),
 }
 
-/// Tables one below the other, and the events that any of them counts.
+/// Tables one below the other, and all their events.
 pub(super) struct PageRows<'t> {
     pub(super) tables: Vec<Table<'t>>,
     pub(super) kinds: Vec<RecordType>,
-    /// Names, and what 100 % is: of a diff the old run's and the new one's.
+    /// The names of events with their totals; in a diff, the totals of the old run and of the new run.
     pub(super) events: Vec<(String, Vec<Count>)>,
     is_diff: bool,
-    /// The event of what the heap held at snapshots, where that is told beside program points: it is of rows of its own.
+    /// The event of the heap's contents at snapshots, if the profile also has program points. It has separate rows.
     pub(super) levels: Option<String>,
 }
 
 impl<'a> RowSource<'a> {
-    pub(super) fn of(profile: &'a Profile, options: &Options) -> anyhow::Result<RowSource<'a>> {
+    pub(super) fn choose(profile: &'a Profile, options: &Options) -> anyhow::Result<RowSource<'a>> {
         if diff::is_wanted(profile, options) {
-            return Ok(RowSource::Diff(Box::new(Diffs::of(profile, options))));
+            return Ok(RowSource::Diff(Box::new(Diffs::new(profile, options))));
         }
-        if let Some(inlined) = InlinedListing::of(profile, options)? {
+        if let Some(inlined) = InlinedListing::compute(profile, options)? {
             return Ok(RowSource::Inlined(Box::new(inlined)));
         }
-        if let Some(totals) = Totals::of(profile, options) {
+        if let Some(totals) = Totals::compute(profile, options) {
             return Ok(RowSource::Totals(totals));
         }
         if samples::is_wanted(profile, options) {
@@ -82,7 +82,7 @@ impl<'a> RowSource<'a> {
             RowSource::Diff(diffs) => {
                 let runs = diffs.compared();
                 for event in diffs.event_names() {
-                    let total = |run: usize| diffs.total_of(event, run).unwrap_or(0);
+                    let total = |run: usize| diffs.event_total(event, run).unwrap_or(0);
                     rows.events.push((event.to_owned(), runs.map(total).into()));
                 }
                 rows.tables.push(diffs.all_columns(options)?);
@@ -92,13 +92,13 @@ impl<'a> RowSource<'a> {
                 rows.note(&events);
                 let kind = RecordType::Fn;
                 rows.tables
-                    .push(records::table_of(profile, functions, kind, &events));
+                    .push(records::rows_table(profile, functions, kind, &events));
             }
             RowSource::Inlined(inlined) => {
                 rows.note(inlined.events());
                 rows.tables.push(inlined.table());
             }
-            // Each row is of an event of its own.
+            // Each row has a different event.
             RowSource::Totals(totals) => rows.tables.push(totals.table()),
             RowSource::Records(profile, kinds) => {
                 for kind in kinds {
@@ -128,7 +128,7 @@ impl PageRows<'_> {
         }
     }
 
-    /// Whether rows are errors and leaks, whose figures do not add up over kinds.
+    /// Returns true if rows are errors and leaks, whose figures do not add up across kinds.
     pub(super) fn are_findings(&self) -> bool {
         let is_finding = |kind: &RecordType| matches!(kind, RecordType::Error | RecordType::Leak);
         self.kinds.iter().any(is_finding)
@@ -138,7 +138,7 @@ impl PageRows<'_> {
         self.tables.iter().map(|table| table.rows.len()).sum()
     }
 
-    /// The cells of a column from top to bottom; empty for the rows of tables that do not have it.
+    /// Iterates over the cells of a column from top to bottom. Rows of tables without the column have empty cells.
     pub(super) fn cells<'s>(&'s self, name: &'s str) -> impl Iterator<Item = Cell<'s>> {
         self.tables.iter().flat_map(move |table| {
             let column = table.columns.iter().find(|column| column.name == name);
@@ -162,7 +162,7 @@ impl PageRows<'_> {
     fn write_texts(&self, column: &str, array: &str, data: &mut PageData) {
         let texts: Vec<PageText> = self
             .cells(column)
-            .map(|cell| data.text_of(told(&cell).as_deref()))
+            .map(|cell| data.optional_text(cell_text(&cell).as_deref()))
             .collect();
         if texts.iter().any(|text| *text != PageText::default()) {
             data.numbers(array, texts.iter().map(|text| text.0));
@@ -175,14 +175,15 @@ impl PageRows<'_> {
         let columns = OF_FUNCTION.map(|name| self.cells(name));
         let [names, files, objects, owners] = columns;
         for (((name, file), object), owner) in names.zip(files).zip(objects).zip(owners) {
-            let names = [name, file, object].map(|cell| data.text_of(told(&cell).as_deref()));
-            let owner = told(&owner).and_then(|word| CodeOwner::with_word(&word));
+            let names =
+                [name, file, object].map(|cell| data.optional_text(cell_text(&cell).as_deref()));
+            let owner = cell_text(&owner).and_then(|word| CodeOwner::from_word(&word));
             ids.push(functions.intern(names, || owner.unwrap_or(CodeOwner::Own)));
         }
         data.numbers("r.function", ids);
     }
 
-    /// Writes all of them.
+    /// Writes all rows.
     pub(super) fn write(&self, functions: &mut PageFunctions, data: &mut PageData) {
         self.write_functions((functions, data));
         let count = self.len();
@@ -216,7 +217,7 @@ impl PageRows<'_> {
         self.write_others(data);
     }
 
-    /// Columns that a page has no place of its own for.
+    /// Writes the columns that have no fixed place in the data of a page.
     fn write_others(&self, data: &mut PageData) {
         let known = [&CALLS[..], &ORDINALS, &WORDS, &OF_FUNCTION].concat();
         let mut names: Vec<(&str, &str)> = Vec::new();
@@ -257,7 +258,7 @@ impl PageRows<'_> {
         data.header.insert("others".to_owned(), listed.into());
     }
 
-    /// The stack of each row, with lines: what a finding or an allocation is told by.
+    /// Writes the stack of each row, with lines. Findings and allocations are identified by their stacks.
     pub(super) fn write_stacks(
         &self,
         profile: &Profile,
@@ -268,13 +269,13 @@ impl PageRows<'_> {
         for (kind, table) in self.kinds.iter().zip(&self.tables) {
             for row in &table.rows {
                 let stack = profile.table(*kind).key(*row).stack;
-                // Those of heaps are written by themselves.
+                // The stacks of heaps are written separately.
                 let stack = stack.filter(|_| *kind != RecordType::Heap);
                 let frames = profile.stacks().frames_of(stack);
                 lengths.push(frames.len() as u64);
                 for frame in frames.iter() {
-                    ids.push(known.of(frame.function, functions, data));
-                    sites.push(data.text_of(profile.text(frame.site)).0);
+                    ids.push(known.get(frame.function, functions, data));
+                    sites.push(data.optional_text(profile.text(frame.site)).0);
                     lines.push(frame.line.unwrap_or(0));
                 }
             }
@@ -285,7 +286,8 @@ impl PageRows<'_> {
         data.numbers("k.line", lines);
     }
 
-    /// The stack of each row of a heap, by which rows of two snapshots are joined, and each stack with its lines.
+    /// Writes the number of the stack of each heap row, and each stack with its lines. Rows of two snapshots are joined by
+    /// stack.
     pub(super) fn write_heap_stacks(
         &self,
         profile: &Profile,
@@ -296,11 +298,11 @@ impl PageRows<'_> {
         }
         let heap = profile.table(RecordType::Heap);
         let mut stacks = OrderedSet::default();
-        let mut of_rows: Vec<Option<Count>> = Vec::with_capacity(self.len());
+        let mut numbers: Vec<Option<Count>> = Vec::with_capacity(self.len());
         for (kind, table) in self.kinds.iter().zip(&self.tables) {
             let mut stack = |row: &usize| stacks.insert_full(heap.key(*row).stack).0 as Count;
             let is_heap = *kind == RecordType::Heap;
-            of_rows.extend(table.rows.iter().map(|row| is_heap.then(|| stack(row))));
+            numbers.extend(table.rows.iter().map(|row| is_heap.then(|| stack(row))));
         }
         let mut known = FunctionsOf::new(profile, false);
         let (mut lengths, mut ids, mut lines) = (vec![], vec![], vec![]);
@@ -308,23 +310,23 @@ impl PageRows<'_> {
             let frames = profile.stacks().frames_of(stack);
             lengths.push(frames.len() as u64);
             for frame in frames.iter() {
-                ids.push(known.of(frame.function, functions, data));
+                ids.push(known.get(frame.function, functions, data));
                 lines.push(frame.line.unwrap_or(0));
             }
         }
-        data.ordinals("r.stack", &of_rows);
+        data.ordinals("r.stack", &numbers);
         data.numbers("h.length", lengths);
         data.numbers("h.fn", ids);
         data.numbers("h.line", lines);
     }
 
-    /// The first rows as a table to read, for those who let no script run.
+    /// Returns the first rows as a table, for browsers without scripts.
     pub(super) fn first(&self, rows: usize) -> Table<'static> {
         const NAMES: [&str; 8] = [
             "bench", "event", "kind", "what", "status", "fn", "file", "line",
         ];
         let (mut figures, mut shares, mut titles) = (Vec::new(), Vec::new(), Vec::new());
-        // What the heap held at snapshots is below what the program allocated.
+        // Heap snapshots are below program points, so show only the first table.
         let tables = match &self.levels {
             Some(_) => &self.tables[..1],
             None => &self.tables[..],
@@ -350,8 +352,8 @@ impl PageRows<'_> {
         titles.dedup();
         let title = titles.join(", ");
         let mut columns = vec![
-            of_cells("cost", &title, Layout::Number, figures),
-            of_cells("%", "%", Layout::Percent, shares),
+            column_with("cost", &title, Layout::Number, figures),
+            column_with("%", "%", Layout::Percent, shares),
         ];
         for name in NAMES {
             if self.cells(name).any(|cell| owned(cell) != Cell::Empty) {
@@ -362,22 +364,27 @@ impl PageRows<'_> {
                     "line" => Layout::Number,
                     _ => Layout::Text,
                 };
-                columns.push(of_cells(name, name, layout, cells));
+                columns.push(column_with(name, name, layout, cells));
             }
         }
         Table::new(columns, (0..rows).collect())
     }
 }
 
-/// A column of cells that are worked out.
-fn of_cells(name: &str, title: &str, layout: Layout, cells: Vec<Cell<'static>>) -> Column<'static> {
+/// Makes a column from cells.
+fn column_with(
+    name: &str,
+    title: &str,
+    layout: Layout,
+    cells: Vec<Cell<'static>>,
+) -> Column<'static> {
     let cell = move |row: usize| cells.get(row).cloned().unwrap_or(Cell::Empty);
     Column::new(name, layout, cell).titled(title)
 }
 
-/// A cell without what it borrows.
+/// Copies a cell, so that it borrows nothing.
 fn owned(cell: Cell<'_>) -> Cell<'static> {
-    match told(&cell) {
+    match cell_text(&cell) {
         Some(text) => Cell::Text(text.into()),
         None => match cell {
             Cell::Count(count) => Cell::Count(count),
@@ -398,18 +405,19 @@ fn counted(cell: &Cell<'_>) -> Option<Count> {
     }
 }
 
-pub(super) fn told(cell: &Cell<'_>) -> Option<String> {
+/// Returns the text of a cell; `None` if it has no text.
+pub(super) fn cell_text(cell: &Cell<'_>) -> Option<String> {
     match cell {
         Cell::Name(text) => Some((*text).to_owned()),
-        // Places that are too small to be told one by one: people read so behind the name.
+        // For people, tables add the place after the name.
         Cell::Placed { name, .. } if !name.is_empty() => Some((*name).to_owned()),
         Cell::Text(text) => Some(text.clone().into_owned()),
         _ => None,
     }
 }
 
-/// A quotient in hundredths.
+/// Returns a ratio in hundredths.
 fn hundredths(cell: &Cell<'_>) -> Option<Count> {
-    // A float to an integer saturates.
+    // The cast saturates.
     cell.ratio().map(|ratio| (ratio * 100.0).round() as Count)
 }

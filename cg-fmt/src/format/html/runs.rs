@@ -1,19 +1,21 @@
-//! The two runs of a diff, read again: what a diff has of functions does not tell their lines, calls and stacks.
+//! The two runs of a diff, read again for lines, calls and stacks, which a diff of functions does not contain.
 
 use std::path::Path;
 
-use cg_names::whose::CodeOwner;
+use cg_names::code_origin::CodeOwner;
 use cg_parse::{Snapshots, stream};
-use cg_stream::profile::Profile;
+use cg_profile::Profile;
 use cg_stream::record::{Count, RecordType};
-use cg_stream::tool::Diagnostics;
+use cg_tool::Diagnostics;
 
 use crate::report::diff::Diffs;
 use crate::report::owners::FunctionOwners;
 
-/// A run: its calls and lines, and its stacks where it takes another reading to have them.
+/// One run of a diff.
 pub(super) struct RunOfDiff {
+    /// The calls and lines, and the stacks if the profile has any.
     pub(super) code: Profile,
+    /// The estimated stacks of a profile without stacks.
     stacks: Option<Profile>,
 }
 
@@ -23,7 +25,7 @@ impl RunOfDiff {
     }
 
     fn read(path: &Path) -> Option<RunOfDiff> {
-        // What there is to say of a profile, cg-diff has said when it read it.
+        // Drop the messages, because cg-diff already printed them.
         let mut quiet = Diagnostics::to(|_, _| {});
         let mut read = |parse: &cg_parse::Options| -> Option<Profile> {
             let mut profile = Profile::default();
@@ -50,7 +52,7 @@ impl RunOfDiff {
     }
 }
 
-/// What each event comes to in the code of each owner, in the order of [`CodeOwner::ALL`].
+/// Returns the sum of each event over the code of each owner, in the order of [`CodeOwner::ALL`].
 pub(super) fn sums_by_owner(
     profile: &Profile,
     events: &[String],
@@ -59,26 +61,28 @@ pub(super) fn sums_by_owner(
         rows if rows.is_empty() => &profile.functions_of_stacks()?,
         rows => rows,
     };
-    let mut owners = FunctionOwners::of(profile);
+    let mut owners = FunctionOwners::new(profile);
     let owners: Vec<CodeOwner> = functions
         .keys()
         .iter()
-        .map(|key| owners.of_function(key.function))
+        .map(|key| owners.find_function_owner(key.function))
         .collect();
     let sums = events.iter().map(|event| {
         let event = profile.event(event);
         CodeOwner::ALL.map(|owner| {
-            let of_owner = owners.iter().enumerate().filter(|(_, of)| **of == owner);
-            let counts = of_owner.filter_map(|(row, _)| functions.cost(row).get(event?));
+            let matching = owners
+                .iter()
+                .enumerate()
+                .filter(|(_, of_row)| **of_row == owner);
+            let counts = matching.filter_map(|(row, _)| functions.cost(row).get(event?));
             counts.sum::<Count>().to_string()
         })
     });
     Ok(sums.collect())
 }
 
-/// The runs that a diff is of, where it is one of two files that are there as they were: their totals are those of the
-/// diff.
-pub(super) fn runs_of(profile: &Profile, diffs: &Diffs<'_>) -> Option<[RunOfDiff; 2]> {
+/// Reads the two runs of a diff; `None` unless both are single files that still exist with the totals of the diff.
+pub(super) fn read_runs(profile: &Profile, diffs: &Diffs<'_>) -> Option<[RunOfDiff; 2]> {
     let [run] = profile.runs() else {
         return None;
     };
@@ -91,13 +95,16 @@ pub(super) fn runs_of(profile: &Profile, diffs: &Diffs<'_>) -> Option<[RunOfDiff
     }
     let [old, new] = files.map(RunOfDiff::read);
     let runs = [old?, new?];
-    let is_as_it_was = |side: usize| {
+    let is_unchanged = |side: usize| {
         diffs.event_names().into_iter().all(|event| {
             let profile = &runs[side].code;
             let position = profile.event(event);
             let total = position.and_then(|event| profile.total().get(event).copied());
-            diffs.total_of(event, diffs.compared()[side]).unwrap_or(0) == total.unwrap_or(0)
+            diffs
+                .event_total(event, diffs.compared()[side])
+                .unwrap_or(0)
+                == total.unwrap_or(0)
         })
     };
-    (is_as_it_was(0) && is_as_it_was(1)).then_some(runs)
+    (is_unchanged(0) && is_unchanged(1)).then_some(runs)
 }

@@ -1,37 +1,38 @@
-//! Stacks as a tree: functions below those that called them, and what arose in each.
+//! Stacks as a tree: functions below their callers, with self costs.
 
-use cg_stream::maps::{Map, OrderedSet};
-use cg_stream::profile::{Key, Profile};
+use cg_collections::maps::{Map, OrderedSet};
+use cg_profile::{Key, Profile};
 use cg_stream::record::{Count, RecordType};
+use cg_viewer::PageData;
 
-use super::data::PageData;
 use super::functions::{FunctionsOf, PageFunction, PageFunctions};
 use crate::report::diff::Diffs;
 
-/// More nodes than a page holds with ease: the narrowest are left out, and what they cost is told below their callers.
+/// The maximum number of nodes that a page handles easily. The narrowest nodes are left out, and their cost is in one node
+/// below their callers.
 const MOST_NODES: usize = 150_000;
-/// The same of stacks that are estimated, and their counts of all events: what they cost in detail is a guess, and would be
-/// a third of a page.
+/// The maximum number of nodes of estimated stacks. Their detailed costs are a guess, and would be a third of a page.
 const MOST_ESTIMATED: usize = 2_500;
+/// The maximum number of counts of estimated stacks, over all events.
 const MOST_ESTIMATED_COUNTS: usize = 3 * MOST_ESTIMATED;
 
-/// What the frames are called that are left out.
+/// The name of the node with the cost of omitted frames.
 const LEFT_OUT: &str = "(frames too narrow for a page)";
 
-/// What arose in the innermost function of a stack.
+/// The self cost of the innermost function of a stack.
 struct StackCost {
     node: u32,
-    /// The snapshot, where heaps of several are told.
+    /// The snapshot, if there are heaps of several snapshots.
     snapshot: Option<u64>,
     thread: u32,
-    /// A count for each column.
+    /// One count per column.
     counts: Vec<Option<Count>>,
 }
 
-/// More samples than a page shows in the order of their times.
+/// The maximum number of samples that a page shows in the order of time.
 const MOST_SAMPLES: usize = 200_000;
 
-/// What one sample, or several that follow each other, cost at a place.
+/// The cost of one sample, or of several consecutive samples with the same stack.
 struct TimedSample {
     thread: u32,
     time: u64,
@@ -39,18 +40,18 @@ struct TimedSample {
     counts: Vec<Count>,
 }
 
-/// Stacks while they are collected.
+/// The stacks of a page under construction.
 pub(super) struct StackForest {
-    /// Caller and function; callers come first. The first node stands for all.
+    /// The caller and the function of each node. Callers precede callees. The first node is the root.
     nodes: Vec<(u32, PageFunction)>,
     ids: Map<(u32, PageFunction), u32>,
     costs: Vec<StackCost>,
-    /// Where the cost of a node, a snapshot and a thread is.
+    /// The position in `costs` for a node, a snapshot and a thread.
     places: Map<(u32, Option<u64>, u32), usize>,
     columns: usize,
-    /// Names of threads; the first is of those without.
+    /// The names of threads. The first name, the empty one, is for samples without a thread.
     threads: OrderedSet<String>,
-    /// Where the profile tells when samples were taken.
+    /// The samples in the order of time. Empty if the profile has no times.
     samples: Vec<TimedSample>,
 }
 
@@ -71,12 +72,12 @@ impl StackForest {
         self.costs.is_empty()
     }
 
-    /// The function that a node called, as a node.
+    /// Returns the node of a function called by a node. Adds it if it is new.
     fn below(&mut self, node: u32, function: PageFunction) -> u32 {
         let nodes = &mut self.nodes;
         *self.ids.entry((node, function)).or_insert_with(|| {
             nodes.push((node, function));
-            // Names of a page are fewer than ids; stacks are cut far below.
+            // The number of nodes fits into u32, because frames of deep stacks are cut.
             nodes.len() as u32 - 1
         })
     }
@@ -104,15 +105,15 @@ impl StackForest {
         }
     }
 
-    /// The number of a thread's name.
+    /// Returns the number of a thread's name. Adds the name if it is new.
     fn thread(&mut self, name: Option<&str>) -> u32 {
         let name = name.unwrap_or_default();
         let known = self.threads.get_index_of(name);
         known.unwrap_or_else(|| self.threads.insert_full(name.to_owned()).0) as u32
     }
 
-    /// Adds the stacks of records; the event at `events[n]` goes into the column `n`. Of a run of a diff, whose `side` is
-    /// 0 or 1, it goes into the column `2 * n + side`.
+    /// Adds the stacks of records. The event `events[n]` goes to column `n`. For a run of a diff, with `side` 0 or 1, it
+    /// goes to column `2 * n + side`.
     pub(super) fn add_records(
         &mut self,
         profile: &Profile,
@@ -124,7 +125,7 @@ impl StackForest {
         let column = |event: usize| side.map_or(event, |side| 2 * event + side);
         let table = profile.table(kind);
         for (row, key) in table.keys().iter().enumerate() {
-            let node = self.node_of(profile, key, (&mut known, functions, data));
+            let node = self.add_stack(profile, key, (&mut known, functions, data));
             let thread = self.thread(profile.text(key.thread_name));
             let cost = table.cost(row);
             let counts = events.iter().enumerate().filter_map(|(position, event)| {
@@ -136,8 +137,8 @@ impl StackForest {
         }
     }
 
-    /// The node of a row's stack.
-    fn node_of(
+    /// Returns the node of a row's stack. Adds new nodes.
+    fn add_stack(
         &mut self,
         profile: &Profile,
         key: &Key,
@@ -145,15 +146,15 @@ impl StackForest {
     ) -> u32 {
         let frames = profile.stacks().frames_of(key.stack);
         if frames.is_empty() {
-            return self.below(0, known.of(key.function, functions, data));
+            return self.below(0, known.get(key.function, functions, data));
         }
         frames.iter().rev().fold(0, |node, frame| {
-            self.below(node, known.of(frame.function, functions, data))
+            self.below(node, known.get(frame.function, functions, data))
         })
     }
 
-    /// Notes in what order samples were taken, if all have a time: thread by thread, those of a place that follow each other
-    /// as one. False if there are too many.
+    /// Adds the samples in the order of time for each thread, if all have a time. Merges consecutive samples with the same
+    /// stack. Returns false if there are too many samples.
     pub(super) fn add_samples(
         &mut self,
         profile: &Profile,
@@ -170,7 +171,7 @@ impl StackForest {
         }
         let mut known = FunctionsOf::new(profile, false);
         for (row, key) in table.keys().iter().enumerate() {
-            let node = self.node_of(profile, key, (&mut known, functions, data));
+            let node = self.add_stack(profile, key, (&mut known, functions, data));
             let count = |event: &Option<usize>| event.map_or(0, |event| table.count(row, event));
             let thread = self.thread(profile.text(key.thread_name));
             self.samples.push(TimedSample {
@@ -193,7 +194,7 @@ impl StackForest {
         true
     }
 
-    /// Adds the stacks of a diff, two columns an event.
+    /// Adds the stacks of a diff, with two columns per event.
     pub(super) fn add_diff(
         &mut self,
         diffs: &Diffs<'_>,
@@ -208,7 +209,7 @@ impl StackForest {
         {
             let mut node = 0;
             for frame in record.stack.iter().rev() {
-                node = self.below(node, functions.of_frame(frame, data));
+                node = self.below(node, functions.intern_frame(frame, data));
             }
             let counts = events.iter().enumerate().flat_map(|(position, event)| {
                 let entries = record.cost.get(event);
@@ -221,7 +222,7 @@ impl StackForest {
         }
     }
 
-    /// What each node costs with all it called: the largest share of a column, in parts of a total.
+    /// Returns the inclusive cost of each node as a share of the total: the largest share of any column.
     fn shares(&self) -> Vec<f64> {
         let mut shares = vec![0.0_f64; self.nodes.len()];
         for column in 0..self.columns {
@@ -240,7 +241,7 @@ impl StackForest {
         shares
     }
 
-    /// Leaves out the narrowest nodes where there are too many; returns how many.
+    /// Removes the narrowest nodes if there are too many. Returns the number of removed nodes.
     fn cut(&mut self, most: usize, functions: &mut PageFunctions, data: &mut PageData) -> usize {
         if self.nodes.len() <= most {
             return 0;
@@ -249,10 +250,10 @@ impl StackForest {
         let mut sorted = shares.clone();
         sorted.sort_by(|a, b| b.total_cmp(a));
         let least = sorted[most];
-        let rest = functions.stand_in(LEFT_OUT, data);
+        let rest = functions.placeholder(LEFT_OUT, data);
         let mut cut = StackForest::new(self.columns);
         cut.threads = std::mem::take(&mut self.threads);
-        // The new node of each old one, and whether it is one that is left out.
+        // For each old node, its new node, and true if the old node is removed.
         let mut kept = vec![(0_u32, false)];
         let mut left_out = 0;
         for (node, share) in self.nodes.iter().zip(&shares).skip(1) {
@@ -282,7 +283,7 @@ impl StackForest {
         left_out
     }
 
-    /// The order in which each node is followed by those that it called, and the depth of each.
+    /// Returns the nodes in preorder, with their depths.
     fn order(&self) -> (Vec<u32>, Vec<u32>) {
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); self.nodes.len()];
         for (node, (outer, _)) in self.nodes.iter().enumerate().skip(1) {
@@ -299,7 +300,7 @@ impl StackForest {
         (order, depths)
     }
 
-    /// Writes nodes and costs, with the names of the columns. Returns how many nodes were left out.
+    /// Writes nodes, and costs in the named columns. Returns the number of nodes that are left out.
     pub(super) fn write(
         mut self,
         columns: &[String],

@@ -1,9 +1,11 @@
-//! Messages of protocol buffers, as far as profiles need them: numbers, texts, messages, and lists of numbers.
+//! An encoder for messages of protocol buffers, limited to the types that profiles need: numbers, texts, messages, and lists
+//! of numbers.
 
 use std::io::{self, Write};
 
-/// Wire types: a number, or a length that is followed by that many bytes.
+/// The wire type of a number.
 const VARINT: u32 = 0;
+/// The wire type of a length followed by this number of bytes.
 const LENGTH: u32 = 2;
 
 /// The fields of a message.
@@ -14,7 +16,7 @@ pub(super) struct MessageBuilder {
 }
 
 impl MessageBuilder {
-    /// A number; proto3 omits zeros.
+    /// Adds a number, except 0, which proto3 omits.
     pub(super) fn number(&mut self, field: u32, number: u64) {
         if number != 0 {
             self.key(field, VARINT);
@@ -22,21 +24,21 @@ impl MessageBuilder {
         }
     }
 
-    /// A text; empty ones are written too.
+    /// Adds a text, even if it is empty.
     pub(super) fn text(&mut self, field: u32, text: &str) {
         self.key(field, LENGTH);
         varint(&mut self.bytes, text.len() as u64);
         self.bytes.extend_from_slice(text.as_bytes());
     }
 
-    /// A nested message. Empties `inner`.
+    /// Adds a nested message and empties `inner`.
     pub(super) fn message(&mut self, field: u32, inner: &mut MessageBuilder) {
         self.key(field, LENGTH);
         varint(&mut self.bytes, inner.bytes.len() as u64);
         self.bytes.append(&mut inner.bytes);
     }
 
-    /// A list of numbers.
+    /// Adds a list of numbers.
     pub(super) fn packed(&mut self, field: u32, numbers: impl Iterator<Item = u64>) {
         self.list.clear();
         numbers.for_each(|number| varint(&mut self.list, number));
@@ -57,7 +59,7 @@ impl MessageBuilder {
     }
 }
 
-/// A varint: seven bits a byte, lowest first; the highest bit of a byte says that more bytes follow.
+/// Adds a varint: seven bits per byte, lowest bits first. The highest bit of a byte means that more bytes follow.
 fn varint(bytes: &mut Vec<u8>, mut number: u64) {
     while number >= 0x80 {
         bytes.push(number as u8 | 0x80);
@@ -71,9 +73,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn messages_are_those_of_the_encodings_documentation() {
-        // https://protobuf.dev/programming-guides/encoding: 150 is 96 01, "testing" in field 2, a message in field 3, a
-        // list in field 6; -2 has ten bytes.
+    fn messages_equal_the_examples_of_the_specification() {
+        // https://protobuf.dev/programming-guides/encoding has these examples: 150 is 96 01, "testing" in field 2, a message
+        // in field 3, a list in field 6, and -2 with ten bytes.
         let mut message = MessageBuilder::default();
         let mut inner = MessageBuilder::default();
         message.number(1, 150);

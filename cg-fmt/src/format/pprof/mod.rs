@@ -1,25 +1,25 @@
-//! The protocol buffer of pprof, packed by gzip: <https://github.com/google/pprof/blob/main/proto/profile.proto>.
+//! The protocol buffer of pprof, compressed with gzip: <https://github.com/google/pprof/blob/main/proto/profile.proto>.
 //!
-//! All events go into one file. In a diff each event stands twice, the later run last; pprof shows the later run by
-//! default. A location is a frame with what was inlined into it. Objects are mappings that claim that their functions are
-//! known, so that nobody looks for symbols.
+//! All events go into one file. In a diff each event occurs twice, the later run last, and pprof shows the later run by
+//! default. A location is a frame together with the frames inlined into it. Objects are mappings that claim to know their
+//! functions, so that pprof does not look for symbols.
 //!
-//! A function has no `system_name`: pprof takes the name of one that has the same for mangled, and strips what stands in
-//! its brackets. What a profile of pprof says of itself (period, time, mappings, comments) is written as it was.
+//! Functions have no `system_name`: if it equals the name, pprof treats the name as mangled and strips the text in its
+//! brackets. The facts in a profile of pprof (period, time, mappings, comments) are written unchanged.
 
 use std::io::{self, Write};
 
 use anyhow::Context;
-use cg_stream::intern::{Id, Texts};
-use cg_stream::profile::Profile;
+use cg_collections::intern::{Id, Texts};
+use cg_profile::Profile;
 use cg_stream::record::{Count, LabelMeaning, LabelValue, RunRecord, SampleLabels, Tool};
-use cg_stream::tool::PPROF_COMMENT;
+use cg_tool::PPROF_COMMENT;
 use flate2::Compression;
 use flate2::GzBuilder;
 
 use super::holds::{FormatHolds, Held};
 use super::stacks::{StackRow, StackRows, WrittenStacks};
-use crate::output::Export;
+use crate::export::Export;
 
 mod message;
 mod tables;
@@ -43,18 +43,18 @@ const HOLDS: FormatHolds = FormatHolds {
     ],
 };
 
-/// Writes the stacks of a profile with all their events, or those that were asked for.
+/// Writes the stacks of a profile with all their events, or the requested ones.
 pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
-    let stacks = WrittenStacks::of(profile, options, &HOLDS, diagnostics)?;
-    let rows = StackRows::of(&stacks)?;
+    let stacks = WrittenStacks::select(profile, options, &HOLDS, diagnostics)?;
+    let rows = StackRows::collect(&stacks)?;
     let run = profile.run_record().unwrap_or_default();
     let mut writing = PprofWriting {
-        // The comment tells the tools that they may replace the file.
+        // The comment identifies the file as output of the tools, so they may overwrite it.
         out: GzBuilder::new()
             .comment(PPROF_COMMENT)
             .write(export.out, Compression::default()),
-        is_of_pprof: run.tool == Some(Tool::from("pprof")),
+        is_from_pprof: run.tool == Some(Tool::from("pprof")),
         run,
         strings: Texts::default(),
         message: MessageBuilder::default(),
@@ -64,11 +64,11 @@ pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     };
     writing.file(&stacks, &rows, profile)?;
     writing.out.finish()?.flush()?;
-    rows.say(&stacks, diagnostics);
+    rows.warn(&stacks, diagnostics);
     Ok(())
 }
 
-cg_stream::ids! {
+cg_collections::ids! {
     struct PprofStringId;
 }
 
@@ -92,10 +92,10 @@ mod field {
 
 struct PprofWriting<W: Write> {
     out: W,
-    /// What is known of the runs.
+    /// The facts about the runs.
     run: RunRecord,
-    /// The profile was one of pprof's: what it does not say is not made up.
-    is_of_pprof: bool,
+    /// True if the input was a profile of pprof. Then missing facts stay missing.
+    is_from_pprof: bool,
     strings: Texts<PprofStringId>,
     message: MessageBuilder,
     /// Buffer for a message that is nested in `message`.
@@ -105,7 +105,7 @@ struct PprofWriting<W: Write> {
 }
 
 impl<W: Write> PprofWriting<W> {
-    /// Writes the tables behind the samples, and the strings behind both, when all of them are known.
+    /// Writes the samples, then the tables, then the strings, because each refers to entries of the following.
     fn file(
         &mut self,
         stacks: &WrittenStacks,
@@ -141,25 +141,25 @@ impl<W: Write> PprofWriting<W> {
         Ok(facts.write_to(&mut self.out)?)
     }
 
-    /// Type and unit of each column.
+    /// Returns type and unit of each column.
     fn sample_types(&self, stacks: &WrittenStacks) -> Vec<[String; 2]> {
         let spelled = &self.run.sampling.sample_types;
-        let of_column = |column| {
-            let event = stacks.event_of(column);
+        let type_and_unit = |column| {
+            let event = stacks.event(column);
             let position = self.run.events.iter().position(|known| known == event);
             let known = position.and_then(|position| spelled.get(position));
             match known.filter(|_| stacks.runs.is_none()) {
                 Some(spelled) => spelled.clone(),
                 None => [
                     stacks.column_name(column),
-                    long_unit(stacks.unit_of(event)).to_owned(),
+                    long_unit(stacks.unit(event)).to_owned(),
                 ],
             }
         };
-        (0..stacks.columns()).map(of_column).collect()
+        (0..stacks.columns()).map(type_and_unit).collect()
     }
 
-    /// Puts what is known of the run into `message`.
+    /// Puts the facts about the run into `message`.
     fn facts(
         &mut self,
         stacks: &WrittenStacks,
@@ -168,15 +168,17 @@ impl<W: Write> PprofWriting<W> {
     ) -> anyhow::Result<()> {
         let sampling = std::mem::take(&mut self.run.sampling);
         let label = |key: &str| sampling.labels.get(key).map(String::as_str);
-        // The event that pprof shows by default: what the profile says, else the first one, in a diff that of the later run.
-        let said = label("default_sample_type")
-            .filter(|said| stacks.runs.is_none() && types.iter().any(|[kind, _]| kind == said));
-        let shown = match said {
-            None if self.is_of_pprof && stacks.runs.is_none() => None,
+        // The event that pprof shows by default: the default of the profile, else the first event, in a diff of the later
+        // run.
+        let default = label("default_sample_type").filter(|default| {
+            stacks.runs.is_none() && types.iter().any(|[kind, _]| kind == default)
+        });
+        let shown = match default {
+            None if self.is_from_pprof && stacks.runs.is_none() => None,
             None => types
                 .get(usize::from(stacks.runs.is_some()))
                 .map(|[kind, _]| kind.as_str()),
-            said => said,
+            default => default,
         };
         for (field, text) in [
             (field::DROP_FRAMES, label("drop_frames")),
@@ -192,11 +194,11 @@ impl<W: Write> PprofWriting<W> {
             Some(comment) => comment.split('\n').map(str::to_owned).collect(),
             None => Vec::new(),
         };
-        if !self.is_of_pprof {
+        if !self.is_from_pprof {
             comments.push(stacks.title());
         }
         if rows.estimated.iter().any(|count| *count > 0) {
-            comments.push("the stacks are estimated from a graph of calls".to_owned());
+            comments.push("the stacks are estimated from a call graph".to_owned());
         }
         for comment in comments {
             let comment = self.string(&comment)?;
@@ -216,7 +218,7 @@ impl<W: Write> PprofWriting<W> {
     }
 
     fn sample(&mut self, rows: &StackRows, row: &StackRow) -> anyhow::Result<()> {
-        let locations = self.locations.of_stack(rows, row.node);
+        let locations = self.locations.number_stack(rows, row.node);
         self.sample.packed(1, locations.iter().copied());
         let values: Vec<i64> = row
             .counts
@@ -226,7 +228,7 @@ impl<W: Write> PprofWriting<W> {
             .with_context(|| beyond(row.counts))?;
         self.sample
             .packed(2, values.into_iter().map(i64::cast_unsigned));
-        for (key, value) in labels_of(rows, row) {
+        for (key, value) in row_labels(rows, row) {
             let key = self.string(&key)?;
             self.inner.number(1, key);
             match value {
@@ -253,22 +255,22 @@ impl<W: Write> PprofWriting<W> {
         profile.write_to(&mut self.out)
     }
 
-    /// The index of a string in the string table.
+    /// Returns the index of a string in the string table. Adds the string if it is new.
     fn string(&mut self, text: &str) -> anyhow::Result<u64> {
         Ok(self.strings.intern(text)?.index() as u64)
     }
 }
 
-/// The labels of a row: those that it has, and its thread and process where these do not tell them.
-fn labels_of(rows: &StackRows, row: &StackRow) -> Vec<(String, LabelValue)> {
+/// Returns the labels of a row, and labels for its thread and process if the own labels do not contain them.
+fn row_labels(rows: &StackRows, row: &StackRow) -> Vec<(String, LabelValue)> {
     let own = row
         .labels
-        .map(|labels| SampleLabels::of_text(rows.place(labels)).entries());
+        .map(|labels| SampleLabels::from_json(rows.place(labels)).entries());
     let mut labels = own.unwrap_or_default();
     let text = |place| LabelValue::Text(rows.place(place).to_owned());
     let number = |number: u64| i64::try_from(number).ok();
     let place = row.place;
-    // A thread without a name is called by its number.
+    // A name that equals the number is not a real name.
     let thread = place.thread.filter(|name| {
         place
             .tid
@@ -278,11 +280,11 @@ fn labels_of(rows: &StackRows, row: &StackRow) -> Vec<(String, LabelValue)> {
         (true, thread, "thread", place.tid, "tid"),
         (false, place.process, "process", place.pid, "pid"),
     ] {
-        let is_told = labels.iter().any(|(key, _)| {
-            LabelMeaning::of(key.as_bytes())
-                .is_some_and(|meaning| meaning.is_of_thread() == is_of_thread)
+        let is_labelled = labels.iter().any(|(key, _)| {
+            LabelMeaning::from_key(key.as_bytes())
+                .is_some_and(|meaning| meaning.describes_thread() == is_of_thread)
         });
-        if is_told {
+        if is_labelled {
             continue;
         }
         labels.extend(name.map(|name| (name_key.to_owned(), text(name))));
@@ -292,7 +294,7 @@ fn labels_of(rows: &StackRows, row: &StackRow) -> Vec<(String, LabelValue)> {
     labels
 }
 
-/// A unit as pprof calls it.
+/// Returns pprof's name of a unit.
 fn long_unit(unit: Option<&str>) -> &str {
     match unit {
         None => "count",
@@ -306,5 +308,5 @@ fn long_unit(unit: Option<&str>) -> &str {
 
 fn beyond(counts: &[Count]) -> String {
     let largest = counts.iter().max().copied().unwrap_or_default();
-    format!("{largest} is beyond 2^63, which pprof cannot hold")
+    format!("{largest} exceeds 2^63, the limit of pprof")
 }

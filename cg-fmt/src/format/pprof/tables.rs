@@ -1,27 +1,28 @@
-//! What samples refer to: locations, functions and mappings, whose numbers begin with 1.
+//! The tables that samples refer to: locations, functions and mappings. Numbers begin with 1.
 
 use std::cmp::Reverse;
 use std::io::Write;
 
+use cg_collections::maps::{Map, OrderedMap, OrderedSet};
 use cg_names::paths::base_name;
-use cg_stream::maps::{Map, OrderedMap, OrderedSet};
 use cg_stream::record::{Frame, HexAddress, MappingFacts};
 
 use super::super::stacks::{StackNodeId, StackRows, WrittenFrameId};
 use super::{PprofWriting, field};
 
-/// Locations: a frame, behind those that were inlined into it.
+/// The distinct locations. A location is a frame after the frames that are inlined into it.
 #[derive(Default)]
 pub(super) struct PprofLocations {
     all: OrderedSet<Box<[WrittenFrameId]>>,
-    /// Buffers for the location and the stack that are made.
+    /// Buffer for the current location.
     frames: Vec<WrittenFrameId>,
+    /// Buffer for the current stack.
     stack: Vec<u64>,
 }
 
 impl PprofLocations {
-    /// The numbers of a stack's locations, innermost first.
-    pub(super) fn of_stack(&mut self, rows: &StackRows, node: StackNodeId) -> &[u64] {
+    /// Returns the numbers of a stack's locations, innermost first.
+    pub(super) fn number_stack(&mut self, rows: &StackRows, node: StackNodeId) -> &[u64] {
         self.stack.clear();
         for frame in rows.nodes.frames(node) {
             self.frames.push(frame);
@@ -45,35 +46,36 @@ impl PprofLocations {
     }
 }
 
-/// Mappings: those that the profile tells of, and one for each other object.
+/// The mappings in the profile, and one mapping for each other object.
 struct PprofMappings<'t> {
-    told: &'t [MappingFacts],
-    /// By object: where its mappings begin in its file, or in memory where the profile does not name it, and their positions.
-    of_object: Map<Option<&'t str>, Vec<(u64, usize)>>,
+    recorded: &'t [MappingFacts],
+    /// For each object, its mappings: their offset in its file and their position. Without an object, the start in memory.
+    by_object: Map<Option<&'t str>, Vec<(u64, usize)>>,
+    /// The end of the address range of each other object.
     others: OrderedMap<&'t str, u64>,
 }
 
 impl<'t> PprofMappings<'t> {
-    fn of(told: &'t [MappingFacts]) -> PprofMappings<'t> {
-        let mut of_object: Map<Option<&str>, Vec<(u64, usize)>> = Map::default();
-        for (position, mapping) in told.iter().enumerate() {
+    fn new(recorded: &'t [MappingFacts]) -> PprofMappings<'t> {
+        let mut by_object: Map<Option<&str>, Vec<(u64, usize)>> = Map::default();
+        for (position, mapping) in recorded.iter().enumerate() {
             let object = mapping.obj.as_deref();
             let begin = object.map_or(mapping.start.0, |_| mapping.offset.0);
-            of_object.entry(object).or_default().push((begin, position));
+            by_object.entry(object).or_default().push((begin, position));
         }
-        for mappings in of_object.values_mut() {
-            // Of several that begin together the first is found.
+        for mappings in by_object.values_mut() {
+            // If several mappings have the same start, the search finds the first.
             mappings.sort_unstable_by_key(|(begin, position)| (*begin, Reverse(*position)));
         }
         PprofMappings {
-            told,
-            of_object,
+            recorded,
+            by_object,
             others: OrderedMap::default(),
         }
     }
 
-    /// The number of the mapping that a frame is in, and its address there. Addresses are counted from where the object's
-    /// file begins; outside of objects they are those in memory.
+    /// Returns the number of a frame's mapping, and the address of the frame in memory. Addresses of frames are relative to
+    /// the object's file; without an object they are addresses in memory.
     fn place(&mut self, frame: &'t Frame) -> (u64, u64) {
         let digits = frame
             .addr
@@ -82,8 +84,8 @@ impl<'t> PprofMappings<'t> {
         let address = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
         let object = frame.obj.as_deref();
         let number = |position: usize| position as u64 + 1;
-        if let Some(position) = self.told_for(object, address) {
-            let mapping = &self.told[position];
+        if let Some(position) = self.find_recorded(object, address) {
+            let mapping = &self.recorded[position];
             let in_memory = |address: u64| match object {
                 Some(_) => address
                     .wrapping_sub(mapping.offset.0)
@@ -96,19 +98,20 @@ impl<'t> PprofMappings<'t> {
             return (0, address.unwrap_or(0));
         };
         let entry = self.others.entry(object);
-        let position = self.told.len() + entry.index();
+        let position = self.recorded.len() + entry.index();
         let end = entry.or_default();
         *end = (*end).max(address.map_or(0, |address| address.saturating_add(1)));
         (number(position), address.unwrap_or(0))
     }
 
-    /// The mapping of an object that has an address; of a named object any, where none has it.
-    fn told_for(&self, object: Option<&str>, address: Option<u64>) -> Option<usize> {
-        let mappings = self.of_object.get(&object)?;
+    /// Finds the recorded mapping of an object that contains an address. If none contains it, returns the first mapping of a
+    /// named object.
+    fn find_recorded(&self, object: Option<&str>, address: Option<u64>) -> Option<usize> {
+        let mappings = self.by_object.get(&object)?;
         let found = address.and_then(|address| {
-            let behind = mappings.partition_point(|(begin, _)| *begin <= address);
-            let (begin, position) = mappings[behind.checked_sub(1)?];
-            let mapping = &self.told[position];
+            let following = mappings.partition_point(|(begin, _)| *begin <= address);
+            let (begin, position) = mappings[following.checked_sub(1)?];
+            let mapping = &self.recorded[position];
             let length = mapping.end.0.saturating_sub(mapping.start.0);
             (address - begin < length).then_some(position)
         });
@@ -120,12 +123,12 @@ impl<'t> PprofMappings<'t> {
 impl<W: Write> PprofWriting<W> {
     /// Writes mappings, locations and functions.
     pub(super) fn tables(&mut self, rows: &StackRows) -> anyhow::Result<()> {
-        let told = std::mem::take(&mut self.run.sampling.mappings);
-        let mut mappings = PprofMappings::of(&told);
-        // pprof takes the first mapping for the program.
+        let recorded = std::mem::take(&mut self.run.sampling.mappings);
+        let mut mappings = PprofMappings::new(&recorded);
+        // pprof treats the first mapping as the program.
         let is_program = |object: &&str| !object.contains(".so") && !object.starts_with('[');
         let mut objects = rows.frames().filter_map(|frame| frame.obj.as_deref());
-        if told.is_empty()
+        if recorded.is_empty()
             && let Some(program) = objects.find(is_program)
         {
             mappings.others.insert(program, 0);
@@ -134,14 +137,14 @@ impl<W: Write> PprofWriting<W> {
         let locations = std::mem::take(&mut self.locations.all);
         for (position, frames) in locations.iter().enumerate() {
             self.message.number(1, position as u64 + 1);
-            // What was inlined is at the address of what it was inlined into.
+            // Inlined frames are at the address of the frame that they are inlined into.
             let host = frames.last().map(|frame| rows.frame(*frame));
             if let Some(host) = host {
                 let (mapping, address) = mappings.place(host);
                 self.message.number(2, mapping);
                 self.message.number(3, address);
             }
-            let is_nameless = self.is_of_pprof && host.is_some_and(is_named_by_its_place);
+            let is_nameless = self.is_from_pprof && host.is_some_and(is_named_by_its_place);
             for frame in frames.iter().filter(|_| !is_nameless) {
                 let frame = rows.frame(*frame);
                 let name = frame.name.as_deref().unwrap_or_default();
@@ -170,7 +173,7 @@ impl<W: Write> PprofWriting<W> {
                 ..MappingFacts::default()
             });
         let others: Vec<MappingFacts> = others.collect();
-        for (position, mapping) in told.iter().chain(&others).enumerate() {
+        for (position, mapping) in recorded.iter().chain(&others).enumerate() {
             self.mapping(position as u64 + 1, mapping)?;
         }
         Ok(())
@@ -189,16 +192,16 @@ impl<W: Write> PprofWriting<W> {
         ] {
             self.message.number(field, number);
         }
-        for (field, what) in (7..).zip(MappingFacts::KNOWN) {
-            let is_known = mapping.known.iter().any(|known| known == what);
+        for (field, fact) in (7..).zip(MappingFacts::KNOWN) {
+            let is_known = mapping.known.iter().any(|known| known == fact);
             self.message.number(field, u64::from(is_known));
         }
         Ok(self.put(field::MAPPING)?)
     }
 }
 
-/// Whether a frame is called by its object and its place there, or by its address, as cg-parse calls a location without
-/// functions.
+/// Returns true if the name of a frame is only its object and place, or its address: cg-parse names locations without
+/// functions in this way.
 fn is_named_by_its_place(frame: &Frame) -> bool {
     let (Some(name), Some(address)) = (frame.name.as_deref(), frame.addr.as_deref()) else {
         return false;

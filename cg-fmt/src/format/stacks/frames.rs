@@ -1,16 +1,17 @@
-//! The distinct frames of the stacks to write, so that a format converts each of them once.
+//! The distinct frames of the stacks to write, so that a format converts each frame once.
 
-use cg_stream::intern::{Id as _, Made};
-use cg_stream::maps::{Map, OrderedSet};
-use cg_stream::profile::{Key, Profile, Symbol};
+use cg_collections::intern::{Id as _, Made};
+use cg_collections::maps::{Map, OrderedSet};
+use cg_profile::{Key, Profile, Symbol};
 use cg_stream::record::Frame;
 
 /// Frames by number.
 #[derive(Default)]
 pub(super) struct FrameSet<'a> {
     frames: OrderedSet<Frame<'a>>,
-    /// Cache of frame numbers: `known` by index in the profile, and for frames with an address `known_at`, by both.
+    /// Cache of frame numbers by index in the profile, for frames without an address.
     known: Made<usize>,
+    /// Cache of frame numbers by index and address.
     known_at: Map<(usize, usize), usize>,
 }
 
@@ -19,8 +20,8 @@ impl<'a> FrameSet<'a> {
         &self.frames
     }
 
-    /// Puts the numbers of a row's frames in `numbers`; for a record that lost its stack, that of the blamed frame.
-    pub(super) fn of_row(&mut self, profile: &'a Profile, key: &Key, numbers: &mut Vec<usize>) {
+    /// Puts the numbers of a row's frames in `numbers`. A record without a stack gets the number of its blamed frame.
+    pub(super) fn number_row(&mut self, profile: &'a Profile, key: &Key, numbers: &mut Vec<usize>) {
         numbers.clear();
         if let Some(stack) = key.stack {
             let addresses = profile.stacks().addresses(stack);
@@ -46,7 +47,7 @@ impl<'a> FrameSet<'a> {
     }
 
     /// Puts the numbers of these frames in `numbers`.
-    pub(super) fn of_frames(&mut self, frames: &[Frame<'a>], numbers: &mut Vec<usize>) {
+    pub(super) fn number_frames(&mut self, frames: &[Frame<'a>], numbers: &mut Vec<usize>) {
         numbers.clear();
         for frame in frames {
             let number = match self.frames.get_index_of(frame) {

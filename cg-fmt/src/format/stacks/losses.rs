@@ -1,20 +1,20 @@
-//! Says once what a format cannot hold of the stacks that it is given.
+//! One warning about the properties of stacks that a format cannot hold.
 
-use cg_stream::intern::Made;
-use cg_stream::tool::Diagnostics;
+use cg_collections::intern::Made;
+use cg_tool::Diagnostics;
 
 use super::CountedStack;
 use crate::format::holds::{FormatHolds, Held};
 
-/// What stacks had that may have been left out.
+/// The properties of the stacks so far, some of which the format may leave out.
 #[derive(Default)]
 pub(crate) struct Losses {
     noted: Made<()>,
-    /// By [`Held`].
+    /// True if any stack has the property; indexed by [`Held`].
     are_there: [bool; Held::Wakers as usize + 1],
 }
 
-/// What a format may lose, with the words of the message.
+/// The properties that a format may lose, with their names in the message.
 const LOSSES: [(Held, &str); 12] = [
     (Held::Files, "files"),
     (Held::Lines, "lines"),
@@ -34,8 +34,8 @@ const LOSSES: [(Held, &str); 12] = [
 ];
 
 impl Losses {
-    /// Takes note of what a stack has.
-    pub(crate) fn note(&mut self, stack: &CountedStack) {
+    /// Records the properties of a stack.
+    pub(crate) fn record(&mut self, stack: &CountedStack) {
         let mut note = |held: Held, is_there: bool| self.are_there[held as usize] |= is_there;
         for (number, frame) in stack.frames() {
             if self.noted.get(number).is_some() {
@@ -48,7 +48,7 @@ impl Losses {
             note(Held::Objects, frame.obj.is_some());
             note(Held::Addresses, frame.addr.is_some());
             note(Held::Inlined, frame.inlined);
-            // That a function is the kernel's its object tells.
+            // The mark of kernel code is not a loss, because the object shows it.
             note(Held::Jit, frame.jit);
             note(Held::Wakers, frame.waker);
         }
@@ -58,12 +58,12 @@ impl Losses {
         note(Held::Times, stack.time.is_some());
     }
 
-    /// Says what was left out of a format that holds only some of it.
-    pub(crate) fn say(&self, holds: &FormatHolds, diagnostics: &mut Diagnostics) {
+    /// Warns about the properties that the format left out.
+    pub(crate) fn warn(&self, holds: &FormatHolds, diagnostics: &mut Diagnostics) {
         let is_lost = |held: Held| {
-            // Where a format holds no lines at all, the entry for lines says so already.
-            let is_told = held == Held::Sites && !holds.has(Held::Lines);
-            self.are_there[held as usize] && !holds.has(held) && !is_told
+            // If a format holds no lines at all, the entry for lines already covers their files.
+            let is_covered = held == Held::Sites && !holds.has(Held::Lines);
+            self.are_there[held as usize] && !holds.has(held) && !is_covered
         };
         let lost = LOSSES.iter().filter(|(held, _)| is_lost(*held));
         let mut lost: Vec<&str> = lost.map(|(_, words)| *words).collect();

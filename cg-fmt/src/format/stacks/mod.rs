@@ -1,20 +1,21 @@
-//! The stacks that stack formats write: those of one record type, or of the rows of a diff, with the counts that the
-//! format holds.
+//! The stacks for stack formats: the stacks of one record type or of the rows of a diff, with the counts that the format can
+//! hold.
 //!
-//! The formats know neither record types nor diffs: to them a stack has frames and a count for each [column](WrittenStacks::columns).
+//! The formats do not know record types or diffs. They see stacks with frames and a count for each
+//! [column](WrittenStacks::columns).
 
 use anyhow::{bail, ensure};
+use cg_collections::sorting::Order as _;
 use cg_document::number::{percent, plural};
-use cg_stream::profile::Profile;
+use cg_profile::Profile;
 use cg_stream::record::{Count, Frame, RecordType};
-use cg_stream::sorting::Order as _;
-use cg_stream::tool::Diagnostics;
+use cg_tool::Diagnostics;
 
 use crate::format::holds::{FormatHolds, Held, choose};
 use crate::format::names::WrittenNames;
 use crate::options::{Events, Options, View};
 use crate::report::diff::{self, Diffs};
-use crate::report::events::{events_of, has_event};
+use crate::report::events::{find_events, has_event};
 use crate::report::kinds::noun;
 use crate::report::origin::origin;
 
@@ -31,7 +32,7 @@ pub(crate) use nodes::{InnerNeighbours, StackNodeId, StackNodes, WrittenFrameId}
 pub(crate) use rows::{StackRow, StackRows, Whereabouts};
 pub(crate) use text::{FrameTexts, frame_name};
 
-/// Record types with stacks, in the order in which they are preferred. Types that are not here come last.
+/// Record types with stacks, preferred types first. Other types come last.
 const PREFERRED: [RecordType; 6] = [
     RecordType::Stack,
     RecordType::Inline,
@@ -44,21 +45,21 @@ const PREFERRED: [RecordType; 6] = [
 /// The stacks to write.
 pub(crate) struct WrittenStacks<'a> {
     profile: &'a Profile,
-    /// What the format can hold of them.
+    /// The properties that the format can hold.
     pub(crate) holds: &'static FormatHolds,
     source: StackSource<'a>,
     /// The events, in the order of the profile.
     pub(crate) events: Vec<String>,
-    /// In a diff, the names of the two runs whose counts stand side by side.
+    /// In a diff, the names of the two runs whose counts are side by side.
     pub(crate) runs: Option<[String; 2]>,
     pub(crate) nouns: [&'static str; 2],
     names: WrittenNames,
 }
 
 enum StackSource<'a> {
-    /// Rows of a type, and the positions of the events.
+    /// The rows of a type, the positions of the events, and the snapshot if there are several.
     Rows(RecordType, Vec<usize>, Option<u64>),
-    /// A diff, and which of its rows have stacks.
+    /// A diff, and the positions of its rows with stacks.
     Diff(Box<Diffs<'a>>, Vec<usize>),
 }
 
@@ -66,26 +67,26 @@ enum StackSource<'a> {
 #[derive(Clone, Copy)]
 pub(crate) struct CountedStack<'s, 'a> {
     set: &'s FrameSet<'a>,
-    /// Innermost first; one at least.
+    /// The numbers of the frames, innermost first; at least one.
     numbers: &'s [usize],
-    /// An entry a [column](WrittenStacks::columns).
+    /// One entry per [column](WrittenStacks::columns).
     pub(crate) counts: &'s [Count],
     pub(crate) thread: Option<&'a str>,
     pub(crate) process: Option<&'a str>,
     pub(crate) tid: Option<u64>,
     pub(crate) pid: Option<u64>,
-    /// As a stream has them.
+    /// The labels in the form of a stream.
     pub(crate) labels: Option<&'a str>,
-    /// When the sample was taken, in ns.
+    /// The time of the sample, in ns.
     pub(crate) time: Option<u64>,
-    /// True where some of it is an estimate made from a graph of calls.
+    /// True if part of the stack is estimated from a call graph.
     pub(crate) is_estimated: bool,
-    /// In a diff, whether both runs tell it.
-    pub(crate) is_told: bool,
+    /// In a diff, true if the counts of both runs are known.
+    pub(crate) is_change_known: bool,
 }
 
 impl<'s, 'a> CountedStack<'s, 'a> {
-    /// The frames, innermost first. Equal ones have equal numbers in all stacks.
+    /// Iterates over the frames with their numbers, innermost first. Equal frames have equal numbers in all stacks.
     pub(crate) fn frames(self) -> impl ExactSizeIterator<Item = (usize, &'s Frame<'a>)> {
         let frames = self.set.all();
         self.numbers
@@ -95,7 +96,8 @@ impl<'s, 'a> CountedStack<'s, 'a> {
 }
 
 impl FormatHolds {
-    /// What a format that has one file for a function and its line holds of a frame: the file that the line is a line of.
+    /// Reduces a frame to the properties that the format can hold. The frame gets one file for function and line: the file
+    /// that contains the line.
     pub(crate) fn frame<'f>(&self, frame: &Frame<'f>) -> Frame<'f> {
         let file = frame.site.as_ref().or(frame.file.as_ref()).cloned();
         Frame {
@@ -113,11 +115,12 @@ impl FormatHolds {
 }
 
 impl<'a> WrittenStacks<'a> {
-    /// The stacks of the type that was asked for, else of the preferred one that has any.
+    /// Selects the stacks of the requested type, or else of the first preferred type that has any.
     ///
     /// # Errors
-    /// If there are none, or an event that was asked for is not among theirs, or several are where one is allowed.
-    pub(crate) fn of(
+    /// Returns an error if there are no stacks, if they lack a requested event, or if several events are requested and the
+    /// format can hold only one.
+    pub(crate) fn select(
         profile: &'a Profile,
         options: &Options,
         holds: &'static FormatHolds,
@@ -128,14 +131,14 @@ impl<'a> WrittenStacks<'a> {
             "--tree snapshot=N..M is a table; cg-diff --snapshot N..M FILE | cg-fmt -f flamegraph draws the stacks of both"
         );
         ensure!(
-            options.is_of_all_records(),
-            "a format for other viewers has all stacks: --tree, --source, --by, --group-by, --sort, --top and --columns are for tables"
+            options.shows_all_records(),
+            "--tree, --source, --by, --group-by, --sort, --top and --columns are for tables: a format for other viewers has all stacks"
         );
         if diff::is_wanted(profile, options) {
-            return WrittenStacks::of_diff(profile, options, holds, diagnostics);
+            return WrittenStacks::from_diff(profile, options, holds, diagnostics);
         }
-        let kind = kind_of(profile, options, diagnostics)?;
-        let positions = events_of(profile, kind);
+        let kind = select_kind(profile, options, diagnostics)?;
+        let positions = find_events(profile, kind);
         let names: Vec<&str> = positions
             .iter()
             .map(|event| profile.events()[*event].as_str())
@@ -165,20 +168,20 @@ impl<'a> WrittenStacks<'a> {
         })
     }
 
-    fn of_diff(
+    fn from_diff(
         profile: &'a Profile,
         options: &Options,
         holds: &'static FormatHolds,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<WrittenStacks<'a>> {
-        let diffs = Diffs::of(profile, options);
+        let diffs = Diffs::new(profile, options);
         let (with_stacks, others): (Vec<usize>, Vec<usize>) =
             (0..diffs.records.len()).partition(|row| !diffs.records[*row].stack.is_empty());
         if let Some(row) = others.first() {
             let of = diffs.records[*row].of.as_str();
-            ensure!(!with_stacks.is_empty(), lack::of_diff(of));
+            ensure!(!with_stacks.is_empty(), lack::diff_message(of));
             diagnostics.warn(format!(
-                "{} of the diff have no stack: left out",
+                "{} of the diff without a stack left out",
                 plural(others.len() as Count, "row", "rows")
             ));
         }
@@ -194,7 +197,7 @@ impl<'a> WrittenStacks<'a> {
             .iter()
             .map(|position| names[*position].to_owned())
             .collect();
-        let of = with_stacks
+        let kind = with_stacks
             .first()
             .map(|row| RecordType::from_name(&diffs.records[*row].of));
         Ok(WrittenStacks {
@@ -202,54 +205,54 @@ impl<'a> WrittenStacks<'a> {
             holds,
             events,
             runs: Some(diffs.compared().map(|run| diffs.run_name(run))),
-            nouns: of.map_or(["record", "records"], |kind| [noun(kind, 1), noun(kind, 2)]),
+            nouns: kind.map_or(["record", "records"], |kind| [noun(kind, 1), noun(kind, 2)]),
             source: StackSource::Diff(Box::new(diffs), with_stacks),
             names: written_names(profile, options),
         })
     }
 
-    /// How many counts a stack has: one an event, of a diff two, that of the earlier run first.
+    /// Returns the number of counts of a stack: one per event, or in a diff two, the count of the earlier run first.
     pub(crate) fn columns(&self) -> usize {
         self.events.len() * if self.runs.is_some() { 2 } else { 1 }
     }
 
-    /// The event of a column.
-    pub(crate) fn event_of(&self, column: usize) -> &str {
+    /// Returns the event of a column.
+    pub(crate) fn event(&self, column: usize) -> &str {
         let runs = if self.runs.is_some() { 2 } else { 1 };
         &self.events[column / runs]
     }
 
-    /// What a column is called: its event, of a diff with the run.
+    /// Returns the name of a column: its event, and in a diff also the run.
     pub(crate) fn column_name(&self, column: usize) -> String {
-        let event = self.event_of(column);
+        let event = self.event(column);
         match &self.runs {
             None => event.to_owned(),
             Some(runs) => format!("{event} ({})", runs[column % 2]),
         }
     }
 
-    /// The unit of an event, where it is not a plain count.
-    pub(crate) fn unit_of(&self, event: &str) -> Option<&'a str> {
+    /// Returns the unit of an event; `None` for a plain count.
+    pub(crate) fn unit(&self, event: &str) -> Option<&'a str> {
         let mut runs = self.profile.runs().iter();
-        let said = runs.find_map(|run| run.sampling.units.get(event));
+        let recorded = runs.find_map(|run| run.sampling.units.get(event));
         let is_bytes = event == "bytes" || event.ends_with("_bytes");
-        said.map(String::as_str).or(is_bytes.then_some("bytes"))
+        recorded.map(String::as_str).or(is_bytes.then_some("bytes"))
     }
 
-    /// Warns how much of the costs is of estimated stacks, if any is; `estimated` has these costs by column.
-    pub(crate) fn say_estimated(
+    /// Warns about estimated stacks, if there are any. `estimated` has their costs by column.
+    pub(crate) fn warn_about_estimates(
         &self,
         estimated: &[Count],
         totals: &[Count],
         diagnostics: &mut Diagnostics,
     ) {
-        if let Some(said) = self.told_estimated(estimated, totals) {
-            diagnostics.warn(said);
+        if let Some(note) = self.estimate_note(estimated, totals) {
+            diagnostics.warn(note);
         }
     }
 
-    /// The sentence of [`WrittenStacks::say_estimated`]. Some estimates may be exact, but only cg-parse knows which.
-    pub(crate) fn told_estimated(&self, estimated: &[Count], totals: &[Count]) -> Option<String> {
+    /// Returns the text of the warning about estimated stacks. Some estimates may be exact, but only cg-parse knows which.
+    pub(crate) fn estimate_note(&self, estimated: &[Count], totals: &[Count]) -> Option<String> {
         let columns = || (0..self.columns()).filter(|column| estimated[*column] > 0);
         columns().next()?;
         let parts: Vec<String> = columns()
@@ -260,15 +263,15 @@ impl<'a> WrittenStacks<'a> {
             })
             .collect();
         Some(match parts.as_slice() {
-            [] => "the stacks are estimated from a graph of calls".to_owned(),
+            [] => "the stacks are estimated from a call graph".to_owned(),
             parts => format!(
-                "stacks with {} are estimated from a graph of calls",
+                "stacks with {} are estimated from a call graph",
                 parts.join(", ")
             ),
         })
     }
 
-    /// The total that the `run` records give an event, of a diff in the later run; `None` where they give none.
+    /// Returns the total of an event in the `run` records, in a diff for the later run; `None` if they have no total.
     pub(crate) fn total(&self, event: usize) -> Option<Count> {
         match &self.source {
             StackSource::Rows(_, events, _) => {
@@ -277,17 +280,17 @@ impl<'a> WrittenStacks<'a> {
             }
             StackSource::Diff(diffs, _) => {
                 let [_, last] = diffs.compared();
-                diffs.total_of(&self.events[event], last)
+                diffs.event_total(&self.events[event], last)
             }
         }
     }
 
-    /// A frame with the names to write. To find out whose code it is, use the original frame.
+    /// Returns a frame with the names to write. To classify the origin of its code, use the original frame.
     pub(crate) fn written<'f>(&'f self, frame: &'f Frame<'_>) -> Frame<'f> {
         self.names.frame(frame)
     }
 
-    /// Where the stacks are from.
+    /// Returns the origin of the stacks: the program or the two runs.
     pub(crate) fn title(&self) -> String {
         match &self.source {
             StackSource::Rows(..) => origin(self.profile).unwrap_or_else(|| "stacks".to_owned()),
@@ -298,7 +301,7 @@ impl<'a> WrittenStacks<'a> {
     /// Visits all stacks, in the order of the stream.
     ///
     /// # Errors
-    /// The visitor's.
+    /// Returns the first error of the visitor.
     pub(crate) fn each<E>(
         &self,
         mut visit: impl FnMut(CountedStack<'_, 'a>) -> Result<(), E>,
@@ -313,7 +316,7 @@ impl<'a> WrittenStacks<'a> {
                     if snapshot.is_some() && key.snapshot != *snapshot {
                         continue;
                     }
-                    set.of_row(self.profile, key, &mut numbers);
+                    set.number_row(self.profile, key, &mut numbers);
                     counts.clear();
                     let cost = table.cost(row);
                     let count = |event: &usize| cost.get(*event).copied().unwrap_or(0);
@@ -329,7 +332,7 @@ impl<'a> WrittenStacks<'a> {
                         labels: self.profile.text(key.labels),
                         time: key.time,
                         is_estimated: table.numbers().estimated.get(row) == Some(true),
-                        is_told: true,
+                        is_change_known: true,
                     })?;
                 }
             }
@@ -345,7 +348,7 @@ impl<'a> WrittenStacks<'a> {
                             entry.copied().flatten().unwrap_or(0)
                         }));
                     }
-                    set.of_frames(&row.stack, &mut numbers);
+                    set.number_frames(&row.stack, &mut numbers);
                     visit(CountedStack {
                         set: &set,
                         numbers: &numbers,
@@ -357,7 +360,7 @@ impl<'a> WrittenStacks<'a> {
                         labels: None,
                         time: None,
                         is_estimated: false,
-                        is_told: row.tells_change(true),
+                        is_change_known: row.is_change_known(true),
                     })?;
                 }
             }
@@ -373,8 +376,8 @@ fn written_names(profile: &Profile, options: &Options) -> WrittenNames {
     }
 }
 
-/// The record type to write.
-pub(crate) fn kind_of(
+/// Selects the record type to write.
+pub(crate) fn select_kind(
     profile: &Profile,
     options: &Options,
     diagnostics: &mut Diagnostics,
@@ -396,19 +399,19 @@ pub(crate) fn kind_of(
     let mut kinds: Vec<RecordType> = profile.types().filter(|kind| kind.has_stack()).collect();
     kinds.order_by_key(rank);
     if let Events::Named(names) = &options.events {
-        // Leaks and errors of one log have events of their own.
+        // The leaks and the errors of one log have different events.
         let has_all = |kind: &RecordType| names.iter().all(|name| has_event(*kind, name));
         if kinds.iter().any(has_all) {
             kinds.retain(has_all);
         }
     }
     let Some((first, others)) = kinds.split_first() else {
-        bail!(lack::of_profile(profile, options));
+        bail!(lack::profile_message(profile, options));
     };
     if !others.is_empty() {
         let others: Vec<&str> = others.iter().map(|kind| kind.name()).collect();
         diagnostics.warn(format!(
-            "the {} records are written; there are others with stacks (--type {})",
+            "only {} records are written, but others have stacks too (--type {})",
             first.name(),
             others.join(", --type ")
         ));
@@ -416,7 +419,7 @@ pub(crate) fn kind_of(
     Ok(*first)
 }
 
-/// The snapshot whose heap is written: they are levels, and do not add up.
+/// Selects one snapshot, because heaps of different times cannot be added up. Returns `None` if no selection is necessary.
 fn one_snapshot(
     profile: &Profile,
     options: &Options,
@@ -441,7 +444,7 @@ fn one_snapshot(
     let chosen = peak.or(snapshots.last().copied());
     if let Some(chosen) = chosen {
         diagnostics.warn(format!(
-            "the heap records are of {} snapshots, which do not add up: snapshot {chosen} is written (--tree snapshot=N takes another)",
+            "only snapshot {chosen} of {} is written, because snapshots do not add up (--tree snapshot=N selects another)",
             snapshots.len()
         ));
     }

@@ -1,12 +1,12 @@
-//! A tree of stacks, which share their outer frames.
+//! A tree of stacks. Stacks share their outer frames.
 
-use cg_stream::intern::{Id, Keys, TooMany};
+use cg_collections::intern::{Id, Keys, TooMany};
 use cg_stream::record::{Count, add_counts};
 
-cg_stream::ids! {
-    /// A frame of a format's own table.
+cg_collections::ids! {
+    /// A frame in the table of a format.
     pub(crate) struct WrittenFrameId;
-    /// A stack that has a frame at least.
+    /// A stack with at least one frame.
     pub(crate) struct StackNodeId;
 }
 
@@ -17,25 +17,25 @@ struct StackPath {
     outer: Option<StackNodeId>,
 }
 
-/// Stands for a stack without counts.
+/// The mark of a stack without counts.
 const NONE: u32 = u32::MAX;
 
 /// Every distinct stack, with counts. A stack has a greater id than its outer stacks.
 pub(crate) struct StackNodes {
     nodes: Keys<StackNodeId, StackPath>,
     columns: usize,
-    /// The counts of those stacks that have counts themselves: in a profile with deep stacks, few nodes have.
+    /// The counts of the stacks that have own counts. In a profile with deep stacks, few nodes have own counts.
     counts: Vec<Count>,
-    /// For each stack the position of its counts, as far as the last one that has any; [`NONE`] for the others.
+    /// For each stack the position of its counts, or [`NONE`]. Ends with the last stack that has counts.
     counted: Vec<u32>,
-    /// The counts of a stack that has none.
+    /// The counts of a stack without own counts.
     zero: Vec<Count>,
-    /// The stack that was added last, outermost frame first.
+    /// The last added stack, outermost frame first.
     last: Vec<(WrittenFrameId, StackNodeId)>,
 }
 
 impl StackNodes {
-    /// No stacks, of which each will have so many counts.
+    /// Creates an empty tree whose stacks have this number of counts.
     pub(crate) fn new(columns: usize) -> StackNodes {
         StackNodes {
             nodes: Keys::default(),
@@ -47,10 +47,10 @@ impl StackNodes {
         }
     }
 
-    /// The stack of these frames, innermost first; one at least.
+    /// Returns the stack of these frames, innermost first; `None` if there are no frames.
     ///
     /// # Errors
-    /// Where there are more stacks than ids.
+    /// Returns an error if there are more stacks than ids.
     pub(crate) fn stack(
         &mut self,
         frames: &[WrittenFrameId],
@@ -83,7 +83,7 @@ impl StackNodes {
         }
         let counted = &mut self.counted[node.index()];
         if *counted == NONE {
-            // There are no more of them than ids.
+            // The number of stacks fits, because their ids do.
             *counted = (self.counts.len() / self.columns) as u32;
             self.counts.extend_from_slice(&self.zero);
         }
@@ -91,7 +91,7 @@ impl StackNodes {
         add_counts(&mut self.counts[first..], counts);
     }
 
-    /// Frees what only adding stacks takes. No more are added from then on.
+    /// Frees the memory that only adding needs. No stacks may be added afterwards.
     pub(crate) fn close(&mut self) {
         self.nodes.close();
         self.counted.shrink_to_fit();
@@ -102,7 +102,7 @@ impl StackNodes {
         self.nodes.len()
     }
 
-    /// All stacks, each behind those it begins with.
+    /// Iterates over all stacks. Each stack follows its outer stacks.
     pub(crate) fn all(&self) -> impl DoubleEndedIterator<Item = StackNodeId> {
         (0..self.nodes.len()).filter_map(|position| StackNodeId::at(position).ok())
     }
@@ -115,7 +115,7 @@ impl StackNodes {
         self.nodes.get(node).outer
     }
 
-    /// The counts of a stack itself.
+    /// Returns a stack's own counts.
     pub(crate) fn own(&self, node: StackNodeId) -> &[Count] {
         match self.counted.get(node.index()) {
             None | Some(&NONE) => &self.zero,
@@ -126,7 +126,7 @@ impl StackNodes {
         }
     }
 
-    /// Inclusive counts: those of each stack and of all stacks that begin with it.
+    /// Returns the inclusive counts: the sums over each stack and all stacks that begin with it.
     pub(crate) fn inclusive(&self) -> Vec<Count> {
         let mut counts = Vec::with_capacity(self.nodes.len() * self.columns);
         for node in self.all() {
@@ -144,7 +144,7 @@ impl StackNodes {
         counts
     }
 
-    /// The frames of a stack, innermost first.
+    /// Iterates over the frames of a stack, innermost first.
     pub(crate) fn frames(&self, node: StackNodeId) -> impl Iterator<Item = WrittenFrameId> {
         let mut rest = Some(node);
         std::iter::from_fn(move || {
@@ -154,8 +154,7 @@ impl StackNodes {
         })
     }
 
-    /// For each stack, the stacks that are one frame longer, by the `rank` of their innermost frame. Stacks of one
-    /// frame come first.
+    /// Returns for each stack the stacks that are one frame longer, sorted by the `rank` of their innermost frame.
     pub(crate) fn children(&self, rank: &[u32]) -> InnerNeighbours {
         let mut order: Vec<StackNodeId> = self.all().collect();
         let slot = |node: StackNodeId| self.outer(node).map_or(0, |outer| outer.index() + 1);
@@ -174,13 +173,13 @@ impl StackNodes {
 /// The children of every stack, in order.
 pub(crate) struct InnerNeighbours {
     order: Vec<StackNodeId>,
-    /// Where each stack's children begin in `order`; entry 0 is for the stacks of one frame.
+    /// The position of each stack's first child in `order`. Entry 0 is for the stacks with one frame.
     starts: Vec<u32>,
 }
 
 impl InnerNeighbours {
-    /// Stacks of one frame for `None`, else those one frame longer than `node`.
-    pub(crate) fn of(&self, node: Option<StackNodeId>) -> &[StackNodeId] {
+    /// Returns the stacks that are one frame longer than `node`. For `None`, returns the stacks with one frame.
+    pub(crate) fn get(&self, node: Option<StackNodeId>) -> &[StackNodeId] {
         let slot = node.map_or(0, |node| node.index() + 1);
         &self.order[self.starts[slot] as usize..self.starts[slot + 1] as usize]
     }

@@ -1,20 +1,20 @@
-//! Stacks by thread, with frames and stacks interned, for formats that have tables of their own.
+//! Stacks by thread with interned frames and stacks, for formats with tables.
 
-use cg_names::whose::{CodeOwner, Facts};
-use cg_stream::intern::{Id, Keys, Made, Texts, TooMany};
-use cg_stream::maps::OrderedSet;
+use cg_collections::intern::{Id, Keys, Made, Texts, TooMany};
+use cg_collections::maps::OrderedSet;
+use cg_names::code_origin::{CodeOwner, Facts};
 use cg_stream::record::{Count, Frame};
-use cg_stream::tool::Diagnostics;
+use cg_tool::Diagnostics;
 
 use super::{Held, Losses, StackNodeId, StackNodes, WrittenFrameId, WrittenStacks};
 
-cg_stream::ids! {
-    /// The name of a thread or process, or labels.
+cg_collections::ids! {
+    /// The name of a thread or process, or the labels of a sample.
     pub(crate) struct PlaceId;
     struct StackRowId;
 }
 
-/// Where a stack was met.
+/// The thread and process of a stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Whereabouts {
     pub(crate) process: Option<PlaceId>,
@@ -23,7 +23,7 @@ pub(crate) struct Whereabouts {
     pub(crate) tid: Option<u64>,
 }
 
-/// What makes two rows one.
+/// The key of a row. Stacks with equal keys are added up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct StackRowKey {
     node: StackNodeId,
@@ -39,21 +39,21 @@ pub(crate) struct StackRow<'r> {
     pub(crate) place: Whereabouts,
     pub(crate) labels: Option<PlaceId>,
     pub(crate) time: Option<u64>,
-    /// An entry a [column](WrittenStacks::columns).
+    /// One entry per [column](WrittenStacks::columns).
     pub(crate) counts: &'r [Count],
 }
 
 /// The stacks of a profile.
 pub(crate) struct StackRows {
     frames: OrderedSet<Frame<'static>>,
-    /// By frame: whose code it is.
+    /// The owner of each frame.
     owners: Vec<CodeOwner>,
     pub(crate) nodes: StackNodes,
     places: Texts<PlaceId>,
     rows: Keys<StackRowId, StackRowKey>,
     columns: usize,
     counts: Vec<Count>,
-    /// What all stacks cost, by column.
+    /// The cost of all stacks, by column.
     pub(crate) totals: Vec<Count>,
     /// The cost of estimated stacks, by column.
     pub(crate) estimated: Vec<Count>,
@@ -61,22 +61,22 @@ pub(crate) struct StackRows {
 }
 
 impl StackRows {
-    /// Says what the format lost of these stacks, and how much of them is estimated.
-    pub(crate) fn say(&self, stacks: &WrittenStacks, diagnostics: &mut Diagnostics) {
-        self.losses.say(stacks.holds, diagnostics);
-        stacks.say_estimated(&self.estimated, &self.totals, diagnostics);
+    /// Warns about properties that the format cannot hold, and about estimated stacks.
+    pub(crate) fn warn(&self, stacks: &WrittenStacks, diagnostics: &mut Diagnostics) {
+        self.losses.warn(stacks.holds, diagnostics);
+        stacks.warn_about_estimates(&self.estimated, &self.totals, diagnostics);
     }
 
-    /// Adds up the stacks, as the format can hold them.
+    /// Adds up the stacks, with the properties that the format can hold.
     ///
     /// # Errors
-    /// Where there are more frames or stacks than ids.
-    pub(crate) fn of(stacks: &WrittenStacks) -> Result<StackRows, TooMany> {
-        StackRows::of_frames(stacks, |frame| stacks.holds.frame(frame))
+    /// Returns an error if there are more frames or stacks than ids.
+    pub(crate) fn collect(stacks: &WrittenStacks) -> Result<StackRows, TooMany> {
+        StackRows::collect_frames(stacks, |frame| stacks.holds.frame(frame))
     }
 
-    /// The same; `hold` reduces a frame to what the format can hold.
-    pub(crate) fn of_frames(
+    /// Adds up the stacks. `hold` reduces a frame to the properties that the format can hold.
+    pub(crate) fn collect_frames(
         stacks: &WrittenStacks,
         hold: impl for<'f> Fn(&Frame<'f>) -> Frame<'f>,
     ) -> Result<StackRows, TooMany> {
@@ -96,15 +96,16 @@ impl StackRows {
         let mut frames = Vec::new();
         let mut made = Made::default();
         stacks.each(|stack| {
-            rows.losses.note(&stack);
+            rows.losses.record(&stack);
             frames.clear();
             for (number, frame) in stack.frames() {
-                frames.push(made.of(number, || {
+                frames.push(made.get_or_make(number, || {
                     let held = hold(&stacks.written(frame)).into_owned();
                     let (position, is_new) = rows.frames.insert_full(held);
                     if is_new {
-                        // Stable names do not tell whose they are.
-                        rows.owners.push(Facts::of(frame).owner_alone());
+                        // Use the original frame, because stable names lack paths that show the owner.
+                        rows.owners
+                            .push(Facts::from_frame(frame).owner_without_context());
                     }
                     WrittenFrameId::at(position)
                 })?);
@@ -144,17 +145,17 @@ impl StackRows {
         Ok(rows)
     }
 
-    /// All frames, in the order of their ids.
+    /// Iterates over all frames, in the order of their ids.
     pub(crate) fn frames(&self) -> impl ExactSizeIterator<Item = &Frame<'static>> {
         self.frames.iter()
     }
 
-    /// The frame of an id of this table.
+    /// Returns the frame of an id.
     pub(crate) fn frame(&self, id: WrittenFrameId) -> &Frame<'static> {
         &self.frames[id.index()]
     }
 
-    /// Whose code a frame is.
+    /// Returns the owner of a frame's code.
     pub(crate) fn owner(&self, id: WrittenFrameId) -> CodeOwner {
         self.owners[id.index()]
     }
@@ -163,12 +164,12 @@ impl StackRows {
         self.places.text(name)
     }
 
-    /// Whether any sample has the time at which it was taken.
+    /// Returns true if any sample has a time.
     pub(crate) fn has_times(&self) -> bool {
         self.rows.all().iter().any(|row| row.time.is_some())
     }
 
-    /// All rows, in the order in which they were first met.
+    /// Iterates over all rows, in order of first occurrence.
     pub(crate) fn all(&self) -> impl Iterator<Item = StackRow<'_>> {
         let counts = self.counts.chunks_exact(self.columns.max(1));
         let keys = self.rows.all().iter().zip(counts);
@@ -181,7 +182,7 @@ impl StackRows {
         })
     }
 
-    /// The rows of each place in turn, the places in the order in which they were first met.
+    /// Returns the rows of each place. Places and rows are in order of first occurrence.
     pub(crate) fn by_place(&self) -> Vec<(Whereabouts, Vec<StackRow<'_>>)> {
         let mut places: OrderedSet<Whereabouts> = OrderedSet::default();
         let mut rows: Vec<Vec<StackRow>> = Vec::new();

@@ -1,16 +1,17 @@
-//! What a frame is called where a format has one text for it.
+//! The names of frames in formats that have one text for a frame.
 
 use std::borrow::Cow;
 
+use cg_collections::intern::{Id, Texts, TooMany};
+use cg_collections::sorting::Order as _;
 use cg_names::paths::base_name;
-use cg_stream::intern::{Id, Texts, TooMany};
 use cg_stream::record::Frame;
-use cg_stream::sorting::Order as _;
 use cg_stream::visible::visible;
 
 use super::WrittenFrameId;
 
-/// The name of a frame's function; of a frame without one, what else is known of it, as perf's tools write it.
+/// Returns the name of a frame's function. A frame without a name gets its object or address, in the notation of perf's
+/// tools.
 pub(crate) fn frame_name<'f>(frame: &'f Frame<'_>) -> Cow<'f, str> {
     let given = |name: &'f Option<cg_stream::record::Name<'_>>| {
         name.as_deref().filter(|name| !name.is_empty())
@@ -23,7 +24,7 @@ pub(crate) fn frame_name<'f>(frame: &'f Frame<'_>) -> Cow<'f, str> {
     }
 }
 
-/// The texts of frames as folded stacks can hold them, each once.
+/// The distinct texts of frames, in a form that folded stacks can hold.
 #[derive(Default)]
 pub(crate) struct FrameTexts {
     texts: Texts<WrittenFrameId>,
@@ -31,11 +32,11 @@ pub(crate) struct FrameTexts {
 }
 
 impl FrameTexts {
-    /// The text of a frame's name, with something behind it.
+    /// Interns the text of a frame: its name and a suffix.
     ///
     /// # Errors
-    /// Where there are more texts than ids.
-    pub(crate) fn of(&mut self, name: &str, suffix: &str) -> Result<WrittenFrameId, TooMany> {
+    /// Returns an error if there are more texts than ids.
+    pub(crate) fn intern(&mut self, name: &str, suffix: &str) -> Result<WrittenFrameId, TooMany> {
         let fitting = fitting(name);
         if matches!(fitting, Cow::Owned(_)) {
             self.changed.intern(name)?;
@@ -50,7 +51,7 @@ impl FrameTexts {
         self.texts.text(frame)
     }
 
-    /// The rank of each text in the order of bytes.
+    /// Returns the rank of each text when sorted as bytes.
     pub(crate) fn ranks(&self) -> Vec<u32> {
         let mut order: Vec<WrittenFrameId> = (0..self.texts.len())
             .filter_map(|position| WrittenFrameId::at(position).ok())
@@ -63,17 +64,17 @@ impl FrameTexts {
         ranks
     }
 
-    /// How many names folded stacks cannot hold as they are.
+    /// Returns the number of names that folded stacks cannot hold unchanged.
     pub(crate) fn changed(&self) -> usize {
         self.changed.len()
     }
 }
 
-/// A name as a frame of folded stacks. The format has no escapes: `;` and line breaks end a frame, blanks around it are
-/// trimmed, `# ` begins a comment, and a number behind a blank at its end is taken for a count. Pictures are XML, which
-/// cannot hold U+FFFE and U+FFFF.
+/// Converts a name to a frame of folded stacks. The format has no escapes: `;` and line breaks end a frame, blanks around a
+/// frame are trimmed, `# ` begins a comment, and readers treat a number after the last blank as a count. Pictures are XML,
+/// which cannot hold U+FFFE and U+FFFF.
 fn fitting(name: &str) -> Cow<'_, str> {
-    // Most names have nothing of all that: they are ASCII without blanks and `;`.
+    // Most names need no change: they are ASCII without blanks and `;`.
     let is_plain = |byte| matches!(byte, b'!'..=b':' | b'<'..=b'~');
     if !name.is_empty() && name.bytes().all(is_plain) {
         return name.into();

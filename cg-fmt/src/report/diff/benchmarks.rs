@@ -1,11 +1,11 @@
-//! What became of each of several benchmarks: a row a benchmark and event, before the functions of all of them.
+//! The table of several benchmarks, with one row per benchmark and event. It precedes the functions of all benchmarks.
 
 use cg_document::{Audience, Cell, Column, Layout, Table};
 use cg_stream::record::Count;
 
 use super::{DiffEvent, Diffs};
 
-/// A row: what one event came to in one benchmark.
+/// A row: the totals of one event in one benchmark.
 #[derive(Clone, Copy)]
 struct BenchmarkRow<'a> {
     benchmark: &'a str,
@@ -21,7 +21,7 @@ impl BenchmarkRow<'_> {
 }
 
 impl Diffs<'_> {
-    /// The totals of each benchmark; `None` where there is one comparison alone.
+    /// Returns the totals of each benchmark; `None` if there is only one comparison.
     pub(super) fn benchmarks<'t>(&'t self, events: &[DiffEvent<'t>]) -> Option<Table<'t>> {
         let shown = events
             .iter()

@@ -1,4 +1,4 @@
-//! Where the difference of the totals comes from: a table of causes that add up to it.
+//! The causes of the difference of the totals: a table whose rows add up to it.
 
 use cg_document::number::{grouped, plural, quotient, signed};
 use cg_document::{Audience, Block, Cell, Column, Document, Layout, Table};
@@ -8,19 +8,19 @@ use super::{DiffEvent, Diffs};
 use crate::options::Options;
 use crate::report::arrange;
 
-/// How many causes people are shown where nobody says how many.
+/// The default number of causes for people.
 const SHOWN_CAUSES: usize = 10;
 
 impl Diffs<'_> {
-    /// Function, callee and what the cause is, each with what it adds to each event, the greatest first.
-    pub(crate) fn told_causes(&self) -> Vec<(&str, Option<&str>, String, Vec<Count>)> {
+    /// Returns function, callee and sentence of each cause, with its difference in each event, the greatest first.
+    pub(crate) fn cause_rows(&self) -> Vec<(&str, Option<&str>, String, Vec<Count>)> {
         let first = self.events.first().map_or("", String::as_str);
-        let told = |cause: &CauseRecord<'static>| {
+        let describe = |cause: &CauseRecord<'static>| {
             let deltas = self.events.iter().map(|event| cause.delta.get(event));
             (sentence(cause, first), deltas.collect())
         };
         let causes = self.causes.iter().map(|cause| {
-            let (words, deltas) = told(cause);
+            let (words, deltas) = describe(cause);
             let callee = cause
                 .callee
                 .as_ref()
@@ -35,7 +35,7 @@ impl Diffs<'_> {
         causes.collect()
     }
 
-    /// The causes, the greatest first, and what the rest comes to; nothing where there are none.
+    /// Returns the table of causes, the greatest first, with a note about omitted causes. Empty if there are no causes.
     pub(super) fn causes<'t>(
         &'t self,
         events: &[DiffEvent<'t>],
@@ -63,7 +63,7 @@ impl Diffs<'_> {
         blocks
     }
 
-    /// A document of the causes and nothing else.
+    /// Renders a document that has only the causes.
     pub(super) fn causes_alone(&self, options: &Options) -> anyhow::Result<Document<'_>> {
         anyhow::ensure!(
             !self.causes.is_empty(),
@@ -124,8 +124,8 @@ impl Diffs<'_> {
                 .for_audience(Audience::all_if(has_callees)),
         );
         for (name, title, of) in [
-            ("file", "file", of_file as OfCause),
-            ("obj", "object", of_obj),
+            ("file", "file", file_cell as OfCause),
+            ("obj", "object", object_cell),
         ] {
             let column = Column::new(name, Layout::Path, move |row: usize| of(&causes[row]));
             columns.push(column.titled(title).for_audience(Audience::Programs));
@@ -136,11 +136,11 @@ impl Diffs<'_> {
 
 type OfCause = for<'c> fn(&'c CauseRecord<'static>) -> Cell<'c>;
 
-fn of_file<'c>(cause: &'c CauseRecord<'static>) -> Cell<'c> {
+fn file_cell<'c>(cause: &'c CauseRecord<'static>) -> Cell<'c> {
     Cell::name(cause.file.as_deref())
 }
 
-fn of_obj<'c>(cause: &'c CauseRecord<'static>) -> Cell<'c> {
+fn object_cell<'c>(cause: &'c CauseRecord<'static>) -> Cell<'c> {
     Cell::name(cause.obj.as_deref())
 }
 
@@ -151,7 +151,7 @@ fn noun(causes: usize) -> &'static str {
     }
 }
 
-/// What a cause is, in words: `calls it 3 instead of 1 times a call`, `costs 41 instead of 35 Ir a call`.
+/// Returns the sentence about a cause: `calls it 3 instead of 1 times a call`, `costs 41 instead of 35 Ir a call`.
 fn sentence(cause: &CauseRecord, event: &str) -> String {
     let [before, after] = entries(&cause.calls);
     let what = match cause.kind {
@@ -208,21 +208,21 @@ fn sentence(cause: &CauseRecord, event: &str) -> String {
     format!("{what}{}{}{guess}", place(cause), cycle.unwrap_or_default())
 }
 
-/// The line that a call leaves from, or that has most of a cost that changed: ` at line 12`, `, most of it at src/hash.h:7`.
+/// Returns the line of a call, or the line with most of a changed cost: ` at line 12`, `, most of it at src/hash.h:7`.
 fn place(cause: &CauseRecord) -> String {
     let Some(line) = cause.line else {
         return String::new();
     };
     let most = match (cause.kind, entries(&cause.calls)) {
         (CauseKind::CostPerCall, _) => ", most of it",
-        // The line is one of the old run.
+        // The line is in the old run.
         (CauseKind::Calls, [_, 0]) => ", as it did",
         _ => "",
     };
     match cause.site.as_deref() {
         None => format!("{most} at line {line}"),
         Some(path) => {
-            // The folder and the name, which a cell has room for.
+            // A cell has room only for the last folder and the file name.
             let folder = path.rmatch_indices('/').nth(1);
             let path = &path[folder.map_or(0, |(at, _)| at + 1)..];
             format!("{most} at {path}:{line}")
@@ -230,13 +230,13 @@ fn place(cause: &CauseRecord) -> String {
     }
 }
 
-/// Old and new.
+/// Returns the old and the new count.
 fn entries(counts: &PerRun) -> [Count; 2] {
     let at = |position: usize| counts.0.get(position).copied().flatten().unwrap_or(0);
     [at(0), at(1)]
 }
 
-/// Two quotients with two decimals, or as many as it takes to tell them apart.
+/// Formats two quotients with two decimals, or with as many as they need to differ.
 fn apart(new: (Count, Count), old: (Count, Count)) -> (String, String) {
     let value = |(dividend, divisor): (Count, Count)| dividend as f64 / divisor.max(1) as f64;
     let (new, old) = (value(new), value(old));
@@ -261,8 +261,8 @@ mod tests {
         PerRun(counts.iter().copied().map(Some).collect())
     }
 
-    /// The sentence on a cause with these figures: calls, then old rate and new rate, or what a call cost.
-    fn told(kind: CauseKind, calls: [Count; 2], figures: [Count; 4]) -> String {
+    /// Returns the sentence about a cause with these figures: calls, then old rate and new rate, or costs per call.
+    fn describe(kind: CauseKind, calls: [Count; 2], figures: [Count; 4]) -> String {
         let [old_rate, new_rate] = [&figures[..2], &figures[2..]].map(per_run);
         let cause = CauseRecord {
             kind,
@@ -276,9 +276,9 @@ mod tests {
     }
 
     #[test]
-    fn causes_are_told_with_old_and_new_figures() {
+    fn causes_have_old_and_new_figures() {
         use CauseKind::{Calls, CostPerCall, Entered};
-        for (said, kind, calls, figures) in [
+        for (expected, kind, calls, figures) in [
             (
                 "calls it 900 instead of 500 times",
                 Calls,
@@ -334,15 +334,15 @@ mod tests {
                 [0, 0, 0, 0],
             ),
         ] {
-            assert_eq!(told(kind, calls, figures), said);
+            assert_eq!(describe(kind, calls, figures), expected);
         }
     }
 
     #[test]
-    fn a_line_is_told_with_its_file_where_that_is_another() {
+    fn a_line_has_its_file_if_it_differs() {
         use CauseKind::{Calls, CostPerCall};
         let path = Some("/home/dev/ryu/src/buffer/mod.rs");
-        for (said, kind, after, line, site) in [
+        for (expected, kind, after, line, site) in [
             ("", Calls, 2, None, None),
             (" at line 12", Calls, 2, Some(12), None),
             (", as it did at line 12", Calls, 0, Some(12), None),
@@ -369,7 +369,7 @@ mod tests {
                 calls: per_run(&[3, after]),
                 ..CauseRecord::default()
             };
-            assert_eq!(place(&cause), said);
+            assert_eq!(place(&cause), expected);
         }
     }
 }

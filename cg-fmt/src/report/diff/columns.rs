@@ -1,7 +1,7 @@
-//! The columns of a diff: old, new, delta and change an event; with more than two runs a column a run.
+//! The columns of a diff: old, new, delta and change for each event, or one column per run if there are more than two runs.
 
 use cg_document::{Audience, Cell, Column, Layout, Table, Worth};
-use cg_names::whose::CodeOwner;
+use cg_names::code_origin::CodeOwner;
 use cg_stream::record::{Count, CountsPerRun, DiffRecord};
 
 use super::{DiffEvent, Diffs, why};
@@ -9,12 +9,12 @@ use crate::options::Options;
 use crate::report::columns::code;
 
 impl Diffs<'_> {
-    /// The records as a table, with every column that there is.
+    /// Returns the records as a table with all columns.
     pub(crate) fn all_columns(&self, options: &Options) -> anyhow::Result<Table<'_>> {
         Ok(self.table(&self.events(options)?))
     }
 
-    /// The records as a table, in the order they came.
+    /// Returns the records as a table, in the order of the diff.
     pub(super) fn table<'t>(&'t self, events: &[DiffEvent<'t>]) -> Table<'t> {
         let mut columns = Vec::new();
         for event in events {
@@ -79,27 +79,26 @@ impl Diffs<'_> {
             _ if event.audience == Audience::Nobody => Audience::Nobody,
             _ => Audience::Programs,
         };
-        // Where shares of samples were compared, counts of two runs do not compare: people see the change in points
-        // instead.
-        let of_change = match audience {
+        // If cg-diff compared shares, the counts of two runs are not comparable, so people see the change in points instead.
+        let change_audience = match audience {
             Audience::All if self.is_by_shares() => Audience::Programs,
             audience => audience,
         };
         let full_name = format!("{prefix}{name}");
-        let counts = move |row: usize| counts_of(&records[row], is_self);
+        let counts = move |row: usize| self_or_inclusive(&records[row], is_self);
         self.push_runs(columns, prefix, event, audience);
         let base = self.base;
         let last = self.runs.len().saturating_sub(1);
-        // Computed from the entries, because a record may lack `delta`, and does if it is beyond 64 bits.
+        // Computed from the entries, because a record may lack `delta`, for example if it exceeds 64 bits.
         let delta = move |row: usize| {
             let counts = counts(row);
             let at = |run| entry(counts, name, run).unwrap_or(0);
-            let is_told = records[row].tells_change(is_self);
-            (is_told && (is_self || !counts.is_empty())).then(|| at(last) - at(base))
+            let is_known = records[row].is_change_known(is_self);
+            (is_known && (is_self || !counts.is_empty())).then(|| at(last) - at(base))
         };
         let (before, after) = self.ends(total);
         let total_delta = after.unwrap_or(0) - before.unwrap_or(0);
-        let of_total = |cell: Cell<'t>| if is_self { cell } else { Cell::Empty };
+        let total_cell = |cell: Cell<'t>| if is_self { cell } else { Cell::Empty };
         if self.is_by_shares() {
             let wholes = (before.unwrap_or(0), after.unwrap_or(0));
             columns.push(
@@ -117,8 +116,8 @@ impl Diffs<'_> {
                 delta(row).map_or(Cell::Empty, Cell::Delta)
             })
             .titled(format!("{full_name} delta"))
-            .for_audience(of_change)
-            .with_total(of_total(Cell::Delta(total_delta))),
+            .for_audience(change_audience)
+            .with_total(total_cell(Cell::Delta(total_delta))),
         );
         columns.push(
             Column::new(format!("{full_name}.delta%"), Layout::Percent, move |row| {
@@ -126,8 +125,8 @@ impl Diffs<'_> {
                 delta(row).map_or(Cell::Empty, |delta| Cell::change(delta, from))
             })
             .titled("%")
-            .for_audience(of_change)
-            .with_total(of_total(Cell::change(total_delta, before.unwrap_or(0)))),
+            .for_audience(change_audience)
+            .with_total(total_cell(Cell::change(total_delta, before.unwrap_or(0)))),
         );
         let whole = before.unwrap_or(0);
         columns.push(
@@ -141,7 +140,7 @@ impl Diffs<'_> {
         );
     }
 
-    /// The columns of an event's counts in each run.
+    /// Adds the columns with an event's counts in each run.
     fn push_runs<'t>(
         &'t self,
         columns: &mut Vec<Column<'t>>,
@@ -153,7 +152,7 @@ impl Diffs<'_> {
         let records = &self.records;
         let is_self = prefix.is_empty();
         let full_name = format!("{prefix}{name}");
-        let counts = move |row: usize| counts_of(&records[row], is_self);
+        let counts = move |row: usize| self_or_inclusive(&records[row], is_self);
         for run in 0..self.runs.len() {
             let word = self.run_column(run);
             let column = Column::new(format!("{full_name}.{word}"), Layout::Number, move |row| {
@@ -186,11 +185,11 @@ impl Diffs<'_> {
         }
     }
 
-    /// The columns that say what a record is of, and what else is known of it.
+    /// Adds the columns that identify a record, and other columns of texts.
     fn push_keys<'t>(&'t self, columns: &mut Vec<Column<'t>>) {
         let records = &self.records;
-        let mut text = |name: &str, title: &str, layout, audience, of: OfRecord<'t>| {
-            columns.push(text_column(records, name, title, layout, of).for_audience(audience));
+        let mut text = |name: &str, title: &str, layout, audience, cell: RecordCell<'t>| {
+            columns.push(text_column(records, name, title, layout, cell).for_audience(audience));
         };
         let (has_kinds, has_sites, has_lines, has_callees) = (
             records.iter().any(|record| record.kind.is_some()),
@@ -253,24 +252,24 @@ impl Diffs<'_> {
         columns.push(code(move |row| {
             let record: &DiffRecord = &records[row];
             let names = [&record.name, &record.file, &record.obj];
-            CodeOwner::of(names.map(Option::as_deref))
+            CodeOwner::from_names(names.map(Option::as_deref))
         }));
     }
 
-    /// The columns that say what became of a record, and why.
+    /// Adds the columns that explain the change of a record.
     fn push_explanations<'t>(&'t self, columns: &mut Vec<Column<'t>>) {
         use Layout::{Name as Function, Text};
         let all = Audience::All;
         let records = &self.records;
         let has_guesses = Audience::all_if(records.iter().any(|record| record.guess));
-        let mut text = |name: &str, title: &str, layout, audience, of: OfRecord<'t>| {
-            columns.push(text_column(records, name, title, layout, of).for_audience(audience));
+        let mut text = |name: &str, title: &str, layout, audience, cell: RecordCell<'t>| {
+            columns.push(text_column(records, name, title, layout, cell).for_audience(audience));
         };
         text("was", "was", Function, all, |record| {
             let was = record.was.as_ref();
             Cell::name(was.and_then(|was| was.name.as_deref()))
         });
-        // Whoever reads a row as the same function under two names shall see that this is a guess.
+        // If a row joins two names by a guess, the reader has to see this.
         text("guess", "guess", Text, has_guesses, |record| {
             match record.guess {
                 true => Cell::Text("guess".into()),
@@ -278,7 +277,7 @@ impl Diffs<'_> {
             }
         });
         text("why", "why", Text, all, |record| {
-            why::of(record).map_or(Cell::Empty, |why| Cell::Text(why.into()))
+            why::describe_reason(record).map_or(Cell::Empty, |why| Cell::Text(why.into()))
         });
         text("explained_by", "explained by", Function, all, |record| {
             let callee = record.explained_by.as_ref();
@@ -293,7 +292,7 @@ impl Diffs<'_> {
         });
     }
 
-    /// What the columns of a run are called: `old` and `new` where there are two.
+    /// Returns the name of a run's columns: `old` and `new` if there are two runs.
     fn run_column(&self, run: usize) -> &str {
         match (self.runs.len(), run) {
             (2, 0) => "old",
@@ -302,7 +301,7 @@ impl Diffs<'_> {
         }
     }
 
-    /// The heading of a run: the file's name, where no other run's is the same.
+    /// Returns the heading of a run: the name of its file without the directory, if this is unique.
     pub(super) fn run_title(&self, run: usize) -> &str {
         let base_name = |path: &'_ str| {
             path.rsplit_once('/')
@@ -319,7 +318,7 @@ impl Diffs<'_> {
     }
 }
 
-/// By how much a share of one whole differs from one of another, in points.
+/// Returns the difference between the shares of two wholes, in percentage points.
 fn points(counts: (Count, Count), wholes: (Count, Count)) -> Cell<'static> {
     let difference = || {
         let old = counts.0.checked_mul(wholes.1)?;
@@ -329,15 +328,15 @@ fn points(counts: (Count, Count), wholes: (Count, Count)) -> Cell<'static> {
     difference().map_or(Cell::Empty, |(delta, from)| Cell::change(delta, from))
 }
 
-/// The self cost of a record, or its inclusive cost.
-fn counts_of<'r, 't>(record: &'r DiffRecord<'t>, is_self: bool) -> &'r CountsPerRun<'t> {
+/// Returns the self cost of a record, or its inclusive cost.
+fn self_or_inclusive<'r, 't>(record: &'r DiffRecord<'t>, is_self: bool) -> &'r CountsPerRun<'t> {
     match is_self {
         true => &record.cost,
         false => &record.incl,
     }
 }
 
-/// The entry of a run for an event. An event that is left out is 0 where the run has the record.
+/// Returns the entry of a run for an event. A missing event counts as 0 if the run has the record.
 fn entry(counts: &CountsPerRun, event: &str, run: usize) -> Option<Count> {
     match counts.get(event) {
         Some(entries) => entries.0.get(run).copied().flatten(),
@@ -349,18 +348,18 @@ fn entry(counts: &CountsPerRun, event: &str, run: usize) -> Option<Count> {
     }
 }
 
-/// What a column has for a record.
-type OfRecord<'t> = fn(&'t DiffRecord) -> Cell<'t>;
+/// Returns the cell of a column for a record.
+type RecordCell<'t> = fn(&'t DiffRecord) -> Cell<'t>;
 
-/// A column of what records say in words.
+/// Makes a column with texts of records.
 fn text_column<'t>(
     records: &'t [DiffRecord<'t>],
     name: &str,
     title: &str,
     layout: Layout,
-    of: OfRecord<'t>,
+    cell: RecordCell<'t>,
 ) -> Column<'t> {
-    let column = Column::new(name, layout, move |row| of(&records[row]));
+    let column = Column::new(name, layout, move |row| cell(&records[row]));
     let worth = match name {
         "obj" => Worth::Object,
         "guess" | "why" | "explained_by" | "joined" => Worth::Explanation,

@@ -1,9 +1,9 @@
 //! A diff as a comment on a pull request.
 //!
-//! The comment begins with a marker line that stays the same, so whoever posts it can find and replace the one before.
-//! Rows that a comment has no room for are counted, not written.
+//! The comment begins with a constant marker line, so that a program can find and replace the previous comment. Rows beyond
+//! the size of a comment are only counted.
 
-use cg_document::comment::fitting;
+use cg_document::comment::fit_items;
 use cg_document::{Block, Cell, Column, Document, Layout, Span, Table, number};
 use cg_stream::record::Count;
 
@@ -14,27 +14,27 @@ use crate::report::arrange;
 /// The first line of the comment, `<!-- cg-diff -->`.
 const MARKER: &str = "cg-diff";
 
-/// How many rows stand open where nobody says how many.
+/// The default number of visible rows.
 const OPEN_ROWS: usize = 10;
 
-/// How many rows are folded away at most: a comment is read by people.
+/// The maximum number of folded rows. People read comments, so more would be useless.
 const FOLDED_ROWS: usize = 500;
 
 impl Diffs<'_> {
-    /// A diff as a comment on a pull request.
+    /// Renders the diff as a comment on a pull request.
     pub(super) fn comment(&self, options: &Options) -> anyhow::Result<Document<'_>> {
         let rows = self.records.len();
         let (open, folded) = match options.top {
             Some(_) => (options.rows().min(rows), 0),
             None => (OPEN_ROWS.min(rows), FOLDED_ROWS.min(rows)),
         };
-        fitting(open + folded, |rows| {
-            self.comment_of(rows, open.min(rows), options)
+        fit_items(open + folded, |rows| {
+            self.comment_with_rows(rows, open.min(rows), options)
         })
     }
 
-    /// The comment with the first rows, so many of them open.
-    fn comment_of(
+    /// Renders the comment with the first `shown` rows, of which `open` are visible and the others are folded.
+    fn comment_with_rows(
         &self,
         shown: usize,
         open: usize,
@@ -54,7 +54,7 @@ impl Diffs<'_> {
             arrange::choose_columns(&mut table, first, options)?;
             table.rows = rows.to_vec();
             for column in &mut table.columns {
-                // The totals have a table of their own.
+                // The totals have a separate table.
                 column.total = Cell::Empty;
             }
             Ok(table)
@@ -63,7 +63,7 @@ impl Diffs<'_> {
 
         let mut document = Document::default();
         document.push(Block::Marker(MARKER));
-        document.blocks.extend(self.troubles());
+        document.blocks.extend(self.errors());
         document.push(Block::Heading(self.verdict(options)?));
         document.push(Block::Text(format!(
             "{}: {}",
@@ -96,7 +96,7 @@ impl Diffs<'_> {
         Ok(document)
     }
 
-    /// A row an event: the total of each run, the difference and the change.
+    /// Returns a table with one row per event: the total of each run, the difference and the change.
     fn totals(&self) -> Table<'_> {
         let events = self.all_events();
         let rows = (0..events.len()).collect();
@@ -120,9 +120,9 @@ impl Diffs<'_> {
                 after.unwrap_or(0) - before.unwrap_or(0),
             )
         };
-        let of_delta = totals.clone();
+        let delta_totals = totals.clone();
         columns.push(Column::new("delta", Layout::Number, move |row: usize| {
-            Cell::Delta(change(of_delta[row]).1)
+            Cell::Delta(change(delta_totals[row]).1)
         }));
         columns.push(Column::new("%", Layout::Percent, move |row: usize| {
             let (before, delta) = change(totals[row]);

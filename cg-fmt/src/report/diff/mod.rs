@@ -1,10 +1,10 @@
-//! What changed between runs: the records of a diff, and what they come to.
+//! The report on a diff: its records, and their summary.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use cg_document::{Audience, Document, Graph};
-use cg_stream::profile::Profile;
+use cg_profile::Profile;
 use cg_stream::record::{
     CauseRecord, Count, CountsPerRun, DiffRecord, DiffSummary, Name, PerRun, RecordType, RunRecord,
     Status, Total,
@@ -20,9 +20,9 @@ mod benchmarks;
 mod causes;
 mod columns;
 mod comment;
+mod sentences;
 mod sum;
 mod summary;
-mod told;
 mod why;
 
 use sum::{add, grouped, merged, sorted};
@@ -30,35 +30,35 @@ use sum::{add, grouped, merged, sorted};
 /// The records of one diff, or of several added up.
 pub(crate) struct Diffs<'a> {
     runs: Vec<String>,
-    /// What was compared, in a line.
+    /// The compared runs, in one line.
     title: String,
     pub(crate) summary: DiffSummary,
     pub(crate) records: Cow<'a, [DiffRecord<'static>]>,
-    /// Where the difference of the totals comes from, if that was asked for.
+    /// The causes of the difference of the totals, if requested.
     pub(crate) causes: &'a [CauseRecord<'static>],
-    /// What the records are called in a sentence.
+    /// The noun for the records in a sentence, singular and plural.
     nouns: (&'static str, &'static str),
     events: Vec<String>,
     totals: Vec<PerRun>,
     /// The position of the run that figures are relative to.
     base: usize,
-    /// The snapshots of the runs, where there are any.
+    /// The snapshots of the runs, if any.
     timeline: Option<Timeline<'a>>,
-    /// The comparisons, where they are of different benchmarks.
+    /// The comparisons, if they concern different benchmarks.
     benchmarks: Vec<&'a RunRecord>,
     group_by: Option<GroupBy>,
-    /// Rows are ranked by inclusive cost, which is then what people are shown.
+    /// True if rows are ranked by inclusive cost, which people then see.
     is_inclusive: bool,
 }
 
-/// Whether what was read is a diff, and nothing else of it was asked for.
+/// Returns true if the input is a diff and the user requested no other record type.
 pub(crate) fn is_wanted(profile: &Profile, options: &Options) -> bool {
     let has_diff = !profile.diffs().is_empty() || profile.runs().iter().any(RunRecord::is_diff);
-    let is_of_diff = matches!(options.kind, Some(RecordType::Diff | RecordType::Cause));
-    is_of_diff || (has_diff && options.kind.is_none())
+    let wants_diff = matches!(options.kind, Some(RecordType::Diff | RecordType::Cause));
+    wants_diff || (has_diff && options.kind.is_none())
 }
 
-/// One event as it is shown.
+/// One event with its totals and its audience.
 struct DiffEvent<'a> {
     name: &'a str,
     total: &'a PerRun,
@@ -66,11 +66,11 @@ struct DiffEvent<'a> {
 }
 
 impl<'a> Diffs<'a> {
-    /// The diff in a profile. Several are added up by key, element by element; `--group-by` adds up further.
-    pub(crate) fn of(profile: &'a Profile, options: &Options) -> Diffs<'a> {
+    /// Returns the diff in a profile. Several diffs are added up by key, element by element. `--group-by` adds up further.
+    pub(crate) fn new(profile: &'a Profile, options: &Options) -> Diffs<'a> {
         let diffs: Vec<&RunRecord> = profile.runs().iter().filter(|run| run.is_diff()).collect();
         let runs = run_names(&diffs, profile.diffs());
-        let summary = summary::of(&diffs);
+        let summary = summary::sum_summaries(&diffs);
         let title = summary::title(&diffs, &runs);
         let last = runs.len().saturating_sub(1);
         let base = match summary.relative_to.as_str() {
@@ -85,11 +85,11 @@ impl<'a> Diffs<'a> {
                 }
             }
         }
-        let kind = kind_of(profile.diffs());
+        let kind = common_kind(profile.diffs());
         events.retain(|event| kind.is_none_or(|kind| has_event(kind, event)));
         let first = events.first().map(String::as_str).unwrap_or_default();
-        // True if cg-diff ranked by inclusive cost, if rows are sorted by it, or if the rows are arcs, which have no
-        // self cost.
+        // Use inclusive cost if cg-diff ranked by it, if rows are sorted by it, or if the rows are arcs, which have no self
+        // cost.
         let has_self_cost = |record: &DiffRecord| !record.cost.is_empty();
         let is_inclusive = summary.inclusive
             || options
@@ -117,7 +117,7 @@ impl<'a> Diffs<'a> {
         let benchmarks = if has_benchmarks { diffs } else { Vec::new() };
         Diffs {
             causes: profile.causes(),
-            timeline: Timeline::of(profile),
+            timeline: Timeline::new(profile),
             benchmarks,
             runs,
             title,
@@ -132,13 +132,13 @@ impl<'a> Diffs<'a> {
         }
     }
 
-    /// Whether it is of sampled runs of which shares were compared.
+    /// Returns true if cg-diff compared shares of sampled runs.
     fn is_by_shares(&self) -> bool {
         let sampling = self.summary.sampling.as_ref();
         sampling.is_some_and(|sampling| sampling.compared == "shares")
     }
 
-    /// The diff as a comment on a pull request in markdown, else as a listing.
+    /// Renders the diff: a comment on a pull request for markdown, or else a listing.
     pub(crate) fn document(&self, options: &Options) -> anyhow::Result<Document<'_>> {
         match options.format {
             _ if options.kind == Some(RecordType::Cause) => self.causes_alone(options),
@@ -147,7 +147,7 @@ impl<'a> Diffs<'a> {
         }
     }
 
-    /// The records, sorted and cut.
+    /// Returns the positions of the records, sorted and cut.
     pub(crate) fn rows(&self, options: &Options) -> anyhow::Result<Vec<usize>> {
         let events = self.events(options)?;
         let first = events.first().map(|event| event.name);
@@ -157,7 +157,7 @@ impl<'a> Diffs<'a> {
         Ok(table.rows)
     }
 
-    /// The column that is summed over the rows that were cut; none for inclusive cost, which does not add up.
+    /// Returns the column to sum over omitted rows; `None` for inclusive cost, which does not add up.
     fn measure(&self) -> Option<&'static str> {
         (!self.is_inclusive).then_some("delta")
     }
@@ -170,7 +170,7 @@ impl<'a> Diffs<'a> {
         }
     }
 
-    /// The events to show, the chosen ones first.
+    /// Returns the events to show, the chosen ones first.
     fn events(&self, options: &Options) -> anyhow::Result<Vec<DiffEvent<'_>>> {
         let names: Vec<&str> = self.events.iter().map(String::as_str).collect();
         let (chosen, others) = choose_events(&names, 0, &[], options)?;
@@ -185,13 +185,13 @@ impl<'a> Diffs<'a> {
         Ok(chosen.chain(others).collect())
     }
 
-    /// All events with their totals, in their own order.
+    /// Returns all events with their totals, in the order of the diff.
     fn all_events(&self) -> Vec<(&str, &PerRun)> {
         let names = self.events.iter().map(String::as_str);
         names.zip(&self.totals).collect()
     }
 
-    /// The totals as a `run` record has them.
+    /// Returns the totals in the form of a `run` record.
     pub(crate) fn total(&self) -> Total {
         let totals = self.all_events().into_iter();
         Total::PerRun(CountsPerRun(
@@ -201,46 +201,46 @@ impl<'a> Diffs<'a> {
         ))
     }
 
-    /// What an array of counts says: before and after, `None` where a run has nothing.
+    /// Returns the counts before and after; `None` for a run without a count.
     fn ends(&self, counts: &PerRun) -> (Option<Count>, Option<Count>) {
         let at = |index: usize| counts.0.get(index).copied().flatten();
         (at(self.base), at(self.runs.len().saturating_sub(1)))
     }
 
-    /// The positions of the two runs whose difference is told.
+    /// Returns the positions of the two compared runs.
     pub(crate) fn compared(&self) -> [usize; 2] {
         [self.base, self.runs.len().saturating_sub(1)]
     }
 
-    /// The heap of both runs over time, where the diff has it.
+    /// Returns the graph of the heap of both runs over time; `None` if the diff has no snapshots.
     pub(crate) fn graph(&self, options: &Options) -> Option<Graph> {
         let ends = self.compared().map(|run| (run, self.run_name(run)));
         self.timeline.as_ref()?.compared(ends, options)
     }
 
-    /// What was compared, in a line.
+    /// Returns the compared runs, in one line.
     pub(crate) fn title(&self) -> &str {
         &self.title
     }
 
-    /// What a run is called.
+    /// Returns the name of a run.
     pub(crate) fn run_name(&self, position: usize) -> String {
         let name = self.runs.get(position).cloned();
         name.unwrap_or_else(|| format!("run{}", position + 1))
     }
 
-    /// The events of the rows, in the order of the runs.
+    /// Returns the events of the rows, in the order of the runs.
     pub(crate) fn event_names(&self) -> Vec<&str> {
         self.events.iter().map(String::as_str).collect()
     }
 
-    /// The total of an event in a run, where the run has it.
-    pub(crate) fn total_of(&self, event: &str, run: usize) -> Option<Count> {
+    /// Returns the total of an event in a run; `None` if the run does not have it.
+    pub(crate) fn event_total(&self, event: &str, run: usize) -> Option<Count> {
         let position = self.events.iter().position(|known| known == event)?;
         self.totals[position].0.get(run).copied().flatten()
     }
 
-    /// How many records have each status, in the order of the words.
+    /// Returns the number of records with each status, sorted by status.
     fn statuses(&self) -> Vec<(Status, u64)> {
         let mut counts = BTreeMap::new();
         for record in self.records.iter() {
@@ -250,7 +250,7 @@ impl<'a> Diffs<'a> {
     }
 }
 
-/// The names of the runs; of fragments, which do not tell them, numbers.
+/// Returns the names of the runs. Fragments do not contain the names, so their runs are numbered.
 fn run_names(diffs: &[&RunRecord], records: &[DiffRecord]) -> Vec<String> {
     if let Some(run) = diffs.iter().max_by_key(|run| run.runs.len()) {
         return run.runs.clone();
@@ -263,7 +263,7 @@ fn run_names(diffs: &[&RunRecord], records: &[DiffRecord]) -> Vec<String> {
     (1..=count).map(|number| format!("run{number}")).collect()
 }
 
-/// The totals of an event: those of the `run` records added up, of a fragment those of its records.
+/// Returns the totals of an event, summed over the `run` records. For a fragment, sums the records.
 fn total(event: &str, diffs: &[&RunRecord], records: &[DiffRecord], runs: usize) -> PerRun {
     let mut sum = PerRun(vec![Some(0); runs]);
     if diffs.is_empty() {
@@ -281,8 +281,8 @@ fn total(event: &str, diffs: &[&RunRecord], records: &[DiffRecord], runs: usize)
     sum
 }
 
-/// The type of the records compared, where it is the same of all; functions where there are none.
-fn kind_of(records: &[DiffRecord]) -> Option<RecordType> {
+/// Returns the type of the compared records if all are of one type; functions if there are no records.
+fn common_kind(records: &[DiffRecord]) -> Option<RecordType> {
     let Some(first) = records.first() else {
         return Some(RecordType::Fn);
     };

@@ -1,16 +1,16 @@
-//! Diff records added up: arrays element by element, so diffs concatenate and group like everything else.
+//! Sums of diff records. Arrays are added element by element, so diffs can be concatenated and grouped like other records.
 
 use std::collections::BTreeMap;
 
+use cg_collections::sorting::Order as _;
 use cg_stream::record::{
-    Count, Counts, CountsPerRun, DiffRecord, Name, PerRun, RecordType, SilentRun, Status,
+    Count, Counts, CountsPerRun, DiffRecord, Name, PerRun, RecordType, RunBelowThreshold, Status,
 };
-use cg_stream::sorting::Order as _;
 
 use crate::options::GroupBy;
-use crate::report::grouping::group_of;
+use crate::report::grouping::find_group;
 
-/// Records of equal keys added up.
+/// Adds up records with equal keys.
 pub(super) fn merged(records: &[DiffRecord<'static>], base: usize) -> Vec<DiffRecord<'static>> {
     sum_by(records, base, |record| {
         (
@@ -29,7 +29,7 @@ pub(super) fn merged(records: &[DiffRecord<'static>], base: usize) -> Vec<DiffRe
     })
 }
 
-/// Records added up by what groups have in common; what does not add up is dropped.
+/// Adds up the records of each group. Drops fields that do not add up.
 pub(super) fn grouped(
     records: &[DiffRecord<'static>],
     by: GroupBy,
@@ -38,7 +38,7 @@ pub(super) fn grouped(
     let bare: Vec<DiffRecord<'static>> = records
         .iter()
         .map(|record| {
-            let label = Name::from(group_of(
+            let label = Name::from(find_group(
                 record.name.as_deref(),
                 record.file.as_deref(),
                 record.obj.as_deref(),
@@ -48,7 +48,7 @@ pub(super) fn grouped(
                 of: record.of.clone(),
                 // Leaks of several kinds do not add up.
                 kind: (record.kind.clone()).filter(|_| *record.of == *RecordType::Leak.name()),
-                status: match record.tells_change(true) {
+                status: match record.is_change_known(true) {
                     true => status(&record.cost, base),
                     false => Status::BelowThreshold,
                 },
@@ -81,8 +81,8 @@ fn sum_by<Key: Ord>(
             sums.push(record.clone());
             continue;
         };
-        let is_told = sum.tells_change(true) && record.tells_change(true);
-        let silent = [sum.below, record.below];
+        let is_known = sum.is_change_known(true) && record.is_change_known(true);
+        let below = [sum.below, record.below];
         add(&mut sum.calls, &record.calls);
         if let Some(places) = &record.places {
             add(sum.places.get_or_insert_default(), places);
@@ -91,7 +91,7 @@ fn sum_by<Key: Ord>(
         add_counts(&mut sum.incl, &record.incl);
         add_deltas(&mut sum.delta, &record.delta);
         add_deltas(&mut sum.incl_delta, &record.incl_delta);
-        // A reason or an old name is one record's, not the sum's.
+        // A reason or an old name belongs to one record, not to the sum.
         sum.why = None;
         sum.was = sum
             .was
@@ -99,13 +99,13 @@ fn sum_by<Key: Ord>(
             .filter(|was| Some(was) == record.was.as_ref());
         sum.explained_by = None;
         sum.guess |= record.guess;
-        let is_silent = |run: usize| silent.iter().flatten().any(|below| below.ends()[run]);
+        let is_below = |run: usize| below.iter().flatten().any(|below| below.flags()[run]);
         sum.at_most = None;
-        sum.below = SilentRun::of([is_silent(0), is_silent(1)]);
+        sum.below = RunBelowThreshold::from_flags([is_below(0), is_below(1)]);
         if sum.below.is_some() {
             sum.incl_delta = Counts::default();
         }
-        if is_told {
+        if is_known {
             sum.status = status(&sum.cost, base);
         } else {
             sum.status = Status::BelowThreshold;
@@ -115,7 +115,7 @@ fn sum_by<Key: Ord>(
     sums
 }
 
-/// The status that summed entries have.
+/// Returns the status of summed entries.
 fn status(cost: &CountsPerRun, base: usize) -> Status {
     let has = |run: Option<&Option<Count>>| matches!(run, Some(Some(_)));
     let before = cost.0.iter().any(|(_, runs)| has(runs.0.get(base)));
@@ -132,7 +132,7 @@ fn status(cost: &CountsPerRun, base: usize) -> Status {
     }
 }
 
-/// Adds element by element; `None` and `None` stay `None`.
+/// Adds element by element. The sum of `None` and `None` is `None`.
 pub(super) fn add(sum: &mut PerRun, other: &PerRun) {
     if sum.0.len() < other.0.len() {
         sum.0.resize(other.0.len(), None);
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn groups_add_up_element_by_element_and_judge_the_sum() {
+    fn groups_add_up_element_by_element_and_have_the_status_of_the_sum() {
         let records = [
             record("a::f", [Some(5), Some(8)]),
             record("a::g", [Some(4), Some(1)]),
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_of_what_is_not_told_tells_no_change() {
+    fn a_sum_with_rows_below_the_threshold_has_no_change() {
         let below = |name, entries, below| DiffRecord {
             status: Status::BelowThreshold,
             below: Some(below),
@@ -232,15 +232,18 @@ mod tests {
         };
         let records = [
             record("a::f", [Some(4), Some(5)]),
-            below("a::g", [Some(5), None], SilentRun::New),
-            below("a::h", [None, Some(6)], SilentRun::Old),
+            below("a::g", [Some(5), None], RunBelowThreshold::New),
+            below("a::h", [None, Some(6)], RunBelowThreshold::Old),
         ];
         let groups = grouped(&records, GroupBy::Crate, 0);
         let [group] = groups.as_slice() else {
             panic!("{groups:?}")
         };
         let seen = (group.status, group.below, group.delta.is_empty());
-        assert_eq!(seen, (Status::BelowThreshold, Some(SilentRun::Both), true));
+        assert_eq!(
+            seen,
+            (Status::BelowThreshold, Some(RunBelowThreshold::Both), true)
+        );
         let entries = group.cost.get("Ir").unwrap();
         assert_eq!(entries.0, [Some(9), Some(11)]);
     }

@@ -1,21 +1,21 @@
-//! What several comparisons in one stream come to as a whole: those of a directory of pairs, or of `cat`.
+//! The summary of several comparisons in one stream, from a directory of pairs or from `cat`.
 
 use cg_stream::record::{DiffSummary, RunRecord};
 
-/// The summaries of the `run` records of diffs added up. A limit that one of them breaks is broken, and is told with
-/// the run that breaks it.
-pub(super) fn of(diffs: &[&RunRecord]) -> DiffSummary {
+/// Adds up the summaries in the `run` records of diffs. A limit that one comparison breaks is broken, and its sentence gets
+/// the name of the run.
+pub(super) fn sum_summaries(diffs: &[&RunRecord]) -> DiffSummary {
     let Some((first, others)) = diffs.split_first() else {
         return DiffSummary::default();
     };
-    let is_of_one = others.iter().all(|run| run.runs == first.runs);
-    let mut sum = DiffSummary::of(first);
-    if !is_of_one {
+    let is_one_comparison = others.iter().all(|run| run.runs == first.runs);
+    let mut sum = DiffSummary::from_run(first);
+    if !is_one_comparison {
         name_limits(&mut sum, first);
     }
     for run in others {
-        let mut other = DiffSummary::of(run);
-        if !is_of_one {
+        let mut other = DiffSummary::from_run(run);
+        if !is_one_comparison {
             name_limits(&mut other, run);
         }
         sum.inclusive |= other.inclusive;
@@ -34,7 +34,7 @@ pub(super) fn of(diffs: &[&RunRecord]) -> DiffSummary {
             sum.files.clear();
         }
         add_sentences(&mut sum.notes, other.notes);
-        add_sentences(&mut sum.troubles, other.troubles);
+        add_sentences(&mut sum.errors, other.errors);
         if let Some(broken) = other.broken_limits {
             add_sentences(sum.broken_limits.get_or_insert_default(), broken);
         }
@@ -42,7 +42,7 @@ pub(super) fn of(diffs: &[&RunRecord]) -> DiffSummary {
     sum
 }
 
-/// What was compared: a chain of runs, or the first of several chains and how many there are.
+/// Returns the compared runs: a chain of runs, or the first of several chains and the number of the others.
 pub(super) fn title(diffs: &[&RunRecord], runs: &[String]) -> String {
     let mut chains: Vec<&[String]> = Vec::new();
     for run in diffs {
@@ -65,7 +65,7 @@ fn name_limits(summary: &mut DiffSummary, run: &RunRecord) {
     }
 }
 
-/// Appends what is not said yet.
+/// Appends sentences that are not in the list yet.
 fn add_sentences(sum: &mut Vec<String>, more: Vec<String>) {
     for sentence in more {
         if !sum.contains(&sentence) {

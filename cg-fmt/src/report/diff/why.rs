@@ -1,10 +1,11 @@
-//! Why a cost changed, in words.
+//! The reasons for a changed cost, in words.
 
 use cg_document::number::{grouped, plural, signed};
 use cg_stream::record::{Cause, CodeChange, Count, DiffRecord, Status, Why};
 
-/// Why the cost of a record changed, as far as it is told; where two names were joined by a guess, with that word.
-pub(super) fn of(record: &DiffRecord) -> Option<String> {
+/// Returns the known reasons for the changed cost of a record. If its names were joined by a guess, the text mentions the
+/// guess.
+pub(super) fn describe_reason(record: &DiffRecord) -> Option<String> {
     let why = record.why.as_deref().and_then(clause);
     let why = why.or_else(|| inlining(record));
     let why = why.or_else(|| at_most(record));
@@ -18,33 +19,30 @@ pub(super) fn of(record: &DiffRecord) -> Option<String> {
     })
 }
 
-/// How the machine code of a function that changed did.
+/// Returns the words about the machine code of a function that changed.
 fn code(record: &DiffRecord) -> Option<&'static str> {
     let is_compared = matches!(record.status, Status::Changed | Status::Renamed);
     match record.code.filter(|_| is_compared)? {
         CodeChange::Same => Some("same machine code"),
-        CodeChange::Constants => Some("same machine code but for constants"),
+        CodeChange::Constants => Some("same machine code except for constants"),
         CodeChange::Other => Some("other machine code"),
         CodeChange::Unknown => None,
     }
 }
 
-/// What a run that does not tell all may have: `at most 21,000 bytes before`.
+/// Returns the maximum cost in a run that has the row below the threshold: `at most 21,000 bytes before`.
 fn at_most(record: &DiffRecord) -> Option<String> {
     let (event, most) = record.at_most.as_ref()?.0.first()?;
-    let of_end = |most: Option<&Option<Count>>, when: &str| {
+    let limit = |most: Option<&Option<Count>>, when: &str| {
         let most = most.copied().flatten()?;
         Some(format!("at most {} {event} {when}", grouped(most)))
     };
-    let ends = [
-        of_end(most.0.first(), "before"),
-        of_end(most.0.last(), "now"),
-    ];
+    let ends = [limit(most.0.first(), "before"), limit(most.0.last(), "now")];
     let ends: Vec<String> = ends.into_iter().flatten().collect();
     (!ends.is_empty()).then(|| ends.join(", "))
 }
 
-/// A clause without a full stop: `calls 3 to 6, +300 Ir at the same cost per call`.
+/// Returns a clause without a full stop: `calls 3 to 6, +300 Ir at the same cost per call`.
 fn clause(why: &Why) -> Option<String> {
     let event = &why.event;
     let by_calls = signed(why.by_calls.unwrap_or(0).into());
@@ -64,11 +62,11 @@ fn clause(why: &Why) -> Option<String> {
     })
 }
 
-/// So many functions are named.
+/// The maximum number of functions to name.
 const NAMED: usize = 3;
 
-/// The first of a list, and how many more there are; nothing of an empty one.
-fn first_of(names: Vec<String>) -> Option<String> {
+/// Returns the first names of a list, and the number of the other names; `None` for an empty list.
+fn first_names(names: Vec<String>) -> Option<String> {
     match names.split_at(names.len().min(NAMED)) {
         ([], _) => None,
         (named, []) => Some(named.join(", ")),
@@ -76,7 +74,7 @@ fn first_of(names: Vec<String>) -> Option<String> {
     }
 }
 
-/// What became of a function's code by inlining: `inlined into main: 27,000 Ir out of line before, 0 now`.
+/// Returns the words about inlining of a function's code: `inlined into main: 27,000 Ir out of line before, 0 now`.
 fn inlining(record: &DiffRecord) -> Option<String> {
     let (event, own) = record.out_of_line.as_ref()?.0.first()?;
     let ends = |entries: &[Option<Count>]| {
@@ -91,7 +89,7 @@ fn inlining(record: &DiffRecord) -> Option<String> {
     };
     let hosts = record.hosts.iter().map(|host| &host.function);
     let names = hosts.filter_map(|host| Some(host.name.as_deref()?.to_owned()));
-    let into = first_of(names.collect()).map(|names| format!(" into {names}"));
+    let into = first_names(names.collect()).map(|names| format!(" into {names}"));
     let into = into.unwrap_or_default();
     let (before, now) = (grouped(before), grouped(now));
     Some(format!(
@@ -113,15 +111,15 @@ fn calls(why: &Why) -> String {
     }
 }
 
-/// `no longer calls validate (500 calls), now calls check (20 calls)`
+/// Returns the words about callees: `no longer calls validate (500 calls); now calls check (20 calls)`.
 fn callees(why: &Why) -> String {
-    let list = |word: &str, is_told: fn([u64; 2]) -> bool| {
-        let callees = why.callees.iter().filter(|callee| is_told(callee.calls));
+    let list = |word: &str, is_listed: fn([u64; 2]) -> bool| {
+        let callees = why.callees.iter().filter(|callee| is_listed(callee.calls));
         let names = callees.map(|callee| {
             let calls = Count::from(callee.calls[0].max(callee.calls[1]));
             format!("{} ({})", callee.name, plural(calls, "call", "calls"))
         });
-        Some(format!("{word} {}", first_of(names.collect())?))
+        Some(format!("{word} {}", first_names(names.collect())?))
     };
     let parts = [
         list("no longer calls", |[_, after]| after == 0),
@@ -136,7 +134,7 @@ mod tests {
     use cg_stream::record::CalleeCalls;
 
     #[test]
-    fn calls_and_cost_per_call_are_told_with_their_figures() {
+    fn calls_and_cost_per_call_have_figures() {
         let why = |cause, by_calls, by_cost, before, after| {
             let why = Why {
                 cause,
@@ -163,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn callees_that_came_and_went_are_told_with_their_calls() {
+    fn added_and_removed_callees_have_call_counts() {
         let callee = |name: &'static str, calls| CalleeCalls {
             name: name.into(),
             calls,

@@ -1,7 +1,7 @@
-//! What the heap held at one snapshot against what it held at another, as a tree.
+//! The comparison of the heap at two snapshots, as a tree.
 
 use cg_document::{Audience, Block, Cell, Column, Layout, Table, number};
-use cg_stream::profile::{FrameKey, Profile};
+use cg_profile::{FrameKey, Profile};
 use cg_stream::record::{Count, RecordType, SnapshotRecord, Status};
 
 use super::pair_tree::{PairRow, PairRowKind, PairTree};
@@ -15,7 +15,7 @@ use crate::report::timeline::Timeline;
 pub(super) struct HeapDifference<'a> {
     profile: &'a Profile,
     pub(super) heading: String,
-    /// Which trees stand for snapshots that have none.
+    /// Notes about snapshots without a tree, for which an earlier tree is used.
     pub(super) stand_ins: Vec<String>,
     event: &'static str,
     rows: Vec<PairRow>,
@@ -23,11 +23,12 @@ pub(super) struct HeapDifference<'a> {
 }
 
 impl<'a> HeapDifference<'a> {
-    /// The later snapshot against the earlier one.
+    /// Compares the later snapshot with the earlier one.
     ///
     /// # Errors
-    /// Where there is no such snapshot, none with a tree at it or before it, or two that count different things.
-    pub(super) fn of(
+    /// Returns an error if a snapshot does not exist, if there is no tree at it or before it, or if the two have different
+    /// events.
+    pub(super) fn compute(
         timeline: &Timeline<'a>,
         numbers: [u64; 2],
         options: &Options,
@@ -35,14 +36,14 @@ impl<'a> HeapDifference<'a> {
         let profile = timeline.profile;
         anyhow::ensure!(
             profile.table(RecordType::ProgramPoint).is_empty(),
-            "--tree snapshot=N..M is for Massif's snapshots: those of heaptrack have no trees that tell all places"
+            "--tree snapshot=N..M needs snapshots of Massif: snapshots of heaptrack do not contain all places"
         );
         let mut stand_ins = Vec::new();
         let mut shown = |number| -> anyhow::Result<&'a SnapshotRecord> {
             let shown = with_tree(timeline, number)?;
             if shown.snapshot != number {
                 stand_ins.push(format!(
-                    "snapshot {number} has no tree; the newest before it that has one is {}",
+                    "snapshot {number} has no tree; the newest earlier tree is used, of snapshot {}",
                     shown.snapshot
                 ));
             }
@@ -51,16 +52,16 @@ impl<'a> HeapDifference<'a> {
         let shown = [shown(numbers[0])?, shown(numbers[1])?];
         anyhow::ensure!(
             shown[0].event == shown[1].event,
-            "snapshots {} and {} count different things: {} and {}",
+            "snapshots {} and {} have different events: {} and {}",
             shown[0].snapshot,
             shown[1].snapshot,
             shown[0].event.as_deref().unwrap_or("bytes"),
             shown[1].event.as_deref().unwrap_or("bytes")
         );
-        let event = super::event_of(shown[0]);
+        let event = super::tree_event(shown[0]);
         let position = profile.event(event).unwrap_or(0);
         let snapshots = shown.map(|one| (one.heap_bytes > 0).then_some(one.snapshot));
-        let tree = PairTree::of(profile, snapshots, position);
+        let tree = PairTree::build(profile, snapshots, position);
         let most = shown.map(|one| one.heap_bytes).into_iter().max();
         let threshold = options.threshold();
         let least = most.unwrap_or(0) as f64 * threshold / 100.0;
@@ -68,7 +69,7 @@ impl<'a> HeapDifference<'a> {
         for (one, bytes) in shown.iter().zip(rows[0].bytes) {
             anyhow::ensure!(
                 bytes != Some(0) || one.heap_bytes == 0,
-                "there are no heap records of snapshot {}: give the massif.out file itself, or cg-parse --snapshots all",
+                "there are no heap records of snapshot {}; use the massif.out file, or cg-parse --snapshots all",
                 one.snapshot
             );
         }
@@ -88,23 +89,23 @@ impl<'a> HeapDifference<'a> {
         arrange::choose_columns(&mut table, None, options)?;
         let mut blocks: Vec<Block> = self.stand_ins.iter().cloned().map(Block::Text).collect();
         blocks.push(Block::Table(table));
-        let has = |is_of: fn(&PairRow) -> bool| self.rows.iter().any(is_of);
-        if has(|row| !row.is_told) {
+        let has = |matches: fn(&PairRow) -> bool| self.rows.iter().any(matches);
+        if has(|row| !row.is_known) {
             blocks.push(Block::Note(
-                "a place without a delta is below Massif's threshold in one of the two; with --threshold=0 Massif tells it"
+                "places without a delta are below Massif's threshold in one snapshot; rerun Massif with --threshold=0"
                     .to_owned(),
             ));
         }
         if has(|row| matches!(row.kind, PairRowKind::Pruned(_))) {
             blocks.push(Block::Note(format!(
-                "what changed by less than {}% of the larger heap is folded (--threshold 0 shows all that changed)",
+                "places that changed by less than {}% of the larger heap are folded (--threshold 0 shows all changes)",
                 self.threshold
             )));
         }
         Ok(blocks)
     }
 
-    /// Figures, and for people what the tree looks like, for programs what it consists of.
+    /// Returns the columns: figures, the drawn tree for people, and the parts of the tree for programs.
     fn columns(&self) -> Vec<Column<'_>> {
         let event = self.event;
         let mut columns = Vec::new();
@@ -157,7 +158,7 @@ impl<'a> HeapDifference<'a> {
         }));
     }
 
-    /// What a row is called, behind the lines that lead to it.
+    /// Returns the cell with the name of a row, after the lines of the tree.
     fn cell(&self, row: usize) -> Cell<'a> {
         let row = &self.rows[row];
         match frame(row) {
@@ -174,7 +175,7 @@ impl<'a> HeapDifference<'a> {
     }
 }
 
-/// The snapshot whose tree tells of this one: itself, or the newest before it that has a tree.
+/// Returns the snapshot whose tree describes this one: the snapshot itself, or the newest earlier one with a tree.
 fn with_tree<'a>(timeline: &Timeline<'a>, number: u64) -> anyhow::Result<&'a SnapshotRecord> {
     let snapshots = &timeline.snapshots;
     let listed = |is_listed: fn(&SnapshotRecord) -> bool| {
@@ -182,18 +183,18 @@ fn with_tree<'a>(timeline: &Timeline<'a>, number: u64) -> anyhow::Result<&'a Sna
         let listed: Vec<String> = listed.map(|one| one.snapshot.to_string()).collect();
         listed.join(", ")
     };
-    // What holds nothing needs no tree.
+    // An empty heap needs no tree.
     let has_tree = |one: &SnapshotRecord| one.detail != "empty" || one.heap_bytes == 0;
     let Some(at) = snapshots.iter().position(|one| one.snapshot == number) else {
         anyhow::bail!(
-            "there is no snapshot {number}; those with a tree are {}",
+            "there is no snapshot {number}; snapshots with a tree: {}",
             listed(has_tree)
         );
     };
     let found = snapshots[..=at].iter().rev().find(|one| has_tree(one));
     found.copied().ok_or_else(|| {
         anyhow::anyhow!(
-            "snapshot {number} has no tree, and none before it has; those with one are {}",
+            "snapshot {number} has no tree, and no earlier one has a tree; snapshots with a tree: {}",
             listed(has_tree)
         )
     })
@@ -226,7 +227,7 @@ fn places(row: &PairRow, side: usize) -> Cell<'static> {
 }
 
 fn status(row: &PairRow) -> Status {
-    match (row.is_told, row.bytes) {
+    match (row.is_known, row.bytes) {
         (false, _) => Status::BelowThreshold,
         (_, [None, Some(_)]) => Status::Added,
         (_, [Some(_), None]) => Status::Removed,
@@ -245,7 +246,7 @@ fn words(kind: PairRowKind) -> String {
             count(old),
             count(new)
         ),
-        PairRowKind::Among => "what one has below Massif's threshold".to_owned(),
+        PairRowKind::Among => "cost below Massif's threshold in one snapshot".to_owned(),
         PairRowKind::Itself => "itself".to_owned(),
         PairRowKind::Pruned(rows) => format!("{} more", number::grouped(rows as Count)),
     }

@@ -1,11 +1,11 @@
-//! Massif as people read it: how memory grew, a graph of it, the snapshots, and what the heap held at one of them.
+//! The report on a Massif run: the growth of memory, a graph, the snapshots, and the heap at one snapshot.
 
 use std::collections::HashSet;
 
 use cg_document::{Block, Document, Table, number};
-use cg_stream::profile::{Key, Profile};
+use cg_profile::{Key, Profile};
 use cg_stream::record::{RecordType, SnapshotRecord};
-use cg_stream::tool::Diagnostics;
+use cg_tool::Diagnostics;
 
 use difference::HeapDifference;
 
@@ -20,30 +20,33 @@ mod pair_tree;
 /// The report on a Massif run, or a part of it.
 pub(crate) struct Heap<'a> {
     timeline: Timeline<'a>,
-    /// Sentences on the peak and on growth, and the graph.
+    /// True if the report has sentences about the peak and the growth, and the graph.
     has_overview: bool,
     has_snapshots: bool,
-    /// What the heap held at one snapshot, under a heading.
+    /// The heap at one snapshot, with a heading.
     tree: Option<(String, Branches<'a>)>,
     difference: Option<HeapDifference<'a>>,
 }
 
 impl<'a> Heap<'a> {
-    /// The report, where a Massif run is what was read and nothing else was asked for.
-    pub(crate) fn of(profile: &'a Profile, options: &Options) -> anyhow::Result<Option<Heap<'a>>> {
+    /// Computes the report; `None` unless the input is a Massif run and the user requested the default view or a snapshot.
+    pub(crate) fn compute(
+        profile: &'a Profile,
+        options: &Options,
+    ) -> anyhow::Result<Option<Heap<'a>>> {
         let is_one_run = profile.runs().len() <= 1;
-        let timeline = Timeline::of(profile);
-        let is_of_snapshots = matches!(options.view, View::Snapshot(_) | View::Snapshots(_));
+        let timeline = Timeline::new(profile);
+        let wants_tree = matches!(options.view, View::Snapshot(_) | View::Snapshots(_));
         anyhow::ensure!(
-            (timeline.is_some() && is_one_run) || !is_of_snapshots,
-            "--tree snapshot=N is for one Massif run, and this is not one"
+            (timeline.is_some() && is_one_run) || !wants_tree,
+            "--tree snapshot=N needs exactly one run of Massif"
         );
         let Some(timeline) = timeline else {
             return Ok(None);
         };
-        // A run without a detailed snapshot, as of --heap=no, has no other records.
+        // A run without a detailed snapshot, as with --heap=no, has no other records.
         let has_more = profile.types().next().is_some();
-        // heaptrack's program points tell more than its snapshots.
+        // heaptrack's program points contain more information than its snapshots.
         let has_points = !profile.table(RecordType::ProgramPoint).is_empty();
         let wants_report = is_one_run && !has_points && !options.wants_listing();
         let (is_report, number) = match (&options.view, options.kind) {
@@ -57,13 +60,13 @@ impl<'a> Heap<'a> {
         };
         let tree = number.map(|number| tree(&timeline, number, options));
         let difference = match options.view {
-            View::Snapshots(numbers) => Some(HeapDifference::of(&timeline, numbers, options)?),
+            View::Snapshots(numbers) => Some(HeapDifference::compute(&timeline, numbers, options)?),
             _ => None,
         };
         Ok(Some(Heap {
             difference,
             has_overview: is_report && timeline.is_in_time(),
-            has_snapshots: !is_of_snapshots,
+            has_snapshots: !wants_tree,
             tree: tree.transpose()?,
             timeline,
         }))
@@ -90,16 +93,17 @@ impl<'a> Heap<'a> {
         if let Some(difference) = &self.difference {
             document.push(Block::Heading(difference.heading.clone()));
             document.blocks.extend(difference.blocks(options)?);
-            // Rows alone do not say it.
-            let is_said = options.format.is_for_people();
-            for stand_in in difference.stand_ins.iter().filter(|_| !is_said) {
-                diagnostics.warn(stand_in);
+            // The output for people contains these notes already.
+            if !options.format.is_for_people() {
+                for stand_in in &difference.stand_ins {
+                    diagnostics.warn(stand_in);
+                }
             }
         }
         Ok(document)
     }
 
-    /// The snapshots, sorted and cut if that was asked for.
+    /// Returns the table of the snapshots, sorted and cut if requested.
     fn snapshots(&self, options: &Options) -> anyhow::Result<Table<'_>> {
         let mut table = self.timeline.table();
         arrange::sort(&mut table, options.sort.as_deref(), None, options)?;
@@ -111,7 +115,7 @@ impl<'a> Heap<'a> {
     }
 }
 
-/// The snapshot whose heap records there are, the one with the most where there are several.
+/// Returns the snapshot with heap records: the peak if it has any, or else the largest.
 fn snapshot_with_tree(timeline: &Timeline) -> Option<u64> {
     let heap = timeline.profile.table(RecordType::Heap);
     let trees: HashSet<u64> = heap.keys().iter().filter_map(|key| key.snapshot).collect();
@@ -124,15 +128,15 @@ fn snapshot_with_tree(timeline: &Timeline) -> Option<u64> {
         .map(|snapshot| snapshot.snapshot)
 }
 
-/// What the tree of a snapshot counts.
-fn event_of(snapshot: &SnapshotRecord) -> &'static str {
+/// Returns the event of a snapshot's tree.
+fn tree_event(snapshot: &SnapshotRecord) -> &'static str {
     match &snapshot.event {
         Some(event) if event.ends_with("Bk") => "blocks",
         _ => "bytes",
     }
 }
 
-/// What the heap held at one snapshot, and a heading.
+/// Returns the tree of the heap at one snapshot, with its heading.
 fn tree<'a>(
     timeline: &Timeline<'a>,
     number: u64,
@@ -147,22 +151,22 @@ fn tree<'a>(
     };
     anyhow::ensure!(snapshot.detail != "empty", "snapshot {number} has no tree");
     let profile = timeline.profile;
-    let of_snapshot = |key: &Key| key.snapshot == Some(number);
+    let is_in_snapshot = |key: &Key| key.snapshot == Some(number);
     let folds = options.folds_libraries();
-    let tree = StackTree::of(
+    let tree = StackTree::build(
         profile,
         RecordType::Heap,
         Root::Innermost,
         folds,
-        of_snapshot,
+        is_in_snapshot,
     );
     anyhow::ensure!(
         !tree.is_empty() || snapshot.heap_bytes == 0,
-        "there are no heap records of snapshot {number}: give the massif.out file itself, or cg-parse --snapshots {number}; recordings of heaptrack have none"
+        "there are no heap records of snapshot {number}; use the massif.out file, or cg-parse --snapshots {number} (heaptrack has no heap records)"
     );
-    let event = event_of(snapshot);
+    let event = tree_event(snapshot);
     let whole = snapshot.total();
-    let what = match (&snapshot.event, snapshot.detail.as_str()) {
+    let details = match (&snapshot.event, snapshot.detail.as_str()) {
         (Some(event), _) => format!(": {} {event}", number::grouped(whole)),
         (None, detail) => format!(
             "{}: {} of {} bytes are on the heap",
@@ -172,6 +176,6 @@ fn tree<'a>(
         ),
     };
     let costs = vec![(event.to_owned(), whole)];
-    let branches = Branches::of(profile, &tree, costs, options.threshold());
-    Ok((format!("snapshot {number}{what}"), branches))
+    let branches = Branches::new(profile, &tree, costs, options.threshold());
+    Ok((format!("snapshot {number}{details}"), branches))
 }

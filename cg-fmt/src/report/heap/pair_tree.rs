@@ -1,52 +1,53 @@
-//! The trees of two snapshots as one: a node has the bytes of both.
+//! The trees of two snapshots in one tree, whose nodes have the bytes of both.
 //!
-//! Massif prints places below its threshold as one sum. Below a node that both trees have, a place that one of them shows may
-//! be in the sum of the other: then it has no difference of its own, and neither has the sum. All of these together have
-//! one, as what moved between them stays among them. So the differences below a node add up to its own.
+//! Massif prints places below its threshold as one sum. If both trees have a node, a place below it that only one tree shows
+//! may be in the sum of the other tree. Then the difference of this place is unknown, and so is the difference of the sum.
+//! But the difference of all of them together is known, because bytes can move only between them. So one row contains all of
+//! them, and the differences below a node add up to the difference of the node.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use cg_stream::profile::{FrameKey, Key, Profile};
+use cg_collections::sorting::Order as _;
+use cg_profile::{FrameKey, Key, Profile};
 use cg_stream::record::{Count, RecordType};
-use cg_stream::sorting::Order as _;
 
 use crate::report::stack_tree::{corner, name_and_place};
 
-/// No tree is shown deeper than this; a stream may hold stacks of any length.
+/// The maximum depth of the shown tree. A stream may contain stacks of any length.
 const DEEPEST: usize = 1000;
 
 /// The trees of two snapshots.
 pub(super) struct PairTree {
-    /// The first is the root; children come behind their parents.
+    /// The first node is the root. Children follow their parents.
     nodes: Vec<PairNode>,
-    /// By node: the most that anything in it changed, or that is not told of it.
+    /// For each node, the largest change in it. A row with an unknown change counts with its bytes.
     movement: Vec<Count>,
 }
 
 #[derive(Default)]
 struct PairNode {
-    /// `None` of the root, and of places below Massif's threshold.
+    /// `None` for the root and for places below Massif's threshold.
     frame: Option<FrameKey>,
     children: Vec<usize>,
-    /// Where a snapshot has the node: its bytes.
+    /// The bytes in each snapshot; `None` if the snapshot does not have the node.
     bytes: [Option<Count>; 2],
-    /// How many places below the threshold it stands for.
+    /// The number of places below the threshold, if the node is their sum.
     places: [Option<Count>; 2],
 }
 
-/// What a row is of.
+/// The content of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PairRowKind {
     Total,
     Frame(FrameKey),
-    /// Places below Massif's threshold, as many as each snapshot has.
+    /// Places below Massif's threshold, with their number in each snapshot.
     Places([Option<Count>; 2]),
-    /// Places that one snapshot shows and the other may have below the threshold, with those that are below it.
+    /// Places that one snapshot shows and the other may have below the threshold, together with the places below it.
     Among,
-    /// What was allocated by the frame above itself.
+    /// The memory that the frame above allocated itself.
     Itself,
-    /// Rows that changed by less than the reader wants to see.
+    /// The number of folded rows, each with a small change.
     Pruned(usize),
 }
 
@@ -54,26 +55,26 @@ pub(super) enum PairRowKind {
 pub(super) struct PairRow {
     pub(super) kind: PairRowKind,
     pub(super) bytes: [Option<Count>; 2],
-    /// Whether both snapshots tell it, so that there is a difference.
-    pub(super) is_told: bool,
+    /// True if the bytes of both snapshots are known, so the difference is known.
+    pub(super) is_known: bool,
     pub(super) depth: usize,
-    /// Lines that lead from the root to this row.
+    /// The lines of the drawn tree before this row.
     pub(super) lines: String,
 }
 
 impl PairRow {
-    /// The difference, where it is told.
+    /// Returns the difference; `None` if it is unknown.
     pub(super) fn delta(&self) -> Option<Count> {
-        self.is_told.then(|| delta(self.bytes))
+        self.is_known.then(|| delta(self.bytes))
     }
 }
 
-/// A row below a node, before it is known whether it is shown.
+/// A candidate for a row below a node.
 struct Below {
     kind: PairRowKind,
     bytes: [Option<Count>; 2],
     movement: Count,
-    /// The node that it is of, or the nodes that it gathers.
+    /// The nodes in the row.
     nodes: Vec<usize>,
 }
 
@@ -88,8 +89,8 @@ fn add(sum: &mut Option<Count>, count: Option<Count>) {
 }
 
 impl PairTree {
-    /// The trees of two snapshots; `None` is one that holds nothing.
-    pub(super) fn of(profile: &Profile, snapshots: [Option<u64>; 2], event: usize) -> PairTree {
+    /// Builds the tree of two snapshots; `None` means an empty heap.
+    pub(super) fn build(profile: &Profile, snapshots: [Option<u64>; 2], event: usize) -> PairTree {
         let mut tree = PairTree {
             nodes: vec![PairNode::default()],
             movement: Vec::new(),
@@ -146,8 +147,8 @@ impl PairTree {
         self.nodes[node].places != [None; 2]
     }
 
-    /// The children of a node whose differences are not told, with the places among which they may be.
-    fn untold(&self, node: usize) -> Vec<usize> {
+    /// Returns the children of a node whose differences are unknown, together with the sum of places that may contain them.
+    fn children_below_threshold(&self, node: usize) -> Vec<usize> {
         let children = self.nodes[node].children.iter().copied();
         let places = children.clone().find(|child| self.is_places(*child));
         let in_places = |side: usize| {
@@ -158,7 +159,7 @@ impl PairTree {
         let is_hidden = |child: &usize| {
             (0..2).any(|side| !has(*child, side) && in_places(side)) && !self.is_places(*child)
         };
-        // A node that one snapshot alone has tells all that is below it.
+        // If only one snapshot has the node, all differences below it are known.
         if !(has(node, 0) && has(node, 1)) {
             return Vec::new();
         }
@@ -179,7 +180,7 @@ impl PairTree {
         sum
     }
 
-    fn below_of(&self, node: usize, is_told: bool) -> Below {
+    fn row_for_node(&self, node: usize, is_known: bool) -> Below {
         let PairNode { bytes, places, .. } = self.nodes[node];
         Below {
             kind: match self.nodes[node].frame {
@@ -187,7 +188,7 @@ impl PairTree {
                 None => PairRowKind::Places(places),
             },
             bytes,
-            movement: match is_told {
+            movement: match is_known {
                 true => self.movement[node],
                 false => bytes.into_iter().flatten().max().unwrap_or(0),
             },
@@ -195,21 +196,21 @@ impl PairTree {
         }
     }
 
-    /// What a node consists of: their differences add up to its own.
+    /// Returns the parts of a node. Their differences add up to the difference of the node.
     fn below(&self, node: usize) -> Vec<Below> {
         let children = &self.nodes[node].children;
         if children.is_empty() {
             return Vec::new();
         }
-        let untold = self.untold(node);
-        let told = children.iter().filter(|child| !untold.contains(child));
-        let mut below: Vec<Below> = told.map(|child| self.below_of(*child, true)).collect();
-        if !untold.is_empty() {
+        let unknown = self.children_below_threshold(node);
+        let known = children.iter().filter(|child| !unknown.contains(child));
+        let mut below: Vec<Below> = known.map(|child| self.row_for_node(*child, true)).collect();
+        if !unknown.is_empty() {
             below.push(Below {
                 kind: PairRowKind::Among,
-                bytes: self.sum(&untold),
-                movement: self.sum(&untold).into_iter().flatten().max().unwrap_or(0),
-                nodes: untold,
+                bytes: self.sum(&unknown),
+                movement: self.sum(&unknown).into_iter().flatten().max().unwrap_or(0),
+                nodes: unknown,
             });
         }
         let [old, new] = self.sum(children);
@@ -229,7 +230,8 @@ impl PairTree {
         below
     }
 
-    /// The rows from the root down, what changed most first. What changed by less than `least` is one row for each node.
+    /// Returns the rows from the root down, the largest change first. The children of a node that changed by less than
+    /// `least` are folded into one row.
     pub(super) fn rows(&self, profile: &Profile, least: Count) -> Vec<PairRow> {
         let mut walk = PairWalk {
             tree: self,
@@ -239,7 +241,7 @@ impl PairTree {
         };
         let total = Below {
             kind: PairRowKind::Total,
-            ..self.below_of(0, true)
+            ..self.row_for_node(0, true)
         };
         walk.row(&total, (0, true), ["", ""]);
         walk.rows
@@ -255,47 +257,50 @@ struct PairWalk<'t> {
 }
 
 impl PairWalk<'_> {
-    /// Shows a row and what is below it; `lines` lead to it, and `below` to what is below it.
-    fn row(&mut self, row: &Below, (depth, is_told): (usize, bool), [lines, below]: [&str; 2]) {
+    /// Adds a row and the rows below it. `lines` and `below` are the lines of the drawn tree before the row and before the
+    /// rows below it.
+    fn row(&mut self, row: &Below, (depth, is_known): (usize, bool), [lines, below]: [&str; 2]) {
         self.rows.push(PairRow {
             kind: row.kind,
             bytes: row.bytes,
-            is_told,
+            is_known,
             depth,
             lines: lines.to_owned(),
         });
         let mut inner = match (row.kind, &row.nodes[..]) {
             (PairRowKind::Among, _) => {
                 let nodes = row.nodes.iter();
-                nodes.map(|node| self.tree.below_of(*node, false)).collect()
+                nodes
+                    .map(|node| self.tree.row_for_node(*node, false))
+                    .collect()
             }
             (_, [node]) => self.tree.below(*node),
             _ => Vec::new(),
         };
-        // What is below a row that is not told is as little told, and not in doubt any further.
-        let is_told = is_told && row.kind != PairRowKind::Among;
+        // If the difference of a row is unknown, the differences of the rows below it are unknown too.
+        let is_known = is_known && row.kind != PairRowKind::Among;
         inner.order_by_cached_key(|below| (Reverse(below.movement), self.text(below.kind)));
         let seen = match depth {
             DEEPEST.. => 0,
-            _ if !is_told => inner.len(),
+            _ if !is_known => inner.len(),
             _ => inner.partition_point(|below| below.movement >= self.least),
         };
         let pruned = self.pruned(&inner[seen..]);
         let count = seen + usize::from(pruned.is_some());
         for (at, one) in inner[..seen].iter().chain(&pruned).enumerate() {
-            // A chain is not indented: only branches are.
+            // Only branches are indented. A chain is not.
             let [corner, beside] = match depth > 1 && count == 1 {
                 true => ["", ""],
                 false => corner(depth as u64, at + 1 == count).into(),
             };
             let lines = [format!("{below}{corner}"), format!("{below}{beside}")];
-            self.row(one, (depth + 1, is_told), [&lines[0], &lines[1]]);
+            self.row(one, (depth + 1, is_known), [&lines[0], &lines[1]]);
         }
     }
 
-    /// Rows as one.
+    /// Folds rows into one; `None` if there is nothing to fold.
     fn pruned(&self, rows: &[Below]) -> Option<Below> {
-        // What holds nothing in either gets no row.
+        // Places that are empty in both snapshots get no row.
         let holds = |row: &&Below| row.bytes.into_iter().flatten().any(|bytes| bytes != 0);
         let rows: Vec<&Below> = rows.iter().filter(holds).collect();
         let sum = |side: usize| Some(rows.iter().filter_map(|row| row.bytes[side]).sum());

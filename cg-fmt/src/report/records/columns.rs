@@ -1,29 +1,29 @@
-//! The columns of records that add up: functions, lines, calls, findings, allocations.
+//! The columns of the record types that add up: functions, lines, calls, findings, allocations.
 
 use std::cell::RefCell;
 use std::cmp::Reverse;
 
+use cg_collections::sorting::Order as _;
 use cg_document::{Audience, Cell, Column, Layout, Table, Worth};
-use cg_stream::profile::{Profile, Rows, Symbol};
+use cg_profile::{Profile, Rows, Symbol};
 use cg_stream::record::{Count, LeakKind, RecordType};
-use cg_stream::sorting::Order as _;
 
 use super::{leaks, points};
 use crate::report::columns::{code, push_events, push_function, set_totals};
 use crate::report::events::EventColumns;
 use crate::report::owners::FunctionOwners;
 
-/// The rows of a record type as a table, in the order of their cost.
+/// Returns the rows of a record type as a table, sorted by cost.
 pub(crate) fn table<'a>(
     profile: &'a Profile,
     kind: RecordType,
     events: &EventColumns,
 ) -> Table<'a> {
-    table_of(profile, profile.table(kind), kind, events)
+    rows_table(profile, profile.table(kind), kind, events)
 }
 
-/// The same of rows that need not be in the profile.
-pub(crate) fn table_of<'a>(
+/// Returns these rows as a table, sorted by cost. The rows need not be in the profile.
+pub(crate) fn rows_table<'a>(
     profile: &'a Profile,
     rows: &'a Rows,
     kind: RecordType,
@@ -33,7 +33,7 @@ pub(crate) fn table_of<'a>(
     if kind != RecordType::Call {
         push_events(&mut columns, events, "", move |row| Some(rows.cost(row)));
     }
-    // Cachegrind knows nothing of calls.
+    // Cachegrind does not record calls, so it has no inclusive cost.
     let has_incl = rows.is_empty() || (0..rows.len()).any(|row| rows.incl(row).is_some());
     if has_incl && matches!(kind, RecordType::Fn | RecordType::Line | RecordType::Call) {
         push_events(&mut columns, events, "incl.", move |row| rows.incl(row));
@@ -47,22 +47,24 @@ pub(crate) fn table_of<'a>(
         }
     }
     push_keys(&mut columns, profile, rows, kind);
-    let owners = RefCell::new(FunctionOwners::of(profile));
+    let owners = RefCell::new(FunctionOwners::new(profile));
     columns.push(code(move |row| {
-        owners.borrow_mut().of_function(rows.key(row).function)
+        owners
+            .borrow_mut()
+            .find_function_owner(rows.key(row).function)
     }));
     match kind {
         RecordType::Call => {}
         RecordType::Leak => {
-            let of = move |row| (rows.key(row).kind, Some(rows.cost(row)));
-            leaks::share_by_kind(&mut columns, rows, events, ("", of));
+            let costs = move |row| (rows.key(row).kind, Some(rows.cost(row)));
+            leaks::share_by_kind(&mut columns, rows, events, ("", costs));
         }
         _ => set_totals(&mut columns, events),
     }
     Table::new(columns, order_by_cost(profile, rows, kind, events))
 }
 
-/// Numbers that stand beside the cost.
+/// Adds the columns of numbers that are not costs of events.
 fn push_numbers<'a>(columns: &mut Vec<Column<'a>>, rows: &'a Rows, kind: RecordType) {
     let mut number = |name: &str, count: fn(&'a Rows, usize) -> Option<Count>| {
         columns.push(
@@ -88,7 +90,7 @@ fn push_numbers<'a>(columns: &mut Vec<Column<'a>>, rows: &'a Rows, kind: RecordT
     }
 }
 
-/// The columns that say what a row is of.
+/// Adds the columns that identify a row.
 fn push_keys<'a>(
     columns: &mut Vec<Column<'a>>,
     profile: &'a Profile,
@@ -141,14 +143,14 @@ fn push_keys<'a>(
     push_optional_keys(columns, profile, rows, kind);
 }
 
-/// The columns of keys that some profiles have.
+/// Adds the columns of keys that only some profiles have.
 fn push_optional_keys<'a>(
     columns: &mut Vec<Column<'a>>,
     profile: &'a Profile,
     rows: &'a Rows,
     kind: RecordType,
 ) {
-    let mut where_any = |name: &str, number: fn(&'a Rows, usize) -> Option<u64>| {
+    let mut push_number = |name: &str, number: fn(&'a Rows, usize) -> Option<u64>| {
         let audience = Audience::all_if((0..rows.len()).any(|row| number(rows, row).is_some()));
         columns.push(
             Column::new(name, Layout::Number, move |row| {
@@ -158,29 +160,29 @@ fn push_optional_keys<'a>(
             .worth(Worth::Calls),
         );
     };
-    where_any("cycle", |rows, row| rows.numbers().cycle.get(row));
-    where_any("part", |rows, row| rows.key(row).part);
+    push_number("cycle", |rows, row| rows.numbers().cycle.get(row));
+    push_number("part", |rows, row| rows.key(row).part);
     if kind != RecordType::Stack {
-        where_any("thread", |rows, row| rows.key(row).thread);
+        push_number("thread", |rows, row| rows.key(row).thread);
         return;
     }
     if (0..rows.len()).any(|row| rows.key(row).time.is_some()) {
-        where_any("time_of_sample", |rows, row| rows.key(row).time);
+        push_number("time_of_sample", |rows, row| rows.key(row).time);
     }
-    let mut name_where_any = |name: &str, symbol: fn(&'a Rows, usize) -> Option<Symbol>| {
+    let mut push_name = |name: &str, symbol: fn(&'a Rows, usize) -> Option<Symbol>| {
         if (0..rows.len()).any(|row| symbol(rows, row).is_some()) {
             columns.push(Column::new(name, Layout::Text, move |row| {
                 Cell::name(profile.text(symbol(rows, row)))
             }));
         }
     };
-    name_where_any("thread", |rows, row| rows.key(row).thread_name);
-    name_where_any("process", |rows, row| rows.key(row).process);
-    name_where_any("labels", |rows, row| rows.key(row).labels);
+    push_name("thread", |rows, row| rows.key(row).thread_name);
+    push_name("process", |rows, row| rows.key(row).process);
+    push_name("labels", |rows, row| rows.key(row).labels);
 }
 
-/// All rows by cost (of calls: by inclusive cost), largest first, then by what makes them themselves. Leaks by their kind
-/// before that: what is definitely lost comes first.
+/// Returns all rows sorted by cost (for calls, by inclusive cost), largest first, then by key. Leaks are sorted by kind
+/// first, beginning with definitely lost.
 fn order_by_cost(
     profile: &Profile,
     rows: &Rows,

@@ -1,22 +1,22 @@
-//! Rows summed by file, object, crate, module, function name, thread or process: `--group-by`.
+//! Rows summed by file, object, crate, module, function name, thread or process, for `--group-by`.
 //!
-//! Self cost adds up. Inclusive costs overlap, so groups of functions have none. For stacks, a group's inclusive cost
-//! is that of all stacks that a function of the group is in, each stack once.
+//! Self costs add up. Inclusive costs overlap, so groups of functions have no inclusive cost. For stacks, a group's
+//! inclusive cost is the cost of all stacks that contain a function of the group, each stack once.
 //!
-//! Leaks of several kinds do not add up, so a group of them is of one kind.
+//! Leaks of several kinds do not add up, so a group of leaks has only one kind.
 
 use std::collections::{HashMap, HashSet};
 
+use cg_collections::sorting::Order as _;
 use cg_document::{Cell, Column, Layout, Table};
-use cg_stream::profile::{FunctionKey, Key, Profile, Rows, Symbol};
+use cg_profile::{FunctionKey, Key, Profile, Rows, Symbol};
 use cg_stream::record::{Count, LeakKind, RecordType, add_counts};
-use cg_stream::sorting::Order as _;
 
 use super::leaks;
 use crate::options::GroupBy;
 use crate::report::columns::{push_events, set_totals};
 use crate::report::events::EventColumns;
-use crate::report::grouping::{UNKNOWN, group_of};
+use crate::report::grouping::{UNKNOWN, find_group};
 use crate::report::kinds;
 use crate::report::owners::FunctionOwners;
 
@@ -24,22 +24,22 @@ use crate::report::owners::FunctionOwners;
 pub(crate) struct Groups {
     pub(crate) by: GroupBy,
     pub(crate) labels: Vec<String>,
-    /// Of leaks, by group: their kind.
+    /// The kind of each group of leaks.
     kinds: Vec<Option<Symbol>>,
-    /// Of leaks, by group: the bytes that only these blocks reach.
+    /// For each group of leaks, the bytes that are reachable only from these blocks.
     pub(crate) indirect_bytes: Vec<Count>,
     index: HashMap<(Option<Symbol>, String), usize>,
-    /// Cache: the group of each function.
+    /// Cache of the group of each function.
     functions: HashMap<(Option<Symbol>, FunctionKey), usize>,
-    /// Of leaks: the kind of the row that is being added.
+    /// The kind of the current row of leaks.
     kind: Option<Symbol>,
-    /// How many rows each group has self cost of.
+    /// The number of rows with self cost in each group.
     members: Vec<Count>,
-    /// Self cost, a row of `stride` counts a group.
+    /// Self cost, `stride` counts per group.
     cost: Vec<Count>,
-    /// Inclusive cost, likewise; only where rows have stacks.
+    /// Inclusive cost, `stride` counts per group; used only if rows have stacks.
     incl: Vec<Count>,
-    /// For each group, the last row that was added to its inclusive cost, counted from 1.
+    /// For each group, the last row added to its inclusive cost, counted from 1.
     charged: Vec<usize>,
     has_incl: bool,
     stride: usize,
@@ -47,7 +47,7 @@ pub(crate) struct Groups {
 
 impl Groups {
     /// Sums the rows of a record type.
-    pub(crate) fn of(profile: &Profile, kind: RecordType, by: GroupBy) -> Groups {
+    pub(crate) fn sum(profile: &Profile, kind: RecordType, by: GroupBy) -> Groups {
         let rows = profile.table(kind);
         let mut groups = Groups {
             by,
@@ -61,15 +61,15 @@ impl Groups {
             cost: Vec::new(),
             incl: Vec::new(),
             charged: Vec::new(),
-            // A chain of inlined functions has an inclusive cost that its stack does not tell.
+            // The inclusive cost of a chain of inlined functions does not follow from its stack.
             has_incl: kind.has_stack() && kind != RecordType::Inline,
             stride: profile.events().len(),
         };
         let origins = match by {
-            GroupBy::Thread | GroupBy::Process => Origins::of(profile, rows, by),
+            GroupBy::Thread | GroupBy::Process => Origins::collect(profile, rows, by),
             _ => Origins::default(),
         };
-        let mut owners = FunctionOwners::of(profile);
+        let mut owners = FunctionOwners::new(profile);
         for row in 0..rows.len() {
             let key = rows.key(row);
             groups.kind = key.kind.filter(|_| kind == RecordType::Leak);
@@ -78,19 +78,19 @@ impl Groups {
                 GroupBy::Thread | GroupBy::Process => {
                     groups.labelled(origins.label(profile, rows, row, by))
                 }
-                _ => groups.of_function(profile, profile.own_function(kind, key)),
+                _ => groups.find_or_add(profile, profile.own_function(kind, key)),
             };
             groups.add_own(own, row, rows.cost(row));
             groups.indirect_bytes[own] += rows.numbers().indirect_bytes.count(row).unwrap_or(0);
-            let is_of_frames = !matches!(by, GroupBy::Thread | GroupBy::Process | GroupBy::Whose);
-            if groups.has_incl && is_of_frames {
+            let is_by_function = !matches!(by, GroupBy::Thread | GroupBy::Process | GroupBy::Whose);
+            if groups.has_incl && is_by_function {
                 groups.charge_stack(profile, key, row, rows.cost(row));
             }
         }
         groups
     }
 
-    /// Adds a row to the group whose self cost it is.
+    /// Adds a row to the self cost of a group.
     fn add_own(&mut self, group: usize, row: usize, cost: &[Count]) {
         self.members[group] += 1;
         let range = group * self.stride..(group + 1) * self.stride;
@@ -100,8 +100,8 @@ impl Groups {
         }
     }
 
-    /// The group of those whose code a row is, after the groups of all its frames are charged. The frames of a stack tell
-    /// together whose each is.
+    /// Charges the owners of all frames of a row, and returns the group of the row's own function. All frames of a stack
+    /// together determine the owner of each frame.
     fn add_by_owner(
         &mut self,
         owners: &mut FunctionOwners<'_>,
@@ -114,30 +114,30 @@ impl Groups {
         let own = profile.own_function(kind, key);
         let frames = (profile.stacks()).frames_of(key.stack.filter(|_| self.has_incl));
         let position = frames.iter().position(|frame| frame.function == own);
-        let of_stack = owners.of_stack(frames);
+        let stack_owners = owners.find_stack_owners(frames);
         let owner = match position {
-            Some(position) => of_stack[position],
-            None => owners.of_function(own),
+            Some(position) => stack_owners[position],
+            None => owners.find_function_owner(own),
         };
-        for owner in of_stack {
+        for owner in stack_owners {
             let group = self.labelled(owner.word().to_owned());
             self.charge(group, row, cost);
         }
         self.labelled(owner.word().to_owned())
     }
 
-    /// Self cost of a group, in the order of the profile's events.
+    /// Returns the self cost of a group, in the order of the profile's events.
     pub(crate) fn cost(&self, group: usize) -> &[Count] {
         &self.cost[group * self.stride..(group + 1) * self.stride]
     }
 
-    /// Inclusive cost of a group, where it can be told.
+    /// Returns the inclusive cost of a group, if it is known.
     pub(crate) fn incl(&self, group: usize) -> Option<&[Count]> {
         let range = group * self.stride..(group + 1) * self.stride;
         self.has_incl.then(|| &self.incl[range])
     }
 
-    /// Which field of a record a group's label stands in.
+    /// Returns the field of a record that has the label of a group.
     pub(crate) fn named<'f, T>(
         &self,
         name: &'f mut T,
@@ -151,12 +151,12 @@ impl Groups {
         }
     }
 
-    /// Of leaks, the kind of a group.
+    /// Returns the kind of a group of leaks.
     pub(crate) fn kind<'p>(&self, group: usize, profile: &'p Profile) -> Option<&'p str> {
         profile.text(self.kinds[group])
     }
 
-    /// The groups as a table, in the order of their cost; of leaks the worst kind first.
+    /// Returns the groups as a table, sorted by cost. Leaks are sorted by kind first, the worst kind first.
     pub(crate) fn table<'t>(
         &'t self,
         profile: &'t Profile,
@@ -188,10 +188,10 @@ impl Groups {
         match kind {
             RecordType::Leak => {
                 let rows = profile.table(kind);
-                let of = move |group| (self.kinds[group], Some(self.cost(group)));
-                leaks::share_by_kind(&mut columns, rows, events, ("", of));
-                let of = move |group| (self.kinds[group], self.incl(group));
-                leaks::share_by_kind(&mut columns, rows, events, ("incl.", of));
+                let costs = move |group| (self.kinds[group], Some(self.cost(group)));
+                leaks::share_by_kind(&mut columns, rows, events, ("", costs));
+                let costs = move |group| (self.kinds[group], self.incl(group));
+                leaks::share_by_kind(&mut columns, rows, events, ("incl.", costs));
             }
             _ => set_totals(&mut columns, events),
         }
@@ -211,7 +211,7 @@ impl Groups {
         Table::new(columns, order)
     }
 
-    /// The group with this label, new or known.
+    /// Returns the group with this label. Adds it if it is new.
     fn labelled(&mut self, label: String) -> usize {
         let key = (self.kind, label);
         if let Some(group) = self.index.get(&key) {
@@ -229,11 +229,11 @@ impl Groups {
         group
     }
 
-    fn of_function(&mut self, profile: &Profile, function: FunctionKey) -> usize {
+    fn find_or_add(&mut self, profile: &Profile, function: FunctionKey) -> usize {
         if let Some(group) = self.functions.get(&(self.kind, function)) {
             return *group;
         }
-        let group = self.labelled(group_of(
+        let group = self.labelled(find_group(
             profile.text(function.name),
             profile.text(function.file),
             profile.text(function.obj),
@@ -243,15 +243,15 @@ impl Groups {
         group
     }
 
-    /// Charges every group of a stack with its cost.
+    /// Adds the cost of a stack to every group in it.
     fn charge_stack(&mut self, profile: &Profile, key: &Key, row: usize, cost: &[Count]) {
         for frame in profile.stacks().frames_of(key.stack).iter() {
-            let group = self.of_function(profile, frame.function);
+            let group = self.find_or_add(profile, frame.function);
             self.charge(group, row, cost);
         }
     }
 
-    /// Charges a group with the cost of a row, once.
+    /// Adds the cost of a row to the inclusive cost of a group, at most once.
     fn charge(&mut self, group: usize, row: usize, cost: &[Count]) {
         if std::mem::replace(&mut self.charged[group], row + 1) != row + 1 {
             let range = group * self.stride..(group + 1) * self.stride;
@@ -260,17 +260,17 @@ impl Groups {
     }
 }
 
-/// A thread or a process: its name and its number, as far as a row tells them.
+/// The name and the number of a thread or process, if known.
 type Origin<'a> = (Option<&'a str>, Option<u64>);
 
-/// The names that more than one thread, or process, has.
+/// The names that several threads or processes have.
 #[derive(Default)]
 struct Origins<'a> {
     shared: HashSet<&'a str>,
 }
 
 impl<'a> Origins<'a> {
-    fn of(profile: &'a Profile, rows: &'a Rows, by: GroupBy) -> Origins<'a> {
+    fn collect(profile: &'a Profile, rows: &'a Rows, by: GroupBy) -> Origins<'a> {
         let mut numbers: HashMap<&str, Option<u64>> = HashMap::new();
         let mut shared = HashSet::new();
         for row in 0..rows.len() {
@@ -283,7 +283,8 @@ impl<'a> Origins<'a> {
         Origins { shared }
     }
 
-    /// The name of a row's thread or process, with its number where others have the same name; else its number.
+    /// Returns the name of a row's thread or process, with its number if others have the same name. Without a name, returns
+    /// the number.
     fn label(&self, profile: &Profile, rows: &Rows, row: usize, by: GroupBy) -> String {
         match origin(profile, rows, row, by) {
             (Some(name), Some(number)) if self.shared.contains(name) => {
@@ -313,15 +314,14 @@ fn origin<'a>(profile: &'a Profile, rows: &'a Rows, row: usize, by: GroupBy) -> 
     )
 }
 
-/// What to say where no sample tells its process: which option of perf script prints it.
+/// Returns a warning if samples of perf lack their process. It names the option of perf script that prints the process.
 pub(crate) fn lacks_processes(profile: &Profile, kind: RecordType) -> Option<&'static str> {
     let rows = profile.table(kind);
-    let is_of_perf = profile
+    let is_from_perf = profile
         .runs()
         .iter()
         .any(|run| run.tool.as_deref() == Some("perf"));
     let is_unknown = |row| origin(profile, rows, row, GroupBy::Process) == (None, None);
-    (is_of_perf && (0..rows.len()).any(is_unknown)).then_some(
-        "??? are samples whose process the profile does not tell: perf script -F +pid prints it",
-    )
+    (is_from_perf && (0..rows.len()).any(is_unknown))
+        .then_some("??? means samples without a process; perf script -F +pid prints the process")
 }

@@ -1,11 +1,11 @@
-//! Leaks by kind: what is still reachable is no error, and a sum of both tells nothing. So each kind has a total of its
-//! own, and shares are of that.
+//! Leaks by kind. Reachable memory is not an error, so a sum over all kinds has no meaning. Each kind has its own total, and
+//! shares refer to the total of the kind.
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use cg_document::{Block, Cell, Column, Layout, Span, number};
-use cg_stream::profile::{Profile, Rows, Symbol};
+use cg_profile::{Profile, Rows, Symbol};
 use cg_stream::record::{Count, LeakKind, add_counts_growing};
 
 use crate::report::events::EventColumns;
@@ -17,8 +17,8 @@ struct KindTotal {
     cost: Vec<Count>,
 }
 
-/// A kind, and counts of it.
-type OfKind<'a> = (Option<Symbol>, Option<&'a [Count]>);
+/// A kind and the counts of a row of this kind.
+type KindCosts<'a> = (Option<Symbol>, Option<&'a [Count]>);
 
 fn totals(rows: &Rows) -> BTreeMap<Option<Symbol>, KindTotal> {
     let mut totals: BTreeMap<Option<Symbol>, KindTotal> = BTreeMap::new();
@@ -30,13 +30,13 @@ fn totals(rows: &Rows) -> BTreeMap<Option<Symbol>, KindTotal> {
     totals
 }
 
-/// Makes the percentages of rows of leaks those of their kinds' totals. A row is told by its kind and its cost, which is in
-/// the columns with this prefix.
+/// Replaces the percentages of leaks by shares of their kind's total. `costs` returns the kind and the cost of a row, which
+/// is in the columns with this prefix.
 pub(super) fn share_by_kind<'a>(
     columns: &mut [Column<'a>],
     rows: &Rows,
     events: &EventColumns,
-    (prefix, of): (&str, impl Fn(usize) -> OfKind<'a> + Copy + 'a),
+    (prefix, costs): (&str, impl Fn(usize) -> KindCosts<'a> + Copy + 'a),
 ) {
     let totals = Rc::new(totals(rows));
     for event in &events.events {
@@ -47,7 +47,7 @@ pub(super) fn share_by_kind<'a>(
         let (index, totals) = (event.index, Rc::clone(&totals));
         let count = move |cost: &[Count]| cost.get(index).copied().unwrap_or(0);
         *column = Column::new(name, Layout::Percent, move |row| {
-            let (kind, cost) = of(row);
+            let (kind, cost) = costs(row);
             let whole = totals.get(&kind).map_or(0, |kind| count(&kind.cost));
             cost.map_or(Cell::Empty, |cost| Cell::share(count(cost), whole))
         })
@@ -56,7 +56,7 @@ pub(super) fn share_by_kind<'a>(
     }
 }
 
-/// A line on each kind that there is, the worst first.
+/// Returns a line for each kind, the worst kind first.
 pub(super) fn kinds<'a>(
     profile: &Profile,
     rows: &Rows,
@@ -64,7 +64,7 @@ pub(super) fn kinds<'a>(
     noun: impl Fn(usize) -> &'static str,
 ) -> Option<Block<'a>> {
     let totals = totals(rows).into_iter().map(|(kind, total)| {
-        let word = profile.text(kind).unwrap_or("of a kind that is not told");
+        let word = profile.text(kind).unwrap_or("of unknown kind");
         let costs = events.events.iter().map(|event| {
             let sum = total.cost.get(event.index).copied().unwrap_or(0);
             format!("{} {}", number::grouped(sum), event.name)
@@ -77,7 +77,7 @@ pub(super) fn kinds<'a>(
             number::grouped(total.records),
             noun(usize::try_from(total.records).unwrap_or(usize::MAX)),
         );
-        // What is not known may be as bad as anything.
+        // An unknown kind comes first, because it may be the worst.
         ((known.is_some(), known, word.to_owned()), line)
     });
     let lines: BTreeMap<_, String> = totals.collect();

@@ -1,9 +1,9 @@
-//! Records as rows, a table a type: by themselves, or summed by what groups have in common.
+//! Records as rows, with one table per record type. Rows are records, or sums over groups.
 
 use cg_document::{Block, Document, Table, number};
-use cg_stream::profile::Profile;
+use cg_profile::Profile;
 use cg_stream::record::{Count, RecordType};
-use cg_stream::tool::Diagnostics;
+use cg_tool::Diagnostics;
 
 use super::events::EventColumns;
 use super::timeline::Timeline;
@@ -15,28 +15,28 @@ mod groups;
 mod leaks;
 mod points;
 
-pub(crate) use columns::{table, table_of};
+pub(crate) use columns::{rows_table, table};
 pub(crate) use groups::Groups;
 
 /// The records of some types.
 pub(crate) struct Listings<'a> {
     profile: &'a Profile,
     kinds: Vec<RecordType>,
-    /// Those of each type, where groups are asked for.
+    /// The groups of each type, if requested.
     groups: Vec<Groups>,
 }
 
 impl<'a> Listings<'a> {
-    /// The records of the type that is asked for, else of those that tell most.
-    pub(crate) fn of(profile: &'a Profile, options: &Options) -> anyhow::Result<Listings<'a>> {
-        Listings::of_kinds(profile, kinds::listed(profile, options), options)
+    /// Selects the records of the requested type, or else of the most informative types.
+    pub(crate) fn select(profile: &'a Profile, options: &Options) -> anyhow::Result<Listings<'a>> {
+        Listings::with_kinds(profile, kinds::listed(profile, options), options)
     }
 
-    /// The records of these types.
+    /// Selects the records of these types.
     ///
     /// # Errors
-    /// For groups of calls, whose only cost is inclusive.
-    pub(crate) fn of_kinds(
+    /// Returns an error for groups of calls, because calls have only inclusive cost.
+    pub(crate) fn with_kinds(
         profile: &'a Profile,
         kinds: Vec<RecordType>,
         options: &Options,
@@ -45,9 +45,9 @@ impl<'a> Listings<'a> {
         if let Some(by) = options.group_by {
             anyhow::ensure!(
                 !kinds.contains(&RecordType::Call),
-                "call records have no cost of their own that --group-by could sum; fn records have"
+                "--group-by: call records have no self cost; use --type fn"
             );
-            groups.extend(kinds.iter().map(|kind| Groups::of(profile, *kind, by)));
+            groups.extend(kinds.iter().map(|kind| Groups::sum(profile, *kind, by)));
         }
         Ok(Listings {
             profile,
@@ -56,10 +56,10 @@ impl<'a> Listings<'a> {
         })
     }
 
-    /// Of several types, those that lack a column or event that is asked for are left out.
+    /// Renders the tables. If there are several types, leaves out those that lack a requested column or event.
     ///
     /// # Errors
-    /// Where no type has what is asked for.
+    /// Returns an error if no type has the requested columns and events.
     pub(crate) fn document(
         &self,
         options: &Options,
@@ -76,7 +76,7 @@ impl<'a> Listings<'a> {
         if self.kinds == [RecordType::ProgramPoint] && self.groups.is_empty() {
             let summary = points::summary(self.profile);
             document.blocks.extend(summary.map(Block::Verbatim));
-            let timeline = Timeline::of(self.profile).filter(Timeline::is_in_time);
+            let timeline = Timeline::new(self.profile).filter(Timeline::is_in_time);
             if let Some(timeline) = timeline.filter(|_| !options.wants_listing()) {
                 document.blocks.extend(timeline.overview(options));
             }
@@ -99,9 +99,9 @@ impl<'a> Listings<'a> {
                 if !others.is_empty() {
                     let names: Vec<&str> = others.iter().map(|kind| kind.name()).collect();
                     diagnostics.warn(format!(
-                        "only {} records are written; the input has {} records too, which --type chooses",
+                        "only {} records are written; --type selects the other records of the input: {}",
                         first.name(),
-                        names.join(" and ")
+                        names.join(", ")
                     ));
                 }
             }
@@ -110,7 +110,7 @@ impl<'a> Listings<'a> {
         Ok(document)
     }
 
-    /// The types of the input's records, but for one.
+    /// Returns the types of the input's records, except one.
     fn others(&self, written: RecordType) -> Vec<RecordType> {
         let mut others: Vec<RecordType> = self
             .profile
@@ -123,7 +123,7 @@ impl<'a> Listings<'a> {
         others
     }
 
-    /// The rows of one type, and what is said about them.
+    /// Returns the table of one type, with notes about it.
     fn list(&self, position: usize, options: &Options) -> anyhow::Result<Vec<Block<'_>>> {
         let kind = self.kinds[position];
         let noun = |count: usize| match self.groups(position) {
@@ -135,14 +135,14 @@ impl<'a> Listings<'a> {
         let count = table.rows.len();
         let mut document = Document::default();
         if self.kinds.len() > 1 {
-            let count_of = number::grouped(count as Count);
-            document.push(Block::Heading(format!("{count_of} {}", noun(count))));
+            let number = number::grouped(count as Count);
+            document.push(Block::Heading(format!("{number} {}", noun(count))));
         }
         if count == 0 {
             document.push(Block::Text(format!("no {}", kinds::noun(kind, 2))));
         }
-        let is_of_leaks = kind == RecordType::Leak;
-        if is_of_leaks && options.format.is_for_people() {
+        let has_leaks = kind == RecordType::Leak;
+        if has_leaks && options.format.is_for_people() {
             if count == 0 {
                 // A table without rows and totals has nothing to show.
                 return Ok(document.blocks);
@@ -153,21 +153,20 @@ impl<'a> Listings<'a> {
                 .blocks
                 .extend(leaks::kinds(self.profile, rows, &events, noun));
         }
-        // The inclusive cost of calls does not add up, nor do leaks of several kinds: what is left out of these has no
-        // share.
-        let measure = (kind != RecordType::Call && !is_of_leaks).then_some("self");
+        // The inclusive costs of calls do not add up, nor do leaks of several kinds, so omitted rows have no share.
+        let measure = (kind != RecordType::Call && !has_leaks).then_some("self");
         document
             .blocks
             .extend(listed(table, &events, measure, noun, options)?);
         Ok(document.blocks)
     }
 
-    /// The groups of a type, by the position of the type.
+    /// Returns the groups of the type at a position.
     pub(crate) fn groups(&self, position: usize) -> Option<&Groups> {
         self.groups.get(position)
     }
 
-    /// The rows of a type in the order of their cost, by the position of the type.
+    /// Returns the rows of the type at a position, sorted by cost.
     fn table(&self, position: usize, events: &EventColumns) -> Table<'_> {
         let kind = self.kinds[position];
         match self.groups(position) {
@@ -176,7 +175,7 @@ impl<'a> Listings<'a> {
         }
     }
 
-    /// The rows of a type, sorted and cut.
+    /// Returns the rows of the type at a position, sorted and cut.
     pub(crate) fn rows(&self, position: usize, options: &Options) -> anyhow::Result<Vec<usize>> {
         let events = EventColumns::choose(self.profile, self.kinds[position], options)?;
         let mut table = self.table(position, &events);
@@ -191,7 +190,7 @@ impl<'a> Listings<'a> {
     }
 }
 
-/// A table sorted and cut, and what is said about what is not shown of it.
+/// Sorts and cuts a table. Returns it with notes about the parts that are not shown.
 pub(crate) fn listed<'a>(
     mut table: Table<'a>,
     events: &EventColumns,

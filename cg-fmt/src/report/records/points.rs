@@ -1,20 +1,20 @@
-//! Figures that the viewers of DHAT and heaptrack derive from a program point's counts: averages, rates, and kinds of
+//! Figures that the viewers of DHAT and heaptrack derive from the counts of a program point: averages, rates, and kinds of
 //! waste.
 
 use cg_document::{Audience, Cell, Column, Layout, number};
-use cg_stream::profile::{Profile, Rows};
+use cg_profile::{Profile, Rows};
 use cg_stream::record::{Count, RecordType};
 
-/// The average size up to which dh_view calls blocks tiny.
+/// The maximum average size of blocks that dh_view calls tiny.
 const TINY: Count = 16;
-/// How long a short-lived block lives at most where the file does not say.
+/// The maximum lifetime of a short-lived block, unless the file has another limit.
 const SHORT_LIVED: Count = 500;
 
-/// The program points of a profile, with what their columns need.
+/// The program points of a profile, with the facts that their columns need.
 #[derive(Clone, Copy)]
 struct AllPoints<'a> {
     rows: &'a Rows,
-    // Where the profile has these events.
+    // Positions of events.
     total_bytes: Option<usize>,
     total_blocks: Option<usize>,
     allocations: Option<usize>,
@@ -26,7 +26,7 @@ struct AllPoints<'a> {
 }
 
 impl<'a> AllPoints<'a> {
-    fn of(profile: &Profile, rows: &'a Rows) -> AllPoints<'a> {
+    fn new(profile: &Profile, rows: &'a Rows) -> AllPoints<'a> {
         let runs = profile.runs();
         AllPoints {
             rows,
@@ -48,26 +48,26 @@ impl<'a> AllPoints<'a> {
     }
 }
 
-/// A program point, and what dh_view would say of it.
+/// The metrics of a program point, as in dh_view.
 #[derive(Clone, Copy)]
 struct PointMetrics<'a> {
-    of: AllPoints<'a>,
+    all: AllPoints<'a>,
     row: usize,
 }
 
 impl PointMetrics<'_> {
-    /// The count of an event; `None` where the mode does not have it.
+    /// Returns the count of an event; `None` if the mode of DHAT does not have it.
     fn count(self, event: Option<usize>) -> Option<Count> {
-        Some(self.of.rows.count(self.row, event?))
+        Some(self.all.rows.count(self.row, event?))
     }
 
-    /// How many blocks; heaptrack calls them allocations.
+    /// Returns the number of blocks, which heaptrack calls allocations.
     fn blocks(self) -> Option<Count> {
-        self.count(self.of.total_blocks.or(self.of.allocations))
+        self.count(self.all.total_blocks.or(self.all.allocations))
     }
 
     fn lifetime(self) -> Option<Count> {
-        self.of.rows.numbers().lifetime.count(self.row)
+        self.all.rows.numbers().lifetime.count(self.row)
     }
 
     fn quotient<'c>(dividend: Option<Count>, divisor: Option<Count>) -> Cell<'c> {
@@ -77,75 +77,75 @@ impl PointMetrics<'_> {
         }
     }
 
-    /// The count for each million units of time.
+    /// Returns the count per million units of time.
     fn rate<'c>(self, event: Option<usize>) -> Cell<'c> {
         let millions = self
             .count(event)
             .map(|count| count.saturating_mul(1_000_000));
-        PointMetrics::quotient(millions, Some(self.of.time))
+        PointMetrics::quotient(millions, Some(self.all.time))
     }
 
-    /// The blocks of a point that is tiny on average.
+    /// Returns the number of blocks, if they are tiny on average.
     fn tiny(self) -> Option<Count> {
         let (bytes, blocks) = (
-            self.count(self.of.total_bytes)?,
-            self.count(self.of.total_blocks)?,
+            self.count(self.all.total_bytes)?,
+            self.count(self.all.total_blocks)?,
         );
         (bytes <= blocks.saturating_mul(TINY)).then_some(blocks)
     }
 
-    /// The blocks of a point that is short-lived on average.
+    /// Returns the number of blocks, if they are short-lived on average.
     fn short_lived(self) -> Option<Count> {
-        let blocks = self.count(self.of.total_blocks)?;
-        let longest = blocks.saturating_mul(self.of.short_lived);
+        let blocks = self.count(self.all.total_blocks)?;
+        let longest = blocks.saturating_mul(self.all.short_lived);
         (self.lifetime()? <= longest).then_some(blocks)
     }
 
-    /// The bytes of a point that is never read or never written.
+    /// Returns the number of bytes, if they are never read or never written.
     fn unused(self) -> Option<Count> {
         let (reads, writes) = (
-            self.count(self.of.read_bytes)?,
-            self.count(self.of.write_bytes)?,
+            self.count(self.all.read_bytes)?,
+            self.count(self.all.write_bytes)?,
         );
-        (reads == 0 || writes == 0).then_some(self.count(self.of.total_bytes)?)
+        (reads == 0 || writes == 0).then_some(self.count(self.all.total_bytes)?)
     }
 
-    /// The bytes of a point whose bytes are read or written at most 0.4 times each, but are.
+    /// Returns the number of bytes, if each is read and written, and read or written at most 0.4 times on average.
     fn low_access(self) -> Option<Count> {
         let (reads, writes) = (
-            self.count(self.of.read_bytes)?,
-            self.count(self.of.write_bytes)?,
+            self.count(self.all.read_bytes)?,
+            self.count(self.all.write_bytes)?,
         );
-        let bytes = self.count(self.of.total_bytes)?;
+        let bytes = self.count(self.all.total_bytes)?;
         let is_low = |accesses: Count| accesses.saturating_mul(10) <= bytes.saturating_mul(4);
         let is_used = reads != 0 && writes != 0;
         (is_used && (is_low(reads) || is_low(writes))).then_some(bytes)
     }
 
-    /// The bytes read at a point whose bytes are read or written at least 1000 times each.
+    /// Returns the number of bytes read, if each byte is read or written at least 1000 times on average.
     fn high_access(self) -> Option<Count> {
         let (reads, writes) = (
-            self.count(self.of.read_bytes)?,
-            self.count(self.of.write_bytes)?,
+            self.count(self.all.read_bytes)?,
+            self.count(self.all.write_bytes)?,
         );
-        let high = self.count(self.of.total_bytes)?.saturating_mul(1000);
+        let high = self.count(self.all.total_bytes)?.saturating_mul(1000);
         (reads >= high || writes >= high).then_some(reads)
     }
 }
 
-/// Adds the columns that are worked out. `tiny`, `short_lived`, `unused`, `low_access` and `high_access` are dh_view's
-/// sort metrics of these names: empty for a point that is not so.
+/// Adds the derived columns. `tiny`, `short_lived`, `unused`, `low_access` and `high_access` are dh_view's sort metrics with
+/// these names. They are empty for other points.
 pub(crate) fn push_columns<'a>(
     columns: &mut Vec<Column<'a>>,
     profile: &'a Profile,
     rows: &'a Rows,
 ) {
-    let points = AllPoints::of(profile, rows);
+    let points = AllPoints::new(profile, rows);
     let unit = mega_time_unit(profile).unwrap_or("million");
     let mut push = |name: &str, title: &str, audience, cell: fn(PointMetrics<'a>) -> Cell<'a>| {
         columns.push(
             Column::new(name, Layout::Number, move |row| {
-                cell(PointMetrics { of: points, row })
+                cell(PointMetrics { all: points, row })
             })
             .titled(title)
             .for_audience(audience),
@@ -153,40 +153,40 @@ pub(crate) fn push_columns<'a>(
     };
     let programs = Audience::Programs;
     push("max_bytes", "max bytes", programs, |point| {
-        Cell::count(point.of.rows.numbers().max_bytes.count(point.row))
+        Cell::count(point.all.rows.numbers().max_bytes.count(point.row))
     });
     push("max_blocks", "max blocks", programs, |point| {
-        Cell::count(point.of.rows.numbers().max_blocks.count(point.row))
+        Cell::count(point.all.rows.numbers().max_blocks.count(point.row))
     });
     push("lifetime", "lifetime", programs, |point| {
         Cell::count(point.lifetime())
     });
     push("avg_size", "avg size", Audience::All, |point| {
-        PointMetrics::quotient(point.count(point.of.total_bytes), point.blocks())
+        PointMetrics::quotient(point.count(point.all.total_bytes), point.blocks())
     });
     push("avg_lifetime", "avg lifetime", Audience::All, |point| {
-        PointMetrics::quotient(point.lifetime(), point.count(point.of.total_blocks))
+        PointMetrics::quotient(point.lifetime(), point.count(point.all.total_blocks))
     });
     push("reads_per_byte", "reads/byte", programs, |point| {
         PointMetrics::quotient(
-            point.count(point.of.read_bytes),
-            point.count(point.of.total_bytes),
+            point.count(point.all.read_bytes),
+            point.count(point.all.total_bytes),
         )
     });
     push("writes_per_byte", "writes/byte", programs, |point| {
         PointMetrics::quotient(
-            point.count(point.of.write_bytes),
-            point.count(point.of.total_bytes),
+            point.count(point.all.write_bytes),
+            point.count(point.all.total_bytes),
         )
     });
     push("bytes_rate", &format!("bytes/{unit}"), programs, |point| {
-        point.rate(point.of.total_bytes)
+        point.rate(point.all.total_bytes)
     });
     push(
         "blocks_rate",
         &format!("blocks/{unit}"),
         programs,
-        |point| point.rate(point.of.total_blocks),
+        |point| point.rate(point.all.total_blocks),
     );
     let nobody = Audience::Nobody;
     push("tiny", "tiny blocks", nobody, |point| {
@@ -210,7 +210,7 @@ fn mega_time_unit(profile: &Profile) -> Option<&str> {
     profile.runs().first()?.dhat.mega_time_unit.as_deref()
 }
 
-/// The totals in the words of DHAT's own summary, or of heaptrack's.
+/// Returns the totals in the words of DHAT's or heaptrack's own summary.
 pub(crate) fn summary(profile: &Profile) -> Option<Vec<String>> {
     let run = profile.runs().first()?;
     if profile.table(RecordType::ProgramPoint).is_empty() {
@@ -239,12 +239,12 @@ pub(crate) fn summary(profile: &Profile) -> Option<Vec<String>> {
         }
         return Some(lines);
     }
-    for (title, of_bytes, of_blocks) in [
+    for (title, bytes_event, blocks_event) in [
         ("Total:    ", "total_bytes", "total_blocks"),
         ("At t-gmax:", "gmax_bytes", "gmax_blocks"),
         ("At t-end: ", "end_bytes", "end_blocks"),
     ] {
-        if let (Some(count), Some(number)) = (total(of_bytes), total(of_blocks)) {
+        if let (Some(count), Some(number)) = (total(bytes_event), total(blocks_event)) {
             lines.push(format!("{title} {count} {bytes} in {number} {blocks}"));
         }
     }
@@ -279,7 +279,7 @@ mod tests {
         profile
     }
 
-    /// A column's cells, in the order of the points.
+    /// Returns the cells of a column, in the order of the points.
     fn column(name: &str) -> Vec<String> {
         let profile = profile();
         let mut columns = Vec::new();
@@ -300,8 +300,8 @@ mod tests {
     }
 
     #[test]
-    fn averages_and_rates_are_dh_views() {
-        // By hand: 130800 / 60, 22630099 / 60, 130800 · 1000000 / 500000, 64 / 160.
+    fn averages_and_rates_equal_those_of_dh_view() {
+        // Computed by hand: 130800 / 60, 22630099 / 60, 130800 · 1000000 / 500000, 64 / 160.
         assert_eq!(column("avg_size"), ["2,180", "16", "20", "-"]);
         assert_eq!(column("avg_lifetime"), ["377,168.32", "500.1", "500", "-"]);
         assert_eq!(column("bytes_rate"), ["261,600", "320", "80", "0"]);
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_metric_is_empty_for_points_that_are_not_so() {
+    fn a_metric_is_empty_for_points_without_the_property() {
         assert_eq!(column("tiny"), ["-", "10", "-", "0"]);
         assert_eq!(column("short_lived"), ["-", "-", "2", "0"]);
         assert_eq!(column("unused"), ["130800", "-", "-", "0"]);
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn the_summary_is_dhats_own() {
+    fn summary_has_the_words_of_dhat() {
         assert_eq!(
             summary(&profile()).unwrap(),
             [

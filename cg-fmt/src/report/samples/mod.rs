@@ -1,16 +1,16 @@
-//! Samples as people read them: what the profile looks like as a whole, in a sentence, and the functions that it was in.
+//! The report on samples: a sentence about the profile as a whole, and the functions in the stacks.
 //!
-//! A function's self cost is that of the stacks in which it is innermost, its inclusive cost that of all stacks it is in,
-//! each stack once.
+//! A function's self cost is the cost of the stacks in which it is innermost. Its inclusive cost is the cost of all stacks
+//! that contain it, each stack once.
 
 use cg_document::{Block, Document};
-use cg_stream::profile::{Profile, Rows};
+use cg_profile::{Profile, Rows};
 use cg_stream::record::RecordType;
 
 use super::events::EventColumns;
-use super::records::{listed, table_of};
+use super::records::{listed, rows_table};
 use super::{kinds, origin};
-use crate::options::{Options, OutputFormat};
+use crate::options::Options;
 
 mod pattern;
 
@@ -21,13 +21,13 @@ pub(crate) struct SampledFunctions<'a> {
     profile: &'a Profile,
     functions: Rows,
     events: EventColumns,
-    /// What it looks like; programs are not told.
+    /// The pattern sentence; omitted from output for programs.
     pattern: Option<String>,
 }
 
 impl<'a> SampledFunctions<'a> {
-    /// The report, where stacks are what was read and nothing else of them was asked for.
-    pub(crate) fn of(
+    /// Computes the report; `None` unless the input has only stacks and the user requested the default view.
+    pub(crate) fn compute(
         profile: &'a Profile,
         options: &Options,
     ) -> anyhow::Result<Option<SampledFunctions<'a>>> {
@@ -40,7 +40,7 @@ impl<'a> SampledFunctions<'a> {
             let event = events
                 .first()
                 .map(|event| (event.index, event.name.as_str()));
-            event.map(|(index, name)| Pattern::of(profile, &functions, index).sentence(name))
+            event.map(|(index, name)| Pattern::judge(profile, &functions, index).sentence(name))
         });
         Ok(Some(SampledFunctions {
             profile,
@@ -58,7 +58,7 @@ impl<'a> SampledFunctions<'a> {
             .blocks
             .extend(self.pattern.clone().map(Block::Text));
         let kind = RecordType::Fn;
-        let table = table_of(self.profile, &self.functions, kind, &self.events);
+        let table = rows_table(self.profile, &self.functions, kind, &self.events);
         let noun = |count| kinds::noun(kind, count);
         document
             .blocks
@@ -67,11 +67,9 @@ impl<'a> SampledFunctions<'a> {
     }
 }
 
-/// Whether stacks are what was read, and nothing else of them was asked for than what is told of samples.
+/// Returns true if the input has only stacks and the user requested the default view.
 pub(crate) fn is_wanted(profile: &Profile, options: &Options) -> bool {
-    let is_document = options.format.is_for_people()
-        || matches!(options.format, OutputFormat::Csv | OutputFormat::Tsv);
-    is_document
+    options.format.has_columns()
         && options.view.is_list()
         && options.kind.is_none()
         && options.group_by.is_none()

@@ -1,75 +1,76 @@
-//! What a profile of samples looks like as a whole, named in one sentence with the figures it was judged by.
+//! The pattern of a profile of samples, in one sentence with the figures behind the judgement.
 //!
-//! Each stack is charged to what the program was occupied with in it, as [`cg_names::occupation`] tells. Where a quarter
-//! of all cost went to one thing beside the program's own work, that is the pattern; else it is the hottest function, where
-//! that has a quarter of the cost itself; else there is none.
+//! Each stack counts for one occupation of the program, as determined by [`cg_names::occupation`]. If a quarter of all cost
+//! went into one occupation besides the program's own work, this occupation is the pattern. Otherwise the hottest function
+//! is the pattern if its self cost is a quarter of the total. Otherwise the cost is distributed.
 
 use std::collections::HashMap;
 
+use cg_collections::sorting::Order as _;
 use cg_document::number;
-use cg_names::occupation::{Occupation, Role, Service, occupation};
-use cg_names::whose::{Facts, whose_by};
-use cg_stream::profile::{FrameKey, FunctionKey, Profile, Rows};
+use cg_names::code_origin::{Facts, classify_facts};
+use cg_names::occupation::{Occupation, Role, Service, find_occupation};
+use cg_profile::{FrameKey, FunctionKey, Profile, Rows};
 use cg_stream::record::{Count, RecordType, RunRecord};
-use cg_stream::sorting::Order as _;
 
 use crate::report::grouping::UNKNOWN;
 
-/// From this share on, something is the pattern of a profile.
+/// The minimum share of the cost for a pattern.
 const PATTERN: f64 = 0.25;
-/// Fewer samples are not judged: with a hundred, a quarter is known to within nine hundredths, at two standard errors.
+/// The minimum number of samples for a judgement. With 100 samples, a share of a quarter has an error of 0.09 at two
+/// standard errors.
 const ENOUGH: Count = 100;
 
-/// What a profile looks like.
+/// The pattern of a profile.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Pattern {
-    /// Fewer samples than tell anything.
+    /// Too few samples for a judgement.
     TooFew { samples: Count },
-    /// Much of it is a service that the program's own code asks for.
+    /// Much of the cost is in a service that the program's own code requests.
     Service {
         service: Service,
         share: f64,
-        /// The function that asks for most of it, and the share of that.
+        /// The function that requests most of the service, and its share.
         most: Option<(String, f64)>,
     },
-    /// Much of it is the machinery of frameworks.
+    /// Much of the cost is in frameworks.
     Framework {
         share: f64,
-        /// The one with the greatest share, and others.
+        /// The frameworks, the greatest share first.
         names: Vec<&'static str>,
         own: f64,
     },
-    /// One function has much of it.
+    /// One function has at least a quarter of the cost.
     HotSpot {
         function: String,
         share: f64,
-        /// The function after it.
+        /// The share of the next function.
         next: f64,
     },
-    /// No function has much.
+    /// No function has a quarter of the cost.
     Distributed {
         /// The share of the hottest function.
         most: f64,
-        /// How many functions make half of the cost.
+        /// The number of functions that have half of the cost.
         half: usize,
     },
 }
 
-/// What stacks are charged to.
+/// The costs of stacks by occupation.
 #[derive(Default)]
 struct Charges {
     services: HashMap<Service, Count>,
-    /// By the function that asked.
-    asked: HashMap<(Service, FunctionKey), Count>,
+    /// The cost of each service by the function that requests it.
+    requested: HashMap<(Service, FunctionKey), Count>,
     frameworks: HashMap<&'static str, Count>,
     own: Count,
     whole: Count,
 }
 
 impl Pattern {
-    /// Judges the stacks of a profile, whose functions are known, by an event.
-    pub(super) fn of(profile: &Profile, functions: &Rows, event: usize) -> Pattern {
-        let charges = Charges::of(profile, event);
+    /// Judges the stacks of a profile by an event. `functions` are the functions of the stacks.
+    pub(super) fn judge(profile: &Profile, functions: &Rows, event: usize) -> Pattern {
+        let charges = Charges::collect(profile, event);
         if let Some(samples) = samples(profile).filter(|samples| *samples < ENOUGH) {
             return Pattern::TooFew { samples };
         }
@@ -79,20 +80,20 @@ impl Pattern {
         let share = |count: Count| count as f64 / charges.whole as f64;
         let framework: Count = charges.frameworks.values().sum();
         let service = charges.services.iter().max_by_key(|(service, count)| {
-            // Of equal ones the first in the order of the services.
+            // If several are equal, choose the first in the order of the services.
             (**count, std::cmp::Reverse(**service))
         });
-        let (service, asked) = match service {
+        let (service, requested) = match service {
             Some((service, count)) => (Some(*service), *count),
             None => (None, 0),
         };
-        if share(framework.max(asked)) >= PATTERN {
-            return match service.filter(|_| asked >= framework) {
+        if share(framework.max(requested)) >= PATTERN {
+            return match service.filter(|_| requested >= framework) {
                 Some(service) => Pattern::Service {
                     service,
-                    share: share(asked),
+                    share: share(requested),
                     most: charges
-                        .most_asked(profile, service)
+                        .top_requester(profile, service)
                         .map(|(name, count)| (name, share(count))),
                 },
                 None => Pattern::Framework {
@@ -129,7 +130,7 @@ impl Pattern {
         }
     }
 
-    /// The sentence, with the event that was judged.
+    /// Returns the sentence, with the event of the judgement.
     pub(super) fn sentence(&self, event: &str) -> String {
         let percent = |share: &f64| number::percent(share * 100.0);
         match self {
@@ -146,14 +147,16 @@ impl Pattern {
                     Service::Allocation => ("allocation", "allocating and freeing memory"),
                     Service::Copying => ("copying", "copying memory"),
                 };
-                let most = most.as_ref().map_or_else(String::new, |(name, of_it)| {
-                    // Most is more than half.
-                    let part = match *of_it * 2.0 > *share {
-                        true => "most of it",
-                        false => "the largest part of it",
-                    };
-                    format!(", {part}, {}, for {name}", percent(of_it))
-                });
+                let most = most
+                    .as_ref()
+                    .map_or_else(String::new, |(name, part_share)| {
+                        // "Most of it" requires more than half.
+                        let part = match *part_share * 2.0 > *share {
+                            true => "most of it",
+                            false => "the largest part of it",
+                        };
+                        format!(", {part}, {}, for {name}", percent(part_share))
+                    });
                 format!(
                     "pattern: {title} ({} of {event} went into {verb}{most})",
                     percent(share)
@@ -183,7 +186,7 @@ impl Pattern {
 }
 
 impl Charges {
-    fn of(profile: &Profile, event: usize) -> Charges {
+    fn collect(profile: &Profile, event: usize) -> Charges {
         let stacks = profile.table(RecordType::Stack);
         let mut charges = Charges::default();
         let mut known: HashMap<(FunctionKey, bool), (Facts, Role)> = HashMap::new();
@@ -191,18 +194,19 @@ impl Charges {
             let cost = stacks.count(row, event);
             let stack = stacks.key(row).stack;
             let frames = profile.stacks().frames_of(stack);
-            let told: Vec<(Facts, Role)> = frames
+            let facts_and_roles: Vec<(Facts, Role)> = frames
                 .iter()
                 .map(|frame| {
                     *known
                         .entry((frame.function, frame.marks.kernel))
-                        .or_insert_with(|| told(profile, frame))
+                        .or_insert_with(|| classify(profile, frame))
                 })
                 .collect();
-            let facts: Vec<Facts> = told.iter().map(|(facts, _)| *facts).collect();
-            let whose = whose_by(&facts);
-            let (occupation, spent_for) =
-                occupation(frames.len(), |position| (whose[position], told[position].1));
+            let facts: Vec<Facts> = facts_and_roles.iter().map(|(facts, _)| *facts).collect();
+            let origins = classify_facts(&facts);
+            let (occupation, spent_for) = find_occupation(frames.len(), |position| {
+                (origins[position], facts_and_roles[position].1)
+            });
             charges.whole += cost;
             match occupation {
                 Occupation::Own => charges.own += cost,
@@ -210,7 +214,8 @@ impl Charges {
                 Occupation::Service(service) => {
                     *charges.services.entry(service).or_default() += cost;
                     if let Some(frame) = spent_for.and_then(|position| frames.get(position)) {
-                        *charges.asked.entry((service, frame.function)).or_default() += cost;
+                        let requester = (service, frame.function);
+                        *charges.requested.entry(requester).or_default() += cost;
                     }
                 }
                 Occupation::Libraries => {}
@@ -219,15 +224,16 @@ impl Charges {
         charges
     }
 
-    /// The function that asked for most of a service.
-    fn most_asked(&self, profile: &Profile, service: Service) -> Option<(String, Count)> {
-        let asked = self.asked.iter().filter(|((of, _), _)| *of == service);
-        asked
+    /// Returns the function that requests most of a service.
+    fn top_requester(&self, profile: &Profile, service: Service) -> Option<(String, Count)> {
+        let requested = self.requested.iter();
+        requested
+            .filter(|((requested, _), _)| *requested == service)
             .map(|((_, function), count)| (shown(profile, *function), *count))
             .max_by(|(a, a_count), (b, b_count)| a_count.cmp(b_count).then_with(|| b.cmp(a)))
     }
 
-    /// The frameworks, the greatest share first.
+    /// Returns the frameworks, the greatest share first.
     fn framework_names(&self) -> Vec<&'static str> {
         let mut names: Vec<(&str, Count)> = self
             .frameworks
@@ -239,7 +245,7 @@ impl Charges {
     }
 }
 
-/// How many samples were read, where they are what was counted.
+/// Returns the number of samples; `None` if the profile does not count samples.
 fn samples(profile: &Profile) -> Option<Count> {
     let event = profile.event("samples")?;
     let is_scaled = |run: &RunRecord| run.sampling.units.contains_key("samples");
@@ -251,15 +257,18 @@ fn samples(profile: &Profile) -> Option<Count> {
     Some(counts.sum())
 }
 
-/// What a frame tells of whose code it is and what it does.
-fn told(profile: &Profile, frame: &FrameKey) -> (Facts, Role) {
+/// Returns the facts about the origin of a frame, and the role of its function.
+fn classify(profile: &Profile, frame: &FrameKey) -> (Facts, Role) {
     let function = frame.function;
-    let facts = Facts::of(&profile.names().frame(frame, None));
+    let facts = Facts::from_frame(&profile.names().frame(frame, None));
     let text = |symbol| profile.text(symbol).unwrap_or_default();
-    (facts, Role::of(text(function.name), text(function.obj)))
+    (
+        facts,
+        Role::from_name(text(function.name), text(function.obj)),
+    )
 }
 
-/// What a function is called in a sentence.
+/// Returns the name of a function for a sentence.
 fn shown(profile: &Profile, function: FunctionKey) -> String {
     let mut names = [function.name, function.obj, function.file].into_iter();
     let known = names.find_map(|symbol| profile.text(symbol));

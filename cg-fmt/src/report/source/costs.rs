@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use cg_names::whose::{self, Whose};
-use cg_stream::profile::{FunctionKey, Profile, Symbol};
+use cg_collections::sorting::Order as _;
+use cg_names::code_origin::{self, CodeOrigin};
+use cg_profile::{FunctionKey, Profile, Symbol};
 use cg_stream::record::{Count, Frame, RecordType, add_counts_growing};
-use cg_stream::sorting::Order as _;
 
 /// All lines with a cost, by file.
 pub(super) struct Files<'a> {
@@ -16,25 +16,25 @@ pub(super) struct Files<'a> {
 /// The lines of a file.
 pub(super) type FileLines<'a> = BTreeMap<u64, SourceLine<'a>>;
 
-/// What is known of a line.
+/// The cost, owners and calls of a line.
 #[derive(Default)]
 pub(super) struct SourceLine<'a> {
-    /// Self cost, a count for each event of the profile.
+    /// Self cost, with one count per event of the profile.
     pub(super) cost: Vec<Count>,
-    /// Whose code it is, as far as that is known; empty where the profile has no inlined functions by name.
+    /// The known owners of the code; empty if the profile has no names of inlined functions.
     pub(super) owners: Owners<'a>,
-    /// Calls that leave from it, by inclusive cost.
+    /// Calls from this line, the largest inclusive cost first.
     pub(super) calls: Vec<LineCall>,
 }
 
-/// A function that owns the code of a line, or of lines in a row, with its part of their cost.
+/// A function that owns code of a line or of consecutive lines, with its part of their cost.
 #[derive(Clone, Default)]
 pub(super) struct LineOwner {
-    /// Self cost, a count for each event of the profile.
+    /// Self cost, with one count per event of the profile.
     pub(super) cost: Vec<Count>,
-    /// Names and objects of the functions that it is inlined into.
+    /// Names and objects of the functions into which it is inlined.
     pub(super) hosts: BTreeSet<(Option<Symbol>, Option<Symbol>)>,
-    /// Some of the cost is in code of its own.
+    /// True if some of the cost is in code that is not inlined.
     pub(super) is_out_of_line: bool,
 }
 
@@ -48,20 +48,20 @@ pub(super) struct LineCall {
     pub(super) incl: Vec<Count>,
 }
 
-/// What the lines of a file cost together.
-pub(super) fn cost_of(lines: &FileLines<'_>, event: usize) -> Count {
+/// Returns the sum of the lines' costs for an event.
+pub(super) fn sum_costs(lines: &FileLines<'_>, event: usize) -> Count {
     let counts = lines.values().filter_map(|line| line.cost.get(event));
     counts.sum()
 }
 
 impl<'a> Files<'a> {
-    pub(super) fn of(profile: &'a Profile) -> Files<'a> {
-        let rows = |of| 0..profile.table(of).len();
-        Files::of_rows(profile, rows(RecordType::Line), rows(RecordType::Call))
+    pub(super) fn collect(profile: &'a Profile) -> Files<'a> {
+        let rows = |kind| 0..profile.table(kind).len();
+        Files::collect_rows(profile, rows(RecordType::Line), rows(RecordType::Call))
     }
 
-    /// The files of some `line` records, with the calls of some `call` records.
-    pub(super) fn of_rows(
+    /// Collects the files of some `line` records, with the calls of some `call` records.
+    pub(super) fn collect_rows(
         profile: &'a Profile,
         lines: impl Iterator<Item = usize> + Clone,
         calls: impl Iterator<Item = usize>,
@@ -73,8 +73,8 @@ impl<'a> Files<'a> {
         let rows = profile.table(RecordType::Line);
         for row in lines.clone() {
             let key = rows.key(row);
-            let of_file = files.lines.entry(key.function.file).or_default();
-            let line = of_file.entry(key.line.unwrap_or(0)).or_default();
+            let file_lines = files.lines.entry(key.function.file).or_default();
+            let line = file_lines.entry(key.line.unwrap_or(0)).or_default();
             add_counts_growing(&mut line.cost, rows.cost(row));
         }
         files.add_calls(lines.clone(), calls);
@@ -82,17 +82,18 @@ impl<'a> Files<'a> {
         files
     }
 
-    /// The lines of a file that [`Files::own_first`] names.
+    /// Returns the lines of a file from [`Files::own_first`].
     pub(super) fn lines(&self, file: Option<Symbol>) -> Option<&FileLines<'a>> {
         self.lines.get(&file)
     }
 
-    /// Files of the program itself before others, then by the cost of their lines, largest first, then by name.
+    /// Returns the files in order: the program's own files first, then by the cost of their lines, largest first, then by
+    /// name.
     pub(super) fn own_first(&self, event: usize) -> Vec<Option<Symbol>> {
         let mut files: Vec<(bool, Count, Option<Symbol>)> = self
             .lines
             .iter()
-            .map(|(file, lines)| (self.is_own(*file), cost_of(lines, event), *file))
+            .map(|(file, lines)| (self.is_own(*file), sum_costs(lines, event), *file))
             .collect();
         files.order_by(|(a_own, a_cost, a), (b_own, b_cost, b)| {
             b_own
@@ -103,18 +104,18 @@ impl<'a> Files<'a> {
         files.into_iter().map(|(_, _, file)| file).collect()
     }
 
-    /// Whether a file is the program's own, as a frame in it would be.
+    /// Returns true if a frame in this file would be the program's own.
     fn is_own(&self, file: Option<Symbol>) -> bool {
         let frame = Frame {
             file: self.profile.text(file).map(Into::into),
             ..Frame::default()
         };
-        matches!(whose::whose(&[frame])[..], [Whose::Own])
+        matches!(code_origin::classify_stack(&[frame])[..], [CodeOrigin::Own])
     }
 
-    /// Finds out whose code each line is. Without a chain of inlined functions it is that of the function that the
-    /// profile names, but only if the line is in the file of that function: otherwise the code may be of a function
-    /// that was inlined from another file, whose name is not known.
+    /// Finds the owners of each line. Does nothing if no line has a chain of inlined functions. A line without a chain
+    /// belongs to the profile's function if the line is in the file of that function. In another file, the line may belong
+    /// to an inlined function of unknown name.
     fn add_owners(&mut self, lines: impl Iterator<Item = usize> + Clone) {
         let (profile, rows) = (self.profile, self.profile.table(RecordType::Line));
         let innermost = |row| rows.detail(row).and_then(|detail| detail.inlined.first());
@@ -145,9 +146,9 @@ impl<'a> Files<'a> {
         }
     }
 
-    /// Assigns calls to lines. The file is that of the call site, if the record names one. Otherwise the record has
-    /// only the file of the caller, so the file is looked up among the caller's lines; if inlining leaves several
-    /// files, the call is not shown.
+    /// Assigns calls to lines. The file is the call site's, if the record names one. Otherwise the record has only the file
+    /// of the caller, so this looks up the file among the caller's lines. If inlining leaves several files, it skips the
+    /// call.
     fn add_calls(
         &mut self,
         lines: impl Iterator<Item = usize>,
@@ -155,16 +156,19 @@ impl<'a> Files<'a> {
     ) {
         let (profile, rows) = (self.profile, self.profile.table(RecordType::Line));
         type LineOfFunction = (Option<Symbol>, Option<Symbol>, Option<u64>);
-        let mut files_of: HashMap<LineOfFunction, BTreeSet<Option<Symbol>>> = HashMap::new();
+        let mut files_by_line: HashMap<LineOfFunction, BTreeSet<Option<Symbol>>> = HashMap::new();
         for key in lines.map(|row| rows.key(row)) {
             let line = (key.function.name, key.function.obj, key.line);
-            files_of.entry(line).or_default().insert(key.function.file);
+            files_by_line
+                .entry(line)
+                .or_default()
+                .insert(key.function.file);
         }
         let calls = profile.table(RecordType::Call);
         for row in call_rows {
             let key = calls.key(row);
             let line = (key.function.name, key.function.obj, key.line);
-            let Some(files) = files_of.get(&line) else {
+            let Some(files) = files_by_line.get(&line) else {
                 continue;
             };
             let file = match files.contains(&key.function.file) {

@@ -1,10 +1,11 @@
-//! The lines of a source by themselves, for a page that lays them out.
+//! The lines of a source without costs, for a page that lays them out.
 
 use std::ops::RangeInclusive;
 
 use cg_sources::{FoundSource, Places};
 
-/// The wanted lines of a source, ranges in order that do not overlap; nothing of one that may not be shown or is not found.
+/// Returns the wanted lines of a source, with their numbers. The ranges are in order and do not overlap. Returns no lines if
+/// the source may not be shown or was not found.
 pub(crate) fn source_lines(
     places: &Places,
     name: &str,

@@ -1,16 +1,16 @@
-//! Source lines with their cost: what `callgrind_annotate --auto=yes` shows, from `line` records and, for the
-//! calls that leave from a line, `call` records.
+//! Source lines with their cost, as in `callgrind_annotate --auto=yes`. The costs come from `line` records, and the calls
+//! from `call` records.
 //!
-//! Every file whose lines have a cost is looked for, the program's own before those of libraries and then by the cost in
-//! it, in the places that are sources' ([`Places`]); of those that are found, each line with a cost is shown with some lines
-//! around it, below the name of the function whose code it is where inlined functions are known by name. What cannot be
-//! shown (files that are not found, lines beyond a file's end, costs without a line) is summed and said, so that all figures
-//! add up to the total.
+//! The report searches every file whose lines have a cost in the directories of sources ([`Places`]). The program's own
+//! files precede the files of libraries, and then files are in the order of their cost. In each file, the report shows every
+//! line with a cost and some lines around it. If the profile has names of inlined functions, headings name the function that
+//! owns the code. Costs that cannot be shown (missing files, lines beyond the end of a file, costs without a line) have rows
+//! of their own in the first table, so all figures add up to the total.
 
 use cg_document::{Audience, Block, Cell, Column, Document, Layout, Table, number};
+use cg_profile::Profile;
 use cg_sources::{FoundSource, Places, around};
 use cg_stream::Diagnostics;
-use cg_stream::profile::Profile;
 use cg_stream::record::{Count, RecordType, add_counts_growing};
 
 use super::columns::{push_events, set_totals};
@@ -27,29 +27,32 @@ mod text;
 
 pub(crate) use lines::source_lines;
 
-/// Annotated files, and the account of where all cost is.
+/// Annotated files, and a table that accounts for all cost.
 pub(crate) struct AnnotatedSource {
     origin: Option<String>,
     events: EventColumns,
     account: Vec<AccountRow>,
-    /// Paths and their annotated lines.
+    /// Paths with their annotated lines.
     files: Vec<(String, Vec<String>)>,
-    /// Files with a cost that exist but are not shown, and why.
+    /// Files with a cost that exist but may not be shown, each with the reason.
     refused: Vec<(String, &'static str)>,
-    /// Files with a cost that were not found, the largest first.
+    /// Files with a cost that were not found, in the order of the search.
     missing: Vec<String>,
 }
 
-/// What became of some cost of a file.
+/// A row of the first table: some cost, and the reason why it is shown or not.
 struct AccountRow {
-    what: &'static str,
+    outcome: &'static str,
     file: Option<String>,
     cost: Vec<Count>,
 }
 
 impl AnnotatedSource {
-    /// Annotates the files whose lines have a cost, with so many lines around each of these.
-    pub(crate) fn of(
+    /// Annotates the files whose lines have a cost. Shows `context` lines before and after each of these lines.
+    ///
+    /// # Errors
+    /// Returns an error if the output is not for people, an event is unknown, or there are no `line` records.
+    pub(crate) fn compute(
         profile: &Profile,
         places: &Places,
         context: usize,
@@ -59,16 +62,16 @@ impl AnnotatedSource {
         let events = EventColumns::choose(profile, RecordType::Line, options)?;
         anyhow::ensure!(
             !profile.table(RecordType::Line).is_empty(),
-            "the input has no line records to show sources by{}",
+            "the input has no line records for annotated sources{}",
             lack::remedy(profile, "--lines", options)
-                .map(|command| format!("; this shows them: {command}"))
+                .map(|command| format!("; use: {command}"))
                 .unwrap_or_default()
         );
-        let files = Files::of(profile);
+        let files = Files::collect(profile);
         let mut shown = Vec::new();
         let mut account = Account::new(profile);
-        let mut looking = Looking::new(profile, places, events);
-        for file in files.own_first(looking.events.first_index()) {
+        let mut search = SourceSearch::new(profile, places, events);
+        for file in files.own_first(search.events.first_index()) {
             let Some(lines) = files.lines(file) else {
                 continue;
             };
@@ -80,14 +83,14 @@ impl AnnotatedSource {
                 account.add("files not shown", None, select(lines, |_| true));
                 continue;
             }
-            if let Some(annotated) = looking.annotate(name, lines, context, &mut account) {
+            if let Some(annotated) = search.annotate(name, lines, context, &mut account) {
                 shown.push(annotated);
             }
         }
-        Ok(looking.found(account, shown))
+        Ok(search.finish(account, shown))
     }
 
-    /// The account first, whose rows add up to the total, then the files.
+    /// Returns a document with the table whose rows add up to the total, then the annotated files.
     pub(crate) fn document(
         &self,
         options: &Options,
@@ -113,13 +116,15 @@ impl AnnotatedSource {
             document.push(Block::Heading(path.clone()));
             document.push(Block::Verbatim(lines.clone()));
         }
-        document.blocks.extend(self.told_missing().map(Block::Note));
+        document
+            .blocks
+            .extend(self.missing_files_note().map(Block::Note));
         document
     }
 
-    /// Which files were not found, in one line.
-    fn told_missing(&self) -> Option<String> {
-        /// As many as a line has room for.
+    /// Returns one line about the files that were not found; `None` if all were found.
+    fn missing_files_note(&self) -> Option<String> {
+        /// The maximum number of names in the line.
         const MOST_NAMED: usize = 5;
         if self.missing.is_empty() {
             return None;
@@ -142,7 +147,7 @@ impl AnnotatedSource {
             Some(&self.account[row].cost[..])
         });
         columns.push(Column::new("source", Layout::Name, move |row| {
-            Cell::Text(self.account[row].what.into())
+            Cell::Text(self.account[row].outcome.into())
         }));
         columns.push(Column::new("file", Layout::Path, move |row| {
             Cell::name(self.account[row].file.as_deref())
@@ -154,19 +159,20 @@ impl AnnotatedSource {
     }
 }
 
-/// Files that are looked for, and what became of those that cannot be shown.
-struct Looking<'a> {
+/// The search for source files, with the files that cannot be shown.
+struct SourceSearch<'a> {
     profile: &'a Profile,
     places: &'a Places,
     events: EventColumns,
-    /// As in [`AnnotatedSource`].
+    /// The same as in [`AnnotatedSource`].
     refused: Vec<(String, &'static str)>,
+    /// The same as in [`AnnotatedSource`].
     missing: Vec<String>,
 }
 
-impl<'a> Looking<'a> {
-    fn new(profile: &'a Profile, places: &'a Places, events: EventColumns) -> Looking<'a> {
-        Looking {
+impl<'a> SourceSearch<'a> {
+    fn new(profile: &'a Profile, places: &'a Places, events: EventColumns) -> SourceSearch<'a> {
+        SourceSearch {
             profile,
             places,
             events,
@@ -175,8 +181,8 @@ impl<'a> Looking<'a> {
         }
     }
 
-    /// What was looked for, with what was found of it.
-    fn found(self, account: Account, files: Vec<(String, Vec<String>)>) -> AnnotatedSource {
+    /// Returns the report with the annotated files.
+    fn finish(self, account: Account, files: Vec<(String, Vec<String>)>) -> AnnotatedSource {
         AnnotatedSource {
             origin: origin::origin(self.profile),
             events: self.events,
@@ -187,7 +193,7 @@ impl<'a> Looking<'a> {
         }
     }
 
-    /// The path and the annotated lines of a file, if it can be shown; what it costs goes to the account.
+    /// Returns the path and the annotated lines of a file; `None` if it cannot be shown. Adds the cost to the account.
     fn annotate(
         &mut self,
         name: &str,
@@ -234,7 +240,7 @@ impl<'a> Looking<'a> {
     }
 }
 
-/// The costs of some lines.
+/// Returns the costs of the wanted lines.
 fn select<'l>(
     lines: &'l FileLines<'_>,
     is_wanted: impl Fn(u64) -> bool + 'l,
@@ -245,7 +251,7 @@ fn select<'l>(
         .map(|(_, line)| &line.cost[..])
 }
 
-/// Sums of where the costs went.
+/// Sums of costs by outcome and file.
 struct Account {
     events: usize,
     rows: Vec<AccountRow>,
@@ -259,10 +265,10 @@ impl Account {
         }
     }
 
-    /// Adds to the row of this name and file; costs of 0 make no new row.
+    /// Adds costs to the row of an outcome and a file. Costs of 0 do not create a row.
     fn add<'l>(
         &mut self,
-        what: &'static str,
+        outcome: &'static str,
         file: Option<&str>,
         cost: impl Iterator<Item = &'l [Count]>,
     ) {
@@ -276,11 +282,11 @@ impl Account {
         let known = self
             .rows
             .iter_mut()
-            .find(|row| row.what == what && row.file.as_deref() == file);
+            .find(|row| row.outcome == outcome && row.file.as_deref() == file);
         match known {
             Some(row) => add_counts_growing(&mut row.cost, &sums),
             None => self.rows.push(AccountRow {
-                what,
+                outcome,
                 file: file.map(str::to_owned),
                 cost: sums,
             }),

@@ -1,31 +1,32 @@
-//! Which lines of a file are of which function, where inlined functions are known by name.
+//! The functions that own the lines of a file, if the profile has names of inlined functions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use bstr::BString;
 use cg_document::{NAMELESS, number};
 use cg_names::structure::ParsedName;
-use cg_stream::profile::Profile;
+use cg_profile::Profile;
 use cg_stream::record::{Count, add_counts_growing};
 
 use super::costs::{FileLines, LineOwner, Owners};
 
-/// Lines in a row whose code is of the same function. Lines without an owner do not separate them.
+/// Consecutive lines with code of the same function. Lines without an owner do not end a passage.
 ///
-/// A function that is instantiated for several types, or mangled in two ways, has several names and one source, so here
-/// functions are the same if their own names are equal.
+/// A function that is instantiated for several types, or mangled in two ways, has several full names and one source. So two
+/// functions are the same here if their short names are equal.
 #[derive(Default)]
 pub(super) struct Passage<'a> {
     owners: Owners<'a>,
     own_names: BTreeSet<OwnName>,
 }
 
-/// A function's name without path and generic arguments, and whether it is a closure in the function of that name.
+/// A function's name without path and generic arguments, and true for a closure in the function of that name.
 type OwnName = (BString, bool);
 
 impl<'a> Passage<'a> {
-    /// The passages among the lines of a file that are wanted, by their first lines. None where nothing in the file was inlined.
-    pub(super) fn of(
+    /// Returns the passages among the wanted lines of a file, by their first lines. Returns none if the file has no inlined
+    /// code.
+    pub(super) fn find_all(
         lines: &'a FileLines<'_>,
         is_wanted: impl Fn(u64) -> bool,
     ) -> BTreeMap<u64, Passage<'a>> {
@@ -63,7 +64,7 @@ impl<'a> Passage<'a> {
         self.own_names.extend(own_names);
     }
 
-    /// What its lines cost.
+    /// Returns the sum of the owners' costs.
     pub(super) fn cost(&self) -> Vec<Count> {
         let mut sums = Vec::new();
         for owner in self.owners.values() {
@@ -72,10 +73,11 @@ impl<'a> Passage<'a> {
         sums
     }
 
-    /// `work, inlined into 3 functions`: of several functions the one that costs most, by this event.
+    /// Returns a heading such as `work, inlined into 3 functions`. If the passage has several functions, the heading names
+    /// the one with the highest cost by `event`.
     pub(super) fn heading(&self, profile: &Profile, event: usize) -> String {
         let cost = |owner: &LineOwner| owner.cost.get(event).copied().unwrap_or(0);
-        // `max_by_key` takes the last of equals, which in reverse order is the first by name.
+        // If costs are equal, `max_by_key` returns the last, which is the first by name in reverse order.
         let first = self
             .owners
             .iter()
@@ -114,19 +116,19 @@ fn own_name(name: &str) -> OwnName {
 
 #[cfg(test)]
 mod tests {
-    use cg_stream::profile::Symbols;
+    use cg_profile::Symbols;
 
     use super::super::costs::SourceLine;
     use super::*;
 
-    /// A function, its cost, and how many others it is inlined into.
-    type Told<'a> = (&'a str, Count, u32);
+    /// A function, its cost, and the number of functions into which it is inlined.
+    type OwnerCase<'a> = (&'a str, Count, u32);
 
-    /// Lines with the functions whose code they are.
-    fn lines<'a>(told: &[(u64, &[Told<'a>])]) -> FileLines<'a> {
+    /// Returns lines with these owners.
+    fn lines<'a>(cases: &[(u64, &[OwnerCase<'a>])]) -> FileLines<'a> {
         let mut names = Symbols::default();
         let mut lines = FileLines::new();
-        for (line, owners) in told {
+        for (line, owners) in cases {
             let source: &mut SourceLine<'a> = lines.entry(*line).or_default();
             for (name, cost, hosts) in *owners {
                 let mut host = |number| names.intern(&format!("host{number}")).ok();
@@ -141,16 +143,16 @@ mod tests {
         lines
     }
 
-    fn told(lines: &FileLines<'_>) -> Vec<(u64, String, Count)> {
+    fn list_passages(lines: &FileLines<'_>) -> Vec<(u64, String, Count)> {
         let profile = Profile::default();
-        Passage::of(lines, |line| line > 0)
+        Passage::find_all(lines, |line| line > 0)
             .into_iter()
             .map(|(line, passage)| (line, passage.heading(&profile, 0), passage.cost()[0]))
             .collect()
     }
 
     #[test]
-    fn lines_in_a_row_are_one_passage() {
+    fn consecutive_lines_of_a_function_are_one_passage() {
         let lines = lines(&[
             (0, &[("lost", 9, 2)]),
             (3, &[("push", 5, 2)]),
@@ -165,13 +167,13 @@ mod tests {
             (9, "push, inlined into 2 functions", 2),
         ];
         assert_eq!(
-            told(&lines),
+            list_passages(&lines),
             expected.map(|(line, text, cost)| (line, text.to_owned(), cost))
         );
     }
 
     #[test]
-    fn instances_of_a_function_are_one_and_its_closure_is_another() {
+    fn instances_of_a_function_share_a_passage_but_not_with_its_closure() {
         let lines = lines(&[
             (1, &[("alloc::Vec<T>::push", 1, 2)]),
             (
@@ -197,15 +199,15 @@ mod tests {
             ),
         ];
         assert_eq!(
-            told(&lines),
+            list_passages(&lines),
             expected.map(|(line, text, cost)| (line, text.to_owned(), cost))
         );
     }
 
     #[test]
-    fn a_file_without_inlined_code_has_none() {
+    fn a_file_without_inlined_code_has_no_passages() {
         assert_eq!(
-            told(&lines(&[(1, &[("main", 5, 0)]), (2, &[("f", 5, 0)])])),
+            list_passages(&lines(&[(1, &[("main", 5, 0)]), (2, &[("f", 5, 0)])])),
             []
         );
     }

@@ -1,19 +1,19 @@
-//! One file as it is shown: costs, line numbers, source, below a line the calls that leave from it, and above lines the
-//! function whose code they are.
+//! The annotated text of one file: costs, line numbers, source lines, the calls below their lines, and headings with the
+//! functions that own the code.
 
 use cg_document::{Audience, Cell, NAMELESS, number};
+use cg_profile::Profile;
 use cg_sources::SourceText;
-use cg_stream::profile::Profile;
 use cg_stream::record::Count;
 
 use super::costs::{FileLines, LineCall};
 use super::passages::Passage;
 use crate::report::events::{EventColumn, EventColumns};
 
-/// The longest line of a source that is shown in full; what is longer was made by a program.
+/// The maximum number of characters to show of a source line. Longer lines are usually generated.
 const LONGEST_LINE: usize = 1000;
 
-/// As wide as a percentage, so that counts with and without one stand under each other.
+/// A space as wide as a percentage. It aligns counts without a percentage with the other counts.
 const PERCENT_GAP: &str = "         ";
 
 /// One file with its costs.
@@ -24,16 +24,16 @@ pub(super) struct Annotation<'a> {
     pub(super) events: &'a EventColumns,
 }
 
-/// A line of the annotated text.
+/// A line of the annotated text: a source line, a call or a heading.
 struct AnnotatedLine {
-    /// The line of the source that it is, or that it belongs to.
+    /// The number of the source line that it shows or belongs to.
     line: u64,
     figures: Vec<String>,
     text: String,
 }
 
 impl Annotation<'_> {
-    /// The lines that were read of the source; where lines are left out, a line says where it goes on.
+    /// Returns the annotated lines. After a gap, a separator line names the next line number.
     pub(super) fn text(&self) -> Vec<String> {
         let events: Vec<&EventColumn> = self
             .events
@@ -44,7 +44,7 @@ impl Annotation<'_> {
         let mut shown = Vec::new();
         let last = self.source.lines().keys().next_back().copied();
         let width = last.unwrap_or(0).to_string().len();
-        let passages = Passage::of(self.lines, |line| self.source.has(line));
+        let passages = Passage::find_all(self.lines, |line| self.source.has(line));
         for (line, source) in self.source.lines() {
             if let Some(passage) = passages.get(line) {
                 let heading = passage.heading(self.profile, self.events.first_index());
@@ -115,7 +115,7 @@ impl Annotation<'_> {
         }
     }
 
-    /// `file:function (12x)`, as callgrind_annotate names a callee.
+    /// Returns `file:function (12x)`, the form of a callee in callgrind_annotate.
     fn callee(&self, call: &LineCall) -> String {
         let name = self.profile.text(call.callee.name).unwrap_or(NAMELESS);
         let file = self.profile.text(call.callee.file).unwrap_or("???");
@@ -124,7 +124,7 @@ impl Annotation<'_> {
     }
 }
 
-/// Counts with their shares as callgrind_annotate prints them; a point where a line has no cost.
+/// Formats counts with their shares like callgrind_annotate. Without cost, each figure is a point.
 fn figures(events: &[&EventColumn], costs: Option<&[Count]>) -> Vec<String> {
     let figure = |event: &&EventColumn| {
         let Some(costs) = costs else {

@@ -1,12 +1,12 @@
-//! Stacks as trees.
+//! Trees of stacks.
 //!
-//! From the innermost frame outwards this is Massif's tree and DHAT's (who called the allocator, and who called that);
-//! from the outermost frame inwards it says where a program spends what it has.
+//! From the innermost frame outwards, this is the tree of Massif and DHAT: the allocator's callers, their callers, and so
+//! on. From the outermost frame inwards, it shows how the cost of the program is divided among its callees.
 
 use std::cell::RefCell;
 
 use cg_document::{Audience, Block, Cell, Column, Layout, Table};
-use cg_stream::profile::{FrameKey, Profile};
+use cg_profile::{FrameKey, Profile};
 use cg_stream::record::Count;
 
 use super::arrange;
@@ -20,19 +20,19 @@ use tree::{Branch, ShownNode};
 
 pub(crate) use tree::{Root, StackTree, corner, name_and_place};
 
-/// A tree as it is shown: a row a node. Children below a threshold are folded.
+/// The rows of a tree, one per node. Children below a threshold are folded.
 pub(crate) struct Branches<'a> {
     profile: &'a Profile,
-    /// Events and what 100 % of each is. The first is the one that branches are sorted and folded by.
+    /// Events, each with the count that is 100 %. Branches are sorted and folded by the first event.
     costs: Vec<(String, Count)>,
     shown: Vec<Branch>,
-    /// In percent of the first cost.
+    /// A percentage of the first event.
     threshold: f64,
 }
 
 impl<'a> Branches<'a> {
-    /// A tree with these costs and their shares of these wholes.
-    pub(crate) fn of(
+    /// Chooses the rows of a tree. `costs` are events, each with the count that is 100 %.
+    pub(crate) fn new(
         profile: &'a Profile,
         tree: &StackTree,
         costs: Vec<(String, Count)>,
@@ -53,7 +53,7 @@ impl<'a> Branches<'a> {
         }
     }
 
-    /// The tree as a table, and what is said about it.
+    /// Returns the tree as a table, with a note if branches are folded.
     pub(crate) fn blocks(&self, options: &Options) -> anyhow::Result<Vec<Block<'_>>> {
         if self.costs.is_empty() {
             return Ok(Vec::new());
@@ -65,7 +65,7 @@ impl<'a> Branches<'a> {
             .collect();
         arrange::choose_columns(&mut table, None, options)?;
         let mut blocks = vec![Block::Table(table)];
-        let is_pruned = |branch: &Branch| matches!(branch.what, ShownNode::Pruned { .. });
+        let is_pruned = |branch: &Branch| matches!(branch.content, ShownNode::Pruned { .. });
         if self.shown.iter().any(is_pruned) {
             blocks.push(Block::Note(format!(
                 "branches below {}% are folded (--threshold 0 shows all)",
@@ -75,7 +75,7 @@ impl<'a> Branches<'a> {
         Ok(blocks)
     }
 
-    /// Costs, and for people what the tree looks like, for programs what it consists of.
+    /// Returns the columns: costs, the drawn tree for people, and the parts of its rows for programs.
     fn columns(&self) -> Vec<Column<'_>> {
         let mut columns = Vec::new();
         for (name, whole) in &self.costs {
@@ -104,15 +104,17 @@ impl<'a> Branches<'a> {
         };
         columns.push(column("depth", |branch| Cell::Ordinal(branch.depth)));
         push_frame(&mut columns, |row| frame(&self.shown[row]), self.profile);
-        columns.push(column("places", |branch| match branch.what {
+        columns.push(column("places", |branch| match branch.content {
             ShownNode::Folded { places } => Cell::Count(places),
             _ => Cell::Empty,
         }));
-        let owners = RefCell::new(FunctionOwners::of(self.profile));
+        let owners = RefCell::new(FunctionOwners::new(self.profile));
         columns.push(
             Column::new(CODE, Layout::Text, move |row| {
                 match frame(&self.shown[row]) {
-                    Some(frame) => Cell::Text(owners.borrow_mut().of_frame(frame).word().into()),
+                    Some(frame) => {
+                        Cell::Text(owners.borrow_mut().find_frame_owner(frame).word().into())
+                    }
                     None => Cell::Empty,
                 }
             })
@@ -123,7 +125,7 @@ impl<'a> Branches<'a> {
 }
 
 fn frame(branch: &Branch) -> Option<FrameKey> {
-    match branch.what {
+    match branch.content {
         ShownNode::Frame(frame) => Some(frame),
         _ => None,
     }

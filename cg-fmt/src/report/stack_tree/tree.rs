@@ -1,72 +1,74 @@
-//! Stacks with equal beginnings share a branch, and a node's cost is that of all stacks through it.
+//! The tree of a record type's stacks. Stacks with an equal beginning share a branch. A node's cost is the cost of all
+//! stacks through the node.
 
 use std::collections::HashMap;
 
+use cg_collections::sorting::Order as _;
 use cg_document::{Cell, NAMELESS, number};
-use cg_names::whose::{self, Facts, StackLine};
-use cg_stream::profile::{FrameKey, FunctionKey, Key, Profile, StackFrames};
+use cg_names::code_origin::{self, Facts, StackLine};
+use cg_profile::{FrameKey, FunctionKey, Key, Profile, StackFrames};
 use cg_stream::record::{Count, RecordType, add_counts};
-use cg_stream::sorting::Order as _;
 
 use crate::report::passed_through::PassedThrough;
 
-/// Which end of the stacks is the root's.
+/// The end of the stacks that is next to the root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Root {
     /// A node's children are its callers.
     Innermost,
-    /// A node's children are what it calls.
+    /// A node's children are its callees.
     Outermost,
 }
 
 /// The tree of a record type's stacks. Node 0 is the root and has no frame.
 pub(crate) struct StackTree {
     nodes: Vec<StackNode>,
-    /// What each node costs, as many counts a node as the profile has events, in their order.
+    /// The costs of all nodes. Each node has one count per event of the profile, in the order of the events.
     costs: Vec<Count>,
     events: usize,
-    /// Leaves out frames that only lead to another one, as in chains of inlined functions.
+    /// True if the tree leaves out frames of inlined functions that only lead to another function.
     passes_through: bool,
 }
 
 struct StackNode {
-    what: ShownNode,
+    content: ShownNode,
     children: Vec<usize>,
 }
 
-/// What a node stands for.
+/// The content of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ShownNode {
     Root,
     Frame(FrameKey),
-    /// Frames in a row that are not the program's own: the least and the greatest number of them, and what they are of.
+    /// Consecutive frames outside the program's own code: the minimum and the maximum number of frames, and the name of the
+    /// libraries.
     Libraries {
         least: usize,
         most: usize,
-        of: &'static str,
+        library: &'static str,
     },
-    /// Places that Massif folded as below its threshold.
+    /// Places that Massif merged because they are below its threshold.
     Folded {
         places: Count,
     },
-    /// Children of small cost that the reader does not see.
+    /// Hidden children, each below the threshold.
     Pruned {
         nodes: usize,
     },
 }
 
-/// A node as it is shown: where it is in the tree, and what its branch looks like.
+/// A row of the drawn tree.
 pub(super) struct Branch {
-    pub(super) what: ShownNode,
-    /// What is left out between its parent and it.
+    pub(super) content: ShownNode,
+    /// The functions left out between the parent and the node.
     through: PassedThrough,
     pub(super) cost: Vec<Count>,
     pub(super) depth: u64,
-    /// Lines that lead from the root to this node.
+    /// The drawn lines from the root to this node.
     pub(super) lines: String,
 }
 
-/// What children of one node are told apart by.
+/// The identity of a node among the children of its parent.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum ChildKey {
     Frame(FrameKey),
@@ -75,7 +77,7 @@ enum ChildKey {
 }
 
 impl ShownNode {
-    fn forget_line(&mut self) {
+    fn clear_line(&mut self) {
         if let ShownNode::Frame(frame) = self {
             (frame.line, frame.site) = (None, None);
         }
@@ -83,9 +85,9 @@ impl ShownNode {
 }
 
 impl StackTree {
-    /// The tree of the rows whose keys are wanted; with `folds_libraries`, frames in a row that are not the program's own
-    /// are one node.
-    pub(crate) fn of(
+    /// Builds the tree of the rows whose keys are wanted. With `folds_libraries`, consecutive frames outside the program's
+    /// own code become one node.
+    pub(crate) fn build(
         profile: &Profile,
         kind: RecordType,
         root: Root,
@@ -111,7 +113,7 @@ impl StackTree {
             let frames = profile.stacks().frames_of(key.stack);
             let mut node = 0;
             tree.add(0, cost);
-            // Folded places are callers of what is known of the stack, so they are its outermost end.
+            // The merged places are callers of the known frames, so they are the outermost end of the stack.
             let places = rows.numbers().places.count(row);
             let mut path = match folds_libraries {
                 true => folded_path(profile, frames, &mut facts),
@@ -120,9 +122,9 @@ impl StackTree {
                     .map(|frame| ShownNode::Frame(*frame))
                     .collect(),
             };
-            // An inlinee is one node below its inliner, whatever the line that it is called from.
+            // An inlinee is one node below its inliner, even if it is called from several lines.
             if kind == RecordType::Inline {
-                path.iter_mut().for_each(ShownNode::forget_line);
+                path.iter_mut().for_each(ShownNode::clear_line);
             }
             path.extend(places.map(|places| ShownNode::Folded { places }));
             if root == Root::Outermost {
@@ -131,7 +133,7 @@ impl StackTree {
             for what in path {
                 let step = match what {
                     ShownNode::Frame(frame) => ChildKey::Frame(frame),
-                    ShownNode::Libraries { of, .. } => ChildKey::Libraries(of),
+                    ShownNode::Libraries { library, .. } => ChildKey::Libraries(library),
                     ShownNode::Root | ShownNode::Folded { .. } | ShownNode::Pruned { .. } => {
                         ChildKey::Places
                     }
@@ -139,7 +141,7 @@ impl StackTree {
                 let child = index.get(&(node, step)).copied();
                 node = match child {
                     Some(child) => {
-                        tree.nodes[child].what.join(what);
+                        tree.nodes[child].content.join(what);
                         child
                     }
                     None => {
@@ -155,21 +157,20 @@ impl StackTree {
         tree
     }
 
-    /// True where no stack was wanted.
+    /// Returns true if the tree has neither frames nor cost.
     pub(crate) fn is_empty(&self) -> bool {
         self.nodes.len() == 1 && self.cost(0).iter().all(|count| *count == 0)
     }
 
-    /// What a node costs.
     fn cost(&self, node: usize) -> &[Count] {
         &self.costs[node * self.events..(node + 1) * self.events]
     }
 
-    /// The next node that is worth a row, and the functions that are left out on the way to it.
+    /// Returns the next node that gets a row, and the functions left out on the way to it.
     fn passed_through(&self, mut node: usize) -> (usize, PassedThrough) {
         let mut through = PassedThrough::Nothing;
         while self.passes_through
-            && let ShownNode::Frame(frame) = self.nodes[node].what
+            && let ShownNode::Frame(frame) = self.nodes[node].content
             && let [child] = self.nodes[node].children[..]
             && self.cost(child) == self.cost(node)
         {
@@ -179,10 +180,10 @@ impl StackTree {
         (node, through)
     }
 
-    /// A new node that costs nothing yet.
-    fn push(&mut self, what: ShownNode) -> usize {
+    /// Adds a node without cost.
+    fn push(&mut self, content: ShownNode) -> usize {
         self.nodes.push(StackNode {
-            what,
+            content,
             children: Vec::new(),
         });
         self.costs.resize(self.nodes.len() * self.events, 0);
@@ -194,8 +195,8 @@ impl StackTree {
         add_counts(&mut self.costs[range], cost);
     }
 
-    /// The nodes from the root down, the most expensive child first, by one event. Children below `least` are folded
-    /// into one node each family, and the root is always there.
+    /// Returns the rows from the root down, with the most expensive child by `event` first. For each parent, children below
+    /// `least` are folded into one row. The root always has a row.
     pub(super) fn shown(&self, profile: &Profile, event: usize, least: Count) -> Vec<Branch> {
         let mut walk = TreeWalk {
             tree: self,
@@ -209,7 +210,7 @@ impl StackTree {
     }
 }
 
-/// A stack, innermost frame first, its runs of frames that are not the program's own folded.
+/// Returns the nodes of a stack, innermost frame first, with folded runs of frames outside the program's own code.
 fn folded_path(
     profile: &Profile,
     frames: StackFrames<'_>,
@@ -219,11 +220,11 @@ fn folded_path(
         .iter()
         .map(|frame| {
             let function = frame.function;
-            let facts = || Facts::of(&function.frame(profile.symbols()));
+            let facts = || Facts::from_frame(&function.frame(profile.symbols()));
             *known.entry(function).or_insert_with(facts)
         })
         .collect();
-    whose::folded(&whose::whose_by(&facts))
+    code_origin::fold_libraries(&code_origin::classify_facts(&facts))
         .into_iter()
         .map(|piece| match piece {
             // The position is an index into `frames`.
@@ -233,14 +234,14 @@ fn folded_path(
             StackLine::Libraries { frames, of } => ShownNode::Libraries {
                 least: frames.len(),
                 most: frames.len(),
-                of,
+                library: of,
             },
         })
         .collect()
 }
 
-/// No tree is shown deeper than this. Valgrind's stacks have at most 500 frames (`--num-callers`), but a stream may hold
-/// anything.
+/// The maximum depth of a drawn tree. Valgrind's stacks have at most 500 frames (`--num-callers`), but a stream may have
+/// deeper stacks.
 const DEEPEST: u64 = 1000;
 
 /// The state of [`StackTree::shown`].
@@ -253,30 +254,31 @@ struct TreeWalk<'a> {
 }
 
 impl TreeWalk<'_> {
-    /// Shows a node and its children. `lines` is the prefix of the node's row, `below` that of the rows below it.
+    /// Adds the rows of a node and its children. `lines` is the prefix of the node's row, `below` the prefix of the rows
+    /// below.
     fn node(&mut self, node: usize, depth: u64, lines: &str, below: &str) {
         let (node, through) = match depth {
             0 | 1 => (node, PassedThrough::Nothing),
             _ => self.tree.passed_through(node),
         };
         let cost = self.tree.cost(node).to_vec();
-        self.push(self.tree.nodes[node].what, cost, depth, lines);
+        self.push(self.tree.nodes[node].content, cost, depth, lines);
         if let Some(branch) = self.shown.last_mut() {
             branch.through = through;
         }
         let children = self.sorted_children(node);
-        let seen = match depth {
-            ..DEEPEST => children.partition_point(|child| self.cost_of(*child) >= self.least),
+        let visible = match depth {
+            ..DEEPEST => children.partition_point(|child| self.count(*child) >= self.least),
             _ => 0,
         };
-        let (seen, pruned) = children.split_at(seen);
-        // Folded children that cost nothing get no row.
+        let (visible, pruned) = children.split_at(visible);
+        // Folded children without any cost get no row.
         let costs = |child: &usize| self.tree.cost(*child);
         let has_more = pruned.iter().flat_map(costs).any(|count| *count != 0);
-        // A chain of single children is not indented further: only branches are.
-        let is_chain = depth > 1 && seen.len() == 1 && !has_more;
-        for (position, child) in seen.iter().enumerate() {
-            let is_last = position + 1 == seen.len() && !has_more;
+        // Only branches are indented, not chains of single children.
+        let is_chain = depth > 1 && visible.len() == 1 && !has_more;
+        for (position, child) in visible.iter().enumerate() {
+            let is_last = position + 1 == visible.len() && !has_more;
             let (corner, beside) = match is_chain {
                 true => ("", ""),
                 false => corner(depth, is_last),
@@ -301,9 +303,9 @@ impl TreeWalk<'_> {
         }
     }
 
-    fn push(&mut self, what: ShownNode, cost: Vec<Count>, depth: u64, lines: &str) {
+    fn push(&mut self, content: ShownNode, cost: Vec<Count>, depth: u64, lines: &str) {
         self.shown.push(Branch {
-            what,
+            content,
             through: PassedThrough::Nothing,
             cost,
             depth,
@@ -313,15 +315,15 @@ impl TreeWalk<'_> {
 
     fn sorted_children(&self, node: usize) -> Vec<usize> {
         let mut children = self.tree.nodes[node].children.clone();
-        // Of equal costs, frames with a line come first, then the order is that of the texts and the lines.
+        // Order by cost. If costs are equal, frames with a line come first, then the order follows text and line.
         children.order_by_cached_key(|child| {
-            let line = match &self.tree.nodes[*child].what {
+            let line = match &self.tree.nodes[*child].content {
                 ShownNode::Frame(frame) => frame.line,
                 _ => None,
             };
-            let text = self.tree.nodes[*child].what.text(self.profile);
+            let text = self.tree.nodes[*child].content.text(self.profile);
             (
-                std::cmp::Reverse(self.cost_of(*child)),
+                std::cmp::Reverse(self.count(*child)),
                 line.is_none(),
                 text,
                 line,
@@ -330,12 +332,14 @@ impl TreeWalk<'_> {
         children
     }
 
-    fn cost_of(&self, node: usize) -> Count {
+    /// Returns the count of a node for the event of the order.
+    fn count(&self, node: usize) -> Count {
         self.tree.cost(node).get(self.event).copied().unwrap_or(0)
     }
 }
 
-/// The line to a child, and the line beside what is below that child. Children of the root begin at the margin.
+/// Returns the drawn corner before a child, and the prefix of the rows below that child. Children of the root start at the
+/// margin.
 pub(crate) fn corner(depth: u64, is_last: bool) -> (&'static str, &'static str) {
     match (depth, is_last) {
         (0, _) => ("", ""),
@@ -345,10 +349,10 @@ pub(crate) fn corner(depth: u64, is_last: bool) -> (&'static str, &'static str) 
 }
 
 impl Branch {
-    /// What it is called, behind the lines that lead to it.
+    /// Returns the cell of the row: the drawn lines, then the name of the node.
     pub(super) fn cell<'c>(&self, profile: &'c Profile) -> Cell<'c> {
         let lead = &self.lines;
-        match &self.what {
+        match &self.content {
             ShownNode::Frame(frame) => {
                 let (name, place) = name_and_place(frame, profile);
                 Cell::Placed {
@@ -367,7 +371,7 @@ impl Branch {
 }
 
 impl ShownNode {
-    /// Merges another node of the same key: places add up, and the range of library frames widens.
+    /// Merges another node of the same key. Adds up places, and widens the range of library frames.
     fn join(&mut self, other: ShownNode) {
         match (self, other) {
             (ShownNode::Folded { places }, ShownNode::Folded { places: more }) => *places += more,
@@ -384,7 +388,7 @@ impl ShownNode {
         }
     }
 
-    /// What a node is called.
+    /// Returns the name of the node. Children with equal cost are sorted by it.
     fn text(&self, profile: &Profile) -> String {
         match self {
             ShownNode::Frame(frame) => match name_and_place(frame, profile) {
@@ -395,17 +399,21 @@ impl ShownNode {
         }
     }
 
-    /// The text of a node that is no frame; empty for a frame.
+    /// Returns the text of a node that is not a frame; empty for a frame.
     fn words(&self) -> String {
         match self {
             ShownNode::Root => "total".to_owned(),
             ShownNode::Frame(_) => String::new(),
-            ShownNode::Libraries { least, most, of } if least == most => {
-                format!("… {most} frames of {of}")
-            }
-            ShownNode::Libraries { least, most, of } => {
-                format!("… {least} to {most} frames of {of}")
-            }
+            ShownNode::Libraries {
+                least,
+                most,
+                library,
+            } if least == most => format!("… {most} frames of {library}"),
+            ShownNode::Libraries {
+                least,
+                most,
+                library,
+            } => format!("… {least} to {most} frames of {library}"),
             ShownNode::Folded { places: 1 } => "1 place below Massif's threshold".to_owned(),
             ShownNode::Folded { places } => {
                 format!(
@@ -422,9 +430,9 @@ impl ShownNode {
     }
 }
 
-/// The function of a frame, and the line or the object that it is in.
+/// Returns the function name of a frame, and its place: the file with the line, or the object.
 pub(crate) fn name_and_place<'p>(frame: &FrameKey, profile: &'p Profile) -> (&'p str, String) {
-    // A line is one of the file that it says.
+    // A frame's site is the file of its line, so it applies only if the frame has a line.
     let site = profile.text(frame.site).filter(|_| frame.line.is_some());
     let file = site.or(profile.text(frame.function.file));
     let place = match (file, frame.line, profile.text(frame.function.obj)) {
@@ -441,18 +449,18 @@ mod tests {
     use super::*;
     use cg_stream::Reader;
 
-    /// The tree of heap records with these stacks (outermost frame last) and bytes; a stack that ends in a number is of
-    /// that many folded places.
+    /// Draws the tree of heap records with these stacks (outermost frame last) and bytes. A number at the end of a stack is
+    /// a number of places that Massif merged.
     fn tree(stacks: &[(&str, u64)], root: Root, least: Count) -> Vec<String> {
-        lines_of(stacks, root, false, least)
+        draw(stacks, root, false, least)
     }
 
-    /// The whole tree, frames of libraries folded or not.
-    fn shown(stacks: &[(&str, u64)], root: Root, folds_libraries: bool) -> Vec<String> {
-        lines_of(stacks, root, folds_libraries, 0)
+    /// Draws the whole tree, with or without folded library frames.
+    fn whole_tree(stacks: &[(&str, u64)], root: Root, folds_libraries: bool) -> Vec<String> {
+        draw(stacks, root, folds_libraries, 0)
     }
 
-    fn lines_of(
+    fn draw(
         stacks: &[(&str, u64)],
         root: Root,
         folds_libraries: bool,
@@ -480,11 +488,11 @@ mod tests {
         while let Some(line) = reader.next_line().unwrap() {
             profile.add(&line).unwrap();
         }
-        let tree = StackTree::of(&profile, RecordType::Heap, root, folds_libraries, |_| true);
+        let tree = StackTree::build(&profile, RecordType::Heap, root, folds_libraries, |_| true);
         tree.shown(&profile, 0, least)
             .iter()
             .map(|node| {
-                let text = node.what.text(&profile);
+                let text = node.content.text(&profile);
                 format!("{} {}{text}", node.cost[0], node.lines)
             })
             .collect()
@@ -528,7 +536,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_libraries_in_a_row_are_one_node() {
+    fn consecutive_library_frames_are_one_node() {
         let stacks = [
             ("malloc core::a core::b demo::f demo::main", 8),
             ("malloc core::b demo::f demo::main", 4),
@@ -536,13 +544,13 @@ mod tests {
             ("malloc core::a core::b", 1),
         ];
         assert_eq!(
-            shown(&stacks, Root::Innermost, true),
+            whole_tree(&stacks, Root::Innermost, true),
             [
                 "15 total",
                 "12 … 2 to 3 frames of std",
                 "12 └─ demo::f",
                 "12    demo::main",
-                // One frame alone stays, and so does a stack without a frame of the program.
+                // A single library frame stays, and so does a stack without own frames.
                 "3 malloc",
                 "2 ├─ demo::g",
                 "2 │  demo::main",
@@ -551,11 +559,11 @@ mod tests {
                 "1    core::b",
             ]
         );
-        assert_eq!(shown(&stacks[2..3], Root::Innermost, false).len(), 6);
+        assert_eq!(whole_tree(&stacks[2..3], Root::Innermost, false).len(), 6);
     }
 
     #[test]
-    fn what_is_below_the_threshold_is_folded_with_its_sum() {
+    fn nodes_below_the_threshold_are_folded_into_their_sum() {
         assert_eq!(
             tree(&STACKS, Root::Innermost, 21),
             [
@@ -569,7 +577,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stack_of_any_depth_is_shown_as_deep_as_people_read() {
+    fn a_deep_stack_is_cut_at_the_maximum_depth() {
         let deep = "f ".repeat(5000);
         let shown = tree(&[(&deep, 7)], Root::Innermost, 0);
         assert_eq!(shown.len() as u64, DEEPEST + 2);

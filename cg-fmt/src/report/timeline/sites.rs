@@ -1,17 +1,17 @@
-//! What the heap consisted of by the newest tree at each snapshot: the functions that are to blame for most of it.
+//! The composition of the heap at each snapshot, by its newest tree: the functions to blame for most of the memory.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use cg_collections::sorting::Order as _;
 use cg_document::Layer;
-use cg_stream::profile::{Profile, Symbol};
+use cg_profile::{Profile, Symbol};
 use cg_stream::record::{RecordType, SnapshotRecord};
-use cg_stream::sorting::Order as _;
 
-/// How many functions have a layer of their own; all others are one more.
+/// The maximum number of functions with a separate layer. The other functions share one layer.
 const SITES: usize = 6;
 
-/// A layer for each of the functions that held most at any snapshot, the largest lowest, and one for the rest; none where
-/// no snapshot has a tree. What a tree says holds until the next tree, or until nothing is on the heap.
+/// Returns a layer for each function that held most memory at any snapshot, the largest first, and a layer for the rest. The
+/// list is empty if no snapshot has a tree. A tree is valid until the next tree, or until the heap is empty.
 pub(super) fn layers(profile: &Profile, snapshots: &[&SnapshotRecord]) -> Vec<Layer> {
     let heap = profile.table(RecordType::Heap);
     let Some(event) = profile.event("bytes") else {
@@ -39,13 +39,13 @@ pub(super) fn layers(profile: &Profile, snapshots: &[&SnapshotRecord]) -> Vec<La
         if with_tree.contains(&snapshot.snapshot) {
             newest = Some(snapshot.snapshot);
         } else if snapshot.heap_bytes == 0 {
-            // What an empty heap consists of is known without a tree.
+            // The composition of an empty heap is known without a tree.
             newest = None;
         }
         newest
     });
     let trees: Vec<Option<u64>> = trees.collect();
-    // Stacks of which neither function nor object is known belong to the rest.
+    // Stacks with unknown function and object belong to the rest.
     let rest = sites.remove(&None).unwrap_or_default();
     let mut sites: Vec<(Option<Site>, SiteBytes)> = sites.into_iter().collect();
     sites.order_by_key(|(_, bytes)| std::cmp::Reverse(bytes.values().copied().max()));
@@ -60,12 +60,12 @@ pub(super) fn layers(profile: &Profile, snapshots: &[&SnapshotRecord]) -> Vec<La
             held: held.collect(),
         });
     }
-    let of_rest = |tree: &Option<u64>| {
+    let rest = trees.iter().map(|tree| {
         let others = others.iter().map(|(_, bytes)| held(bytes, *tree));
         others.fold(held(&rest, *tree), u64::saturating_add)
-    };
-    let of_rest: Vec<u64> = trees.iter().map(of_rest).collect();
-    if of_rest.iter().any(|bytes| *bytes > 0) {
+    });
+    let rest: Vec<u64> = rest.collect();
+    if rest.iter().any(|bytes| *bytes > 0) {
         layers.push(Layer {
             name: match others.len() {
                 0 => "other places".to_owned(),
@@ -73,26 +73,26 @@ pub(super) fn layers(profile: &Profile, snapshots: &[&SnapshotRecord]) -> Vec<La
                 others => format!("{others} other functions and places"),
             },
             is_function: false,
-            held: of_rest,
+            held: rest,
         });
     }
     layers
 }
 
-/// The bytes of a site, by the snapshot whose tree tells them.
+/// The bytes of a site, by the snapshot of the tree.
 type SiteBytes = HashMap<u64, u64>;
 
-/// What a layer is called, and whether that is a function.
+/// The name of a layer, and true if it is the name of a function.
 type Site<'p> = (&'p str, bool);
 
-/// The function to blame, or where its name is not known the file name of its object.
+/// Returns the function to blame, or if its name is unknown, the file name of its object.
 fn site(profile: &Profile, [function, obj]: [Option<Symbol>; 2]) -> Option<Site<'_>> {
     let function = profile.text(function).filter(|name| *name != "???");
     let object = || Some((profile.text(obj)?.rsplit('/').next()?, false));
     function.map(|name| (name, true)).or_else(object)
 }
 
-/// What a site held by a tree; of an empty heap, nothing.
+/// Returns the bytes of a site in a tree; 0 without a tree.
 fn held(bytes: &SiteBytes, tree: Option<u64>) -> u64 {
     tree.and_then(|tree| bytes.get(&tree).copied()).unwrap_or(0)
 }

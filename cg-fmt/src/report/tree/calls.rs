@@ -1,13 +1,13 @@
-//! Functions with their callers and callees: what `callgrind_annotate --tree` shows, from `call` records.
+//! Functions with their callers and callees from `call` records, as in `callgrind_annotate --tree`.
 //!
-//! A function's row is marked `*`. Above it stand its callers, marked `<`, below it its callees, marked `>`, each with
-//! the number of calls and the inclusive cost of these calls. Where the profile has chains of inlined functions, all
-//! this is as the source has it: see [`chains`].
+//! A function's row has the mark `*`. The rows above it, with the mark `<`, are its callers. The rows below it, with the
+//! mark `>`, are its callees. Each has the number of calls and the inclusive cost of these calls. If the profile has chains
+//! of inlined functions, the tree follows the source: see [`chains`].
 
 use std::cell::RefCell;
 
 use cg_document::{Audience, Block, Cell, Column, Cut, Document, Layout, NAMELESS, Table, number};
-use cg_stream::profile::{FunctionKey, Key, Profile, Rows};
+use cg_profile::{FunctionKey, Key, Profile, Rows};
 use cg_stream::record::{Count, RecordType};
 use regex::Regex;
 
@@ -27,25 +27,25 @@ use arcs::CallArcs;
 use chains::ShownChains;
 use peek::OwnCallers;
 
-/// The top functions of a profile with what is around them.
+/// The top functions of a profile with their callers and callees.
 pub(crate) struct CallTree<'a> {
     profile: &'a Profile,
     events: EventColumns,
-    /// Functions and what is around them, in the order they are shown.
+    /// The functions, callers and callees in the order of the output.
     rows: Vec<TreeRow>,
     group_starts: Vec<usize>,
-    /// How many functions were left out, and their self cost.
+    /// The omitted functions with their self cost.
     cut: Option<Cut>,
-    /// What is said of calls that a filter took out.
+    /// Warnings about calls that a filter removed.
     pub(super) lost: Vec<String>,
-    /// Whether it is known what functions cost themselves.
+    /// True if the self costs of functions are known.
     has_self_cost: bool,
-    /// The functions were asked for by name, and the own ones that brought the program there are shown.
+    /// True for `--peek`, which also shows the nearest own functions among direct and indirect callers.
     is_peek: bool,
-    /// The shares of these are estimated.
+    /// True if the shares of these own functions are estimated.
     is_estimated: bool,
     threshold: f64,
-    /// Callers and callees stand below their function and fold with it.
+    /// True if callers and callees are below their function and fold with it.
     folds: bool,
 }
 
@@ -53,10 +53,10 @@ pub(crate) struct CallTree<'a> {
 #[derive(Clone, Debug, PartialEq)]
 struct TreeRow {
     role: ArcEnd,
-    /// How many steps it is from the function in the middle.
+    /// The number of steps from the function in the middle.
     depth: usize,
     what: ArcRow,
-    /// Self cost: of a function, or of what is inlined there.
+    /// Self cost of a function, or of an inlined function at this place.
     cost: Option<Vec<Count>>,
     incl: Option<Vec<Count>>,
 }
@@ -66,38 +66,38 @@ enum ArcEnd {
     Caller,
     Function,
     Callee,
-    /// An own function that brought the program there, however far.
+    /// A nearest own function among the direct and indirect callers.
     Own,
 }
 
-/// What a row stands for.
+/// The content of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ArcRow {
     /// The function in the middle.
     Function(FunctionKey),
-    /// A function at the other end of so many calls.
+    /// A caller or callee, with the number of calls.
     Called(FunctionKey, Count),
-    /// A function around another of which no calls are counted.
+    /// A caller or callee without a number of calls.
     Around(FunctionKey),
     /// A function that is inlined, or that others are inlined into.
     Inlined(FunctionKey, PassedThrough),
-    /// So many more, each below the threshold.
+    /// The number of folded rows, each below the threshold.
     Pruned(usize),
 }
 
-/// A function of one part and thread, where parts are kept apart.
+/// A function in one part and thread, if parts are separate.
 pub(super) type FunctionOfPart = (FunctionKey, Option<u64>, Option<u64>);
 
-pub(super) fn of_part(key: &Key, function: FunctionKey) -> FunctionOfPart {
+pub(super) fn function_of_part(key: &Key, function: FunctionKey) -> FunctionOfPart {
     (function, key.part, key.thread)
 }
 
 impl<'a> CallTree<'a> {
-    /// The tree for the top functions, by inclusive cost where nothing else is asked for.
+    /// Computes the tree for the top functions, by default sorted by inclusive cost.
     ///
     /// # Errors
-    /// Where there are no `call` records to make it of, and where the options name columns that there are not.
-    pub(super) fn of(
+    /// Returns an error if there are no `call` records, or if the options name an unknown column.
+    pub(super) fn compute(
         profile: &'a Profile,
         directions: Directions,
         options: &Options,
@@ -105,28 +105,28 @@ impl<'a> CallTree<'a> {
         CallTree::chosen(profile, directions, None, options)
     }
 
-    /// The functions whose names match, each with its callers and callees, and the own functions that brought the program
-    /// there: of calls where there are arcs, else of the stacks of records of this type.
+    /// Computes the rows of functions with matching names: callers, callees, and the nearest own functions on the way to
+    /// them. Uses the stacks of the record type `stacks`, or call arcs if it is `None`.
     ///
     /// # Errors
-    /// As [`CallTree::of`], and where no name matches.
+    /// Returns an error if no name matches, and the errors of a tree.
     pub(super) fn peek(
         profile: &'a Profile,
         wanted: &Regex,
-        of_stacks: Option<RecordType>,
+        stacks: Option<RecordType>,
         options: &Options,
     ) -> anyhow::Result<CallTree<'a>> {
         let both = Directions {
             callers: true,
             callees: true,
         };
-        let tree = match of_stacks {
+        let tree = match stacks {
             None => CallTree::chosen(profile, both, Some(wanted), options)?,
             Some(kind) => {
                 let events = EventColumns::choose(profile, kind, options)?;
                 let mut tree = CallTree::empty(profile, events, options);
                 let event = tree.events.first_index();
-                for rows in peek::of_stacks(profile, kind, wanted, event) {
+                for rows in peek::peek_stacks(profile, kind, wanted, event) {
                     tree.begin_group();
                     tree.rows.extend(rows);
                 }
@@ -135,7 +135,7 @@ impl<'a> CallTree<'a> {
         };
         anyhow::ensure!(
             !tree.rows.is_empty(),
-            "no function matches \"{wanted}\"; cg-fmt --top all lists them"
+            "no function matches \"{wanted}\"; cg-fmt --top all lists all functions"
         );
         Ok(tree)
     }
@@ -156,7 +156,7 @@ impl<'a> CallTree<'a> {
         }
     }
 
-    /// The rows to come are of another function.
+    /// Begins the group of another function.
     fn begin_group(&mut self) {
         if !self.rows.is_empty() {
             self.group_starts.push(self.rows.len());
@@ -189,18 +189,19 @@ impl<'a> CallTree<'a> {
         if has_chains {
             let shown = order.iter().map(|row| {
                 let key = functions.key(*row);
-                of_part(key, key.function)
+                function_of_part(key, key.function)
             });
-            let chains = ShownChains::of(profile, shown.collect(), tree.pruning());
+            let chains = ShownChains::collect(profile, shown.collect(), tree.pruning());
             tree.fill(functions, &order, directions, |function, role| match role {
-                // A chain's calls are those of the function that it is in, so nobody's way to it is known.
+                // Only calls of the outermost function of a chain are recorded, so the call paths to inlined functions are
+                // unknown.
                 ArcEnd::Own => Vec::new(),
                 role => chains.around(function, role),
             });
         } else {
             let event = tree.events.first_index();
-            let arcs = CallArcs::of(profile, event);
-            let own = OwnCallers::of(profile, event);
+            let arcs = CallArcs::collect(profile, event);
+            let own = OwnCallers::new(profile, event);
             tree.fill(functions, &order, directions, |function, role| match role {
                 ArcEnd::Own => own.around(&arcs, function),
                 role => arcs.around(function, role),
@@ -220,7 +221,7 @@ impl<'a> CallTree<'a> {
         for row in order {
             self.begin_group();
             let key = functions.key(*row);
-            let function = of_part(key, key.function);
+            let function = function_of_part(key, key.function);
             let middle = TreeRow {
                 role: ArcEnd::Function,
                 depth: 0,
@@ -228,7 +229,7 @@ impl<'a> CallTree<'a> {
                 cost: (self.has_self_cost).then(|| functions.cost(*row).to_vec()),
                 incl: functions.incl(*row).map(<[Count]>::to_vec),
             };
-            // Where callers fold with their function, they stand below it.
+            // If callers fold with their function, they are below it.
             let (above, below) = match self.folds {
                 true => (Some(middle), None),
                 false => (None, Some(middle)),
@@ -247,7 +248,7 @@ impl<'a> CallTree<'a> {
         }
     }
 
-    /// An event and a threshold: rows that cost less of the event are folded.
+    /// Returns an event and a threshold. Rows with a smaller count of the event are folded.
     fn pruning(&self) -> (usize, Count) {
         let least = self.events.first().map_or(0, |event| {
             (event.whole as f64 * self.threshold / 100.0).ceil() as Count
@@ -270,12 +271,12 @@ impl<'a> CallTree<'a> {
         if self.rows.iter().any(|row| row.role == ArcEnd::Own) {
             let estimated = match self.is_estimated {
                 true => {
-                    "; shares through functions with several callers are estimated by the cost of the calls"
+                    "; shares through functions with several callers are estimated from the cost of the calls"
                 }
                 false => "",
             };
             document.push(Block::Note(format!(
-                "^ own functions that brought the program there, the nearest on each way{estimated}"
+                "^ the nearest own function on each path to the function{estimated}"
             )));
         }
         if (self.rows.iter()).any(|row| matches!(row.what, ArcRow::Pruned(_))) {
@@ -329,8 +330,10 @@ impl<'a> CallTree<'a> {
                 .for_audience(Audience::Programs),
             );
         }
-        let owners = RefCell::new(FunctionOwners::of(self.profile));
-        columns.push(code(move |row| owners.borrow_mut().of_function(key(row))));
+        let owners = RefCell::new(FunctionOwners::new(self.profile));
+        columns.push(code(move |row| {
+            owners.borrow_mut().find_function_owner(key(row))
+        }));
         set_totals(&mut columns, &self.events);
         let mut table = Table::new(columns, (0..self.rows.len()).collect());
         table.group_starts.clone_from(&self.group_starts);
@@ -341,21 +344,21 @@ impl<'a> CallTree<'a> {
     }
 }
 
-/// Refuses to make an empty tree.
+/// Returns an error if there are no calls for a tree.
 fn ensure_calls(profile: &Profile, options: &Options) -> anyhow::Result<()> {
     let advice = || match lack::remedy(profile, "--calls", options) {
-        Some(command) => format!("; where the profile has calls, this shows them: {command}"),
-        None => "; take a profile with Callgrind, which knows calls".to_owned(),
+        Some(command) => format!("; if the profile has calls, use: {command}"),
+        None => "; use Callgrind, which records calls".to_owned(),
     };
     anyhow::ensure!(
         !profile.table(RecordType::Call).is_empty(),
-        "the input has no call records to show a tree of{}",
+        "the input has no call records for a tree{}",
         advice()
     );
     Ok(())
 }
 
-/// The rows of the top functions in their order, and what was left out.
+/// Returns the sorted rows of the top functions, and the omitted functions.
 fn top(
     profile: &Profile,
     functions: &Rows,
@@ -363,7 +366,7 @@ fn top(
     wanted: Option<&Regex>,
     options: &Options,
 ) -> anyhow::Result<(Vec<usize>, Option<Cut>)> {
-    let mut table = records::table_of(profile, functions, RecordType::Fn, events);
+    let mut table = records::rows_table(profile, functions, RecordType::Fn, events);
     if let Some(wanted) = wanted {
         let name = |row: usize| profile.text(functions.key(row).function.name);
         (table.rows).retain(|row| wanted.is_match(name(*row).unwrap_or_default()));
@@ -388,7 +391,8 @@ impl ArcRow {
 }
 
 impl TreeRow {
-    /// The name, indented by two characters a level below the first; where rows fold by three, from the first level on.
+    /// Returns the name, indented by two characters per level below the first. If rows fold, indents by three characters per
+    /// level, beginning with the first.
     fn name<'p>(&self, profile: &'p Profile, folds: bool) -> Cell<'p> {
         let text = |function: FunctionKey| profile.text(function.name).unwrap_or(NAMELESS);
         let lead = match folds {
@@ -407,7 +411,7 @@ impl TreeRow {
                 place: format!("{}x", number::grouped(calls)),
             },
             ArcRow::Inlined(function, through) => {
-                let how = match self.role {
+                let relation = match self.role {
                     ArcEnd::Caller => "inlined into",
                     ArcEnd::Function | ArcEnd::Callee | ArcEnd::Own => "inlined",
                 };
@@ -415,8 +419,8 @@ impl TreeRow {
                     lead: lead.into(),
                     name: text(function),
                     place: match through.words(profile) {
-                        None => how.to_owned(),
-                        Some(through) => format!("{how} {through}"),
+                        None => relation.to_owned(),
+                        Some(through) => format!("{relation} {through}"),
                     },
                 }
             }

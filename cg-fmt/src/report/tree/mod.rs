@@ -1,10 +1,10 @@
-//! Trees: of calls where there are arcs to make them of, of stacks where records have these.
+//! Trees: trees of calls from arcs, and trees of stacks from records with stacks.
 
+use cg_collections::sorting::Order as _;
 use cg_document::{Audience, Block, Document};
-use cg_stream::profile::Profile;
+use cg_profile::Profile;
 use cg_stream::record::{Count, RecordType};
-use cg_stream::sorting::Order as _;
-use cg_stream::tool::Diagnostics;
+use cg_tool::Diagnostics;
 use regex::Regex;
 
 use super::events::EventColumns;
@@ -15,33 +15,33 @@ use crate::options::{Directions, Options};
 mod calls;
 mod lost;
 
-use calls::{CallTree, FunctionOfPart, of_part};
+use calls::{CallTree, FunctionOfPart, function_of_part};
 
-/// What `--tree` shows.
+/// The trees of `--tree`.
 pub(crate) enum Trees<'a> {
     Calls(CallTree<'a>),
     Stacks {
         profile: &'a Profile,
-        /// Headings and what is below them.
+        /// Headings, each with the branches below it.
         trees: Vec<(String, Branches<'a>)>,
     },
 }
 
 impl<'a> Trees<'a> {
-    pub(crate) fn of(
+    pub(crate) fn compute(
         profile: &'a Profile,
         directions: Directions,
         options: &Options,
     ) -> anyhow::Result<Trees<'a>> {
         let mut kinds = kinds::listed(profile, options);
         kinds.retain(|kind| kind.has_stack());
-        // A tree of calls has what is inlined into each function too.
+        // A tree of calls also has the functions inlined into each function.
         if options.kind.is_none() && !profile.table(RecordType::Call).is_empty() {
             kinds.retain(|kind| *kind != RecordType::Inline);
         }
         if kinds.is_empty() {
             options.ensure_for_people()?;
-            return CallTree::of(profile, directions, options).map(Trees::Calls);
+            return CallTree::compute(profile, directions, options).map(Trees::Calls);
         }
         let mut trees = Vec::new();
         for kind in kinds {
@@ -52,7 +52,7 @@ impl<'a> Trees<'a> {
                 .filter(|event| event.audience == Audience::All)
                 .map(|event| (event.name.clone(), event.whole))
                 .collect();
-            // The first cost is the one that branches are sorted and folded by.
+            // Branches are sorted and folded by the first cost.
             costs.order_by_key(|(name, _)| options.sort.as_deref() != Some(name));
             for (is_wanted, root, heading) in [
                 (directions.callers, Root::Innermost, "callers"),
@@ -60,14 +60,16 @@ impl<'a> Trees<'a> {
             ] {
                 if is_wanted {
                     let tree =
-                        StackTree::of(profile, kind, root, options.folds_libraries(), |_| true);
-                    let branches = Branches::of(profile, &tree, costs.clone(), options.threshold());
+                        StackTree::build(profile, kind, root, options.folds_libraries(), |_| true);
+                    let branches =
+                        Branches::new(profile, &tree, costs.clone(), options.threshold());
                     let heading = match (kind, root) {
                         (RecordType::Inline, Root::Innermost) => {
-                            "functions, with what they are inlined into below".to_owned()
+                            "functions, with the functions that they are inlined into below"
+                                .to_owned()
                         }
                         (RecordType::Inline, Root::Outermost) => {
-                            "functions, with what is inlined into them below".to_owned()
+                            "functions, with the functions inlined into them below".to_owned()
                         }
                         _ => format!("{}, with {heading} below", kinds::noun(kind, 2)),
                     };
@@ -78,7 +80,10 @@ impl<'a> Trees<'a> {
         Ok(Trees::Stacks { profile, trees })
     }
 
-    /// What `--peek` shows: of calls where there are arcs, else of stacks.
+    /// Computes the rows of `--peek`, from call arcs if there are any, or else from stacks.
+    ///
+    /// # Errors
+    /// Returns an error for a diff, and if no function matches.
     pub(crate) fn peek(
         profile: &'a Profile,
         wanted: &Regex,
@@ -86,7 +91,7 @@ impl<'a> Trees<'a> {
     ) -> anyhow::Result<Trees<'a>> {
         anyhow::ensure!(
             profile.diffs().is_empty(),
-            "a diff has no callers and callees; --peek is for the profiles that it was made from"
+            "a diff has no callers and callees; use --peek with one of its profiles"
         );
         let mut kinds = kinds::listed(profile, options);
         kinds.retain(|kind| kind.has_stack() && *kind != RecordType::Inline);

@@ -1,28 +1,27 @@
-//! From a function under each of its files to one function.
+//! Merges the records of a function under several files into one function.
 //!
-//! Cachegrind charges code to the file that it came from and to the symbol that it is part of: a function that took in
-//! code of three headers stands four times. A callgrind profile has it once, under the file of the function itself. Which
-//! of the files that is, Cachegrind does not say, so it is told by the names:
+//! Cachegrind charges code to its source file and to the symbol that contains it. A function that contains code from three
+//! headers therefore has four entries. A Callgrind profile has one entry, under the file of the function itself. Cachegrind
+//! does not record which of the files that is, so this module uses the names:
 //!
-//! - A qualified name (`crate::module::f`, `std::vector<int>::push_back`) is that of one function.
-//! - Another name may be that of several static functions. The files that are no headers tell them apart; where there is
-//!   one of these at most, all is one function, and where there are more, nothing is folded.
+//! - A qualified name (`crate::module::f`, `std::vector<int>::push_back`) belongs to one function.
+//! - Another name may belong to several static functions, in different files. With at most one file that is not a header,
+//!   all entries are one function. With more such files, no entries are merged.
 //!
-//! Of the files in question one is the function's own: rather no header, rather none of a library's, rather the one with
-//! the larger cost.
+//! The function's own file is then chosen in this order: not a header, not a library's file, the largest cost.
 //!
-//! Each profile is folded by itself: what one makes of a name depends on nothing that is read beside it, so the sum of
-//! several is that of their streams.
+//! Each profile is folded separately, so the functions of one profile never depend on another profile. The sum of several
+//! profiles therefore equals the sum of their streams.
 
 use std::cmp::Reverse;
 
+use cg_collections::maps::Map;
 use cg_costs::ids::{FunctionId, StringId, Strings};
 use cg_costs::section::{Section, SectionFunction};
-use cg_names::whose::{Whose, whose};
-use cg_stream::maps::Map;
+use cg_names::code_origin::{CodeOrigin, classify_stack};
 use cg_stream::record::{Frame, Name};
 
-/// The functions of a profile that are another one of it. Their names are in `strings`.
+/// Maps functions of a profile to the function that they are a part of. The names are in `strings`.
 pub(super) fn same_functions(part: &Section, strings: &Strings) -> Map<FunctionId, FunctionId> {
     let mut by_name: Map<StringId, Vec<(FunctionId, SectionFunction)>> = Map::default();
     for (id, key) in part.present() {
@@ -31,13 +30,13 @@ pub(super) fn same_functions(part: &Section, strings: &Strings) -> Map<FunctionI
     let mut same = Map::default();
     for (name, functions) in by_name {
         let name = strings.get(name);
-        // Neither is the name of a function.
+        // These are not names of functions.
         if functions.len() == 1 || matches!(name, b"" | b"???") {
             continue;
         }
         let is_source = |key: &SectionFunction| is_source(strings.get(key.file));
         let sources = functions.iter().filter(|(_, key)| is_source(key)).count();
-        if sources > 1 && !is_of_one_function(name) {
+        if sources > 1 && !is_unique_name(name) {
             continue;
         }
         let worth = |(id, key): &&(FunctionId, SectionFunction)| {
@@ -46,12 +45,12 @@ pub(super) fn same_functions(part: &Section, strings: &Strings) -> Map<FunctionI
                 file: Some(Name::from_bytes(file)),
                 ..Frame::default()
             };
-            let of_library = matches!(
-                whose(&[place])[..],
-                [Whose::Runtime | Whose::System | Whose::Installed]
+            let is_library = matches!(
+                classify_stack(&[place])[..],
+                [CodeOrigin::Runtime | CodeOrigin::System | CodeOrigin::Installed]
             );
             let cost = part.cost(*id).first().copied();
-            (is_source(key), !of_library, cost, Reverse(file))
+            (is_source(key), !is_library, cost, Reverse(file))
         };
         if let Some((own, _)) = functions.iter().max_by_key(worth) {
             let others = functions.iter().filter(|(id, _)| id != own);
@@ -61,19 +60,19 @@ pub(super) fn same_functions(part: &Section, strings: &Strings) -> Map<FunctionI
     same
 }
 
-/// Whether a name can be that of one function only.
-fn is_of_one_function(name: &[u8]) -> bool {
+/// Returns true if a name can belong to only one function.
+fn is_unique_name(name: &[u8]) -> bool {
     memchr::memmem::find(name, b"::").is_some()
         && memchr::memmem::find(name, b"(anonymous namespace)").is_none()
 }
 
-/// Whether a file is one that functions are compiled from, and no header.
+/// Returns true if a file is a source file and not a header.
 fn is_source(file: &[u8]) -> bool {
     const HEADERS: [&[u8]; 10] = [
         b"h", b"hh", b"hpp", b"hxx", b"h++", b"inc", b"inl", b"ipp", b"tcc", b"def",
     ];
     let name = file.rsplit(|byte| *byte == b'/').next().unwrap_or(file);
-    // C++'s own headers have no extension, and an unknown file is called ???.
+    // The C++ standard headers have no extension, and an unknown file is called ???.
     match memchr::memrchr(b'.', name) {
         Some(dot) => !HEADERS.contains(&name[dot + 1..].to_ascii_lowercase().as_slice()),
         None => false,

@@ -4,7 +4,7 @@
 //! and `cg_diff` and `cg_merge`, which write the same.
 //!
 //! ```text
-//! desc: …          any number; none where the cache is not simulated (3.21 and later)
+//! desc: …          any number of lines; none if the cache is not simulated (3.21 and later)
 //! cmd: …
 //! events: Ir …
 //! fl=FILE
@@ -13,14 +13,14 @@
 //! summary: …       the sum of all counts, always last
 //! ```
 //!
-//! There are no objects, calls or inclusive cost, and names are written in full; paths and symbols may have line ends, which
-//! are written as they are. A function stands under each file that code in it came from, and which of these is its own is
-//! not said: [`fold`] finds it, so that a function is one record as in a callgrind profile. Very old files have `fi=` and
-//! `fe=`: these change the file of the lines and not the function. Files put behind each other by `cat` are read one by
-//! one.
+//! There are no objects, calls or inclusive cost, and names are written in full. Paths and symbols may have line ends, which
+//! are not escaped. A function has an entry under each source file of its code, and the format does not mark its own file.
+//! [`fold`] finds this file and makes one record per function, as in a Callgrind profile. Very old files have `fi=` and
+//! `fe=`, which change the file of the lines and not the function. Files joined by `cat` are read one by one.
 
 use std::mem;
 
+use cg_collections::intern::TooMany;
 use cg_costs::ids::{FunctionId, StringId};
 use cg_costs::section::{Section, SectionFunction};
 use cg_costs::tables::{Added, LineKey, Signedness};
@@ -28,17 +28,16 @@ use cg_names::demangle::demangle;
 use cg_reader::number::leading_u64;
 use cg_reader::{BYTE_ORDER_MARK, Error, Lines, Options, excerpt};
 use cg_stream::Diagnostics;
-use cg_stream::intern::TooMany;
 
 use super::PartDone;
-use super::continued::{NameLine, continued};
+use super::continued::{NameLine, append_to_name};
 use super::refusal::Refusal;
 use crate::callgrind::{counts::LineCounts, header};
 
 mod fold;
 
-/// Adds a profile to a section, file by file where there are several behind each other. What was read before an error is
-/// in the section.
+/// Adds a profile to a section, file by file if the input has several. If there is an error, the section keeps the data read
+/// before it.
 pub(crate) fn read(
     source: &str,
     lines: &mut Lines,
@@ -78,7 +77,7 @@ pub(crate) fn read(
     let added = reader.add_part();
     read.and(added)
         .map_err(|refusal| refusal.at(reader.line_number))
-        .inspect_err(|_| reader.section.leave_open())
+        .inspect_err(|_| reader.section.mark_incomplete())
 }
 
 #[derive(Clone, Copy)]
@@ -90,7 +89,7 @@ enum NameKey {
 
 struct CachegrindReader<'a> {
     source: &'a str,
-    /// The profile at hand, with the events of the section. The names of both are here until the profile ends.
+    /// The current profile, with the events of the section. Until the profile ends, it also holds the names of the section.
     part: Section,
     section: &'a mut Section,
     part_done: PartDone<'a>,
@@ -101,15 +100,15 @@ struct CachegrindReader<'a> {
     /// Empty in the header.
     events: Vec<String>,
     columns: Vec<usize>,
-    /// The sum of each event, to be compared with `summary:`.
+    /// The sum of each event, for comparison with `summary:`.
     sums: Vec<i128>,
-    /// The `cmd:` of the header at hand.
+    /// The `cmd:` of the current header.
     command: Option<Vec<u8>>,
     file: StringId,
-    /// The file of the lines: `file`, but for `fi=` in old profiles.
+    /// The file of the lines: `file`, unless an old profile has changed it by `fi=`.
     line_file: StringId,
     function: Option<FunctionId>,
-    /// The last line that gave a name, and that name.
+    /// The last line that contained a name, and the name.
     name_line: Option<NameLine<(NameKey, StringId)>>,
     counts: LineCounts,
     row: Vec<u64>,
@@ -150,15 +149,15 @@ impl CachegrindReader<'_> {
         }
     }
 
-    /// Whether costs may come: behind `events:` and before `summary:`.
-    fn body(&self) -> Result<(), Refusal> {
+    /// Checks that costs are allowed here, after `events:` and before `summary:`.
+    fn check_in_body(&self) -> Result<(), Refusal> {
         if self.events.is_empty() {
             return Err(Refusal::Unknown(
                 "expected events: before the first position".to_owned(),
             ));
         }
         if self.summary.is_some() {
-            return Err("expected another profile or nothing behind summary:"
+            return Err("expected another profile or nothing after summary:"
                 .to_owned()
                 .into());
         }
@@ -167,7 +166,7 @@ impl CachegrindReader<'_> {
 
     #[inline]
     fn cost_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
-        self.body()?;
+        self.check_in_body()?;
         let refused = || {
             Refusal::Unknown(format!(
                 "expected a line number and counts, found {}",
@@ -182,12 +181,12 @@ impl CachegrindReader<'_> {
         };
         self.counts.read(rest, self.events.len())?;
         if self.counts.has_negative() && self.part.signedness() == Signedness::Unsigned {
-            self.become_signed()
+            self.switch_to_signed()
                 .map_err(|_| "a negative count in a profile with counts beyond 2^63".to_owned())?;
         }
         let function = match self.function {
             Some(function) => function,
-            // cg_annotate calls these `<unspecified>`; a name that is not given is left out here.
+            // cg_annotate calls such functions `<unspecified>`. The stream omits the missing name.
             None => self.begin_function(StringId::NOT_GIVEN)?,
         };
         let signedness = self.part.signedness();
@@ -217,7 +216,7 @@ impl CachegrindReader<'_> {
     }
 
     fn name_line(&mut self, key: NameKey, name: &[u8]) -> Result<(), Refusal> {
-        self.body()?;
+        self.check_in_body()?;
         let id = self.part.strings.intern(name)?;
         self.name_line = Some(NameLine::new(self.line_number, (key, id)));
         match key {
@@ -269,19 +268,19 @@ impl CachegrindReader<'_> {
             b"cmd" if in_header => self.command = Some(value.to_vec()),
             b"events" if in_header => {
                 if let Some(command) = self.command.take() {
-                    self.section.run.command.say(header::text(&command));
+                    self.section.run.command.record(header::text(&command));
                 }
                 self.events = header::event_names(value)?;
                 self.section.columns(&self.events);
                 self.part.columns(self.section.events());
                 self.columns = self.part.columns(&self.events);
                 if self.section.signedness() == Signedness::Signed {
-                    self.part.become_signed()?;
+                    self.part.switch_to_signed()?;
                 }
                 self.sums = vec![0; self.events.len()];
             }
             b"summary" if !in_header => {
-                self.body()?;
+                self.check_in_body()?;
                 self.summary = Some(header::sums(value, self.events.len())?);
             }
             _ => return Err(self.unknown(line)),
@@ -298,8 +297,8 @@ impl CachegrindReader<'_> {
         Refusal::Unknown(format!("expected {expected}, found {}", excerpt(line)))
     }
 
-    /// Takes a line that is none of the format's for the rest of the line before it. Cachegrind does not escape line ends
-    /// in arguments, paths and symbols.
+    /// Reads a line that the format does not define as the rest of the previous line. Cachegrind does not escape line ends
+    /// in arguments, paths and symbols. Returns false if the previous line cannot be continued.
     #[cold]
     fn continues(&mut self, line: &[u8]) -> Result<bool, Refusal> {
         if let Some(command) = self.command.as_mut().filter(|_| self.events.is_empty()) {
@@ -313,7 +312,7 @@ impl CachegrindReader<'_> {
         let Some((key, begun)) = given else {
             return Ok(false);
         };
-        let name = continued(
+        let name = append_to_name(
             self.part.strings.get(begun),
             line,
             self.source,
@@ -324,21 +323,21 @@ impl CachegrindReader<'_> {
         Ok(true)
     }
 
-    /// Reads all counts as signed from here on.
+    /// Treats all counts as signed from now on.
     #[cold]
-    fn become_signed(&mut self) -> Added {
-        self.section.become_signed()?;
-        self.part.become_signed()
+    fn switch_to_signed(&mut self) -> Added {
+        self.section.switch_to_signed()?;
+        self.part.switch_to_signed()
     }
 
-    /// Adds the profile to the section, once its functions are known: those of this profile, and no other's, are one.
-    /// The names are the section's meanwhile.
+    /// Adds the complete profile to the section. Merges only functions within this profile. The names have to be in the
+    /// section.
     fn add_part(&mut self) -> Result<(), Refusal> {
         let same = fold::same_functions(&self.part, &self.section.strings);
         Ok(self.section.add_part(&mut self.part, &same)?)
     }
 
-    /// Adds the profile to the section, and clears the way for another.
+    /// Adds the profile to the section and prepares for the next profile.
     fn next_part(&mut self) -> Result<(), Refusal> {
         mem::swap(&mut self.part.strings, &mut self.section.strings);
         let added = self.add_part();
@@ -348,7 +347,7 @@ impl CachegrindReader<'_> {
         done
     }
 
-    /// Ends a profile: Cachegrind always writes `summary:`, and it is the sum.
+    /// Ends a profile. Checks `summary:`, which Cachegrind always writes.
     fn finish(&mut self, is_cut: bool) -> Result<(), Refusal> {
         let Some(summary) = self.summary.take() else {
             return Err(
@@ -366,8 +365,8 @@ impl CachegrindReader<'_> {
             // A summary is arithmetic modulo 2^64.
             self.section.run.add_summary(event, *summary as u64);
             if summary != sum {
-                self.section.leave_open();
-                self.diagnostics.trouble(format!(
+                self.section.mark_incomplete();
+                self.diagnostics.error(format!(
                     "{}:{}: summary: has {summary} {event}, but the counts add up to {sum}",
                     self.source, self.line_number
                 ));

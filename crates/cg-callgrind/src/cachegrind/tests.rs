@@ -1,4 +1,4 @@
-//! Small profiles, each beside what comes out; figures are worked out by hand.
+//! Small profiles, each next to the expected output. The figures were computed by hand.
 
 use cg_reader::Options;
 use parsed::check_all_prefixes;
@@ -8,19 +8,23 @@ use crate::tests;
 fn records(text: &str, kind: &str, options: &Options) -> Vec<String> {
     let parsed = parsed::read(tests::recognised, text.as_bytes(), options);
     assert!(
-        !parsed.trouble && parsed.is_whole(),
+        !parsed.has_errors && parsed.is_whole(),
         "{:?}",
         parsed.messages
     );
     assert_eq!(parsed.messages, [""; 0]);
-    parsed.of(kind).into_iter().map(str::to_owned).collect()
+    parsed
+        .records_of_type(kind)
+        .into_iter()
+        .map(str::to_owned)
+        .collect()
 }
 
 #[track_caller]
-fn refused(text: &str, message: &str) {
+fn check_refused(text: &str, message: &str) {
     let parsed = parsed::read(tests::recognised, text.as_bytes(), &Options::default());
     assert_eq!(parsed.messages, [message]);
-    assert!(parsed.trouble && !parsed.is_whole());
+    assert!(parsed.has_errors && !parsed.is_whole());
 }
 
 #[test]
@@ -50,7 +54,7 @@ fn a_function_is_one_record_under_its_own_file() {
     );
 }
 
-/// The functions of a profile that has these under these files, with these counts: `name file count` each.
+/// Reads a profile with these names, files and counts. Returns its functions as `name file count`.
 fn folded(rows: &[(&str, &str, u64)]) -> Vec<String> {
     let mut text = "cmd: a\nevents: Ir\n".to_owned();
     for (name, file, count) in rows {
@@ -69,13 +73,13 @@ fn folded(rows: &[(&str, &str, u64)]) -> Vec<String> {
 }
 
 #[test]
-fn a_name_is_one_function_unless_it_can_be_that_of_several() {
-    // Static functions of two sources; nobody knows which of them the header's code is in.
+fn a_name_is_one_function_unless_it_can_belong_to_several() {
+    // Static functions in two source files. It is unknown which of them contains the header's code.
     assert_eq!(
         folded(&[("init", "a.c", 1), ("init", "b.c", 2), ("init", "c.h", 4)]),
         ["init c.h 4", "init b.c 2", "init a.c 1"]
     );
-    // A qualified name is unique: the source before the header, the program's own file before the library's.
+    // A qualified name is unique. The program's own file takes precedence over a library's file.
     let std = "/rustc/59807616e1fa2540724bfbac14d7976d7e4a3860/library/core/src/iter.rs";
     assert_eq!(
         folded(&[
@@ -95,12 +99,12 @@ fn a_name_is_one_function_unless_it_can_be_that_of_several() {
             "(anonymous namespace)::f() b.cc 1"
         ]
     );
-    // Neither names a function.
+    // `???` is not the name of a function.
     assert_eq!(
         folded(&[("???", "???", 9), ("???", "a.c", 1)]),
         ["??? ??? 9", "??? a.c 1"]
     );
-    // Of equals the first by name, whatever their order.
+    // Between equal files, the first by name wins, in any order of input.
     for files in [["x.c", "y.c"], ["y.c", "x.c"]] {
         assert_eq!(
             folded(&files.map(|file| ("n::f", file, 5))),
@@ -110,19 +114,46 @@ fn a_name_is_one_function_unless_it_can_be_that_of_several() {
 }
 
 #[test]
-fn a_name_may_have_lines() {
+fn file_with_the_largest_cost_of_the_first_event_is_the_functions_own() {
+    for (counts, file) in [
+        (["5 1", "3 9"], "x.c"),
+        (["3 9", "5 1"], "y.c"),
+        (["4 0", "5 0"], "y.c"),
+    ] {
+        let text = format!(
+            "cmd: a\nevents: Ir Dr\nfl=x.c\nfn=n::f\n1 {}\nfl=y.c\nfn=n::f\n1 {}\n",
+            counts[0], counts[1]
+        );
+        let sum = |column: usize| -> u64 {
+            let counts = counts
+                .iter()
+                .map(|counts| counts.split(' ').nth(column).unwrap());
+            counts.map(|count| count.parse::<u64>().unwrap()).sum()
+        };
+        let text = format!("{text}summary: {} {}\n", sum(0), sum(1));
+        let functions = records(&text, "fn", &Options::default());
+        assert_eq!(functions.len(), 1);
+        assert!(
+            functions[0].contains(&format!("\"file\":\"{file}\"")),
+            "{functions:?}"
+        );
+    }
+}
+
+#[test]
+fn a_name_may_have_line_breaks() {
     let text = "cmd: a\nevents: Ir\nfl=a\n.c\nfn=new\nline\n+\n3 10\nsummary: 10\n";
     let parsed = parsed::read(tests::recognised, text.as_bytes(), &Options::default());
     assert_eq!(
         parsed.messages,
         [
-            "in:4: taken for the rest of the name in the line before: \".c\"",
-            "in:6: taken for the rest of the name in the line before: \"line\"",
-            "in:7: taken for the rest of the name in the line before: \"+\"",
+            "in:4: read as the rest of the name on the previous line: \".c\"",
+            "in:6: read as the rest of the name on the previous line: \"line\"",
+            "in:7: read as the rest of the name on the previous line: \"+\"",
         ]
     );
-    assert!(parsed.is_whole() && !parsed.trouble);
-    let function = parsed.of("fn")[0];
+    assert!(parsed.is_whole() && !parsed.has_errors);
+    let function = parsed.records_of_type("fn")[0];
     assert!(
         function.starts_with("\"fn\":\"new\\nline\\n+\",\"file\":\"a\\n.c\","),
         "{function}"
@@ -130,7 +161,7 @@ fn a_name_may_have_lines() {
 }
 
 #[test]
-fn files_behind_each_other_are_added_up() {
+fn concatenated_files_are_added_up() {
     let a = "desc: x: 1\ncmd: a\nevents: Ir Dr\nfl=a.c\nfn=f\n3 10 1\nsummary: 10 1\n";
     let b = "cmd: b\nevents: Dr Ir\n3 1 2\nfl=a.c\nfn=f\n4 2 5\nsummary: 3 7\n";
     let both = format!("{a}{b}");
@@ -163,18 +194,18 @@ fn files_behind_each_other_are_added_up() {
         "{}",
         runs[1]
     );
-    // What cannot be read of the second leaves the first.
+    // An error in the second file does not affect the first.
     let parsed = parsed::read(
         tests::recognised,
         format!("{a}cmd: b\nevents: Ir\n1 2\n").as_bytes(),
         &Options::default(),
     );
-    assert!(parsed.trouble && !parsed.is_whole());
-    assert_eq!(parsed.of("fn").len(), 2);
+    assert!(parsed.has_errors && !parsed.is_whole());
+    assert_eq!(parsed.records_of_type("fn").len(), 2);
 }
 
 #[test]
-fn an_argument_may_have_lines() {
+fn an_argument_may_have_line_breaks() {
     let text = "cmd: python3 -c print(1)\nprint(2)\nevents: Ir\nfl=a.c\nfn=f\n3 10\nsummary: 10\n";
     let run = &records(text, "run", &Options::default())[0];
     assert!(
@@ -184,7 +215,7 @@ fn an_argument_may_have_lines() {
 }
 
 #[test]
-fn content_tells_cachegrind_from_callgrind() {
+fn content_distinguishes_cachegrind_from_callgrind() {
     let cost = "fl=a.c\nfn=f\n1 2\n";
     for (text, tool) in [
         (
@@ -211,7 +242,7 @@ fn content_tells_cachegrind_from_callgrind() {
             format!("cmd: a\nevents: Ir\n{cost}fn=(1) f\n1 1\nsummary: 3\n"),
             "cachegrind",
         ),
-        // Callgrind's format without its own header lines, as other programs write it.
+        // Callgrind's format without its own header lines, as written by other programs.
         (format!("cmd: a\nevents: Ir\n\n{cost}"), "callgrind"),
         (
             format!("cmd: a\nevents: Ir\nsummary: 2\n\n{cost}"),
@@ -233,7 +264,7 @@ fn content_tells_cachegrind_from_callgrind() {
     ] {
         let parsed = parsed::read(tests::recognised, text.as_bytes(), &Options::default());
         assert!(
-            parsed.of("run")[0].contains(&format!("\"tool\":\"{tool}\"")),
+            parsed.records_of_type("run")[0].contains(&format!("\"tool\":\"{tool}\"")),
             "{text}"
         );
         assert!(parsed.is_whole(), "{text}: {:?}", parsed.messages);
@@ -241,7 +272,7 @@ fn content_tells_cachegrind_from_callgrind() {
 }
 
 #[test]
-fn a_long_body_behind_a_blank_line_is_recognised_too() {
+fn a_long_body_after_a_blank_line_is_recognised_too() {
     let mut text = "cmd: a\nevents: Ir\n\nfl=a.c\nfn=f\n".to_owned();
     let lines = 200_000;
     for line in 1..=lines {
@@ -279,27 +310,27 @@ fn differences_are_negative() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_its_line() {
-    refused(
+fn errors_have_a_line_number() {
+    check_refused(
         "cmd: a\nevents: Ir\nfl=a.c\nfn=f\n1 2\n",
         "in:5: expected summary: at the end, found the end of the file; the profile is cut short",
     );
-    refused(
+    check_refused(
         "cmd: a\nevents: Ir\nfl=a.c\nfn=f\n1 20\nsummary: 2",
         "in:6: the summary: is cut short by the end of the file",
     );
-    refused(
+    check_refused(
         "cmd: a\nevents: Ir\nfl=a.c\nfn=f\n1 2 3\nsummary: 2\n",
-        "in:5: expected at most 1 counts, one an event, found 2",
+        "in:5: expected at most 1 counts, one per event, found 2",
     );
-    refused(
+    check_refused(
         "cmd: a\nevents: Ir\nfl=a.c\n1 2\nhello\nsummary: 2\n",
         "in:5: expected fl=, fn=, a line number or summary:, found \"hello\"",
     );
 }
 
 #[test]
-fn a_summary_that_is_wrong_is_told_with_both_figures() {
+fn the_error_about_a_wrong_summary_has_both_figures() {
     let parsed = parsed::read(
         tests::recognised,
         b"cmd: a\nevents: Ir\nfl=a.c\nfn=f\n1 2\nsummary: 3\n",
@@ -309,9 +340,9 @@ fn a_summary_that_is_wrong_is_told_with_both_figures() {
         parsed.messages,
         ["in:6: summary: has 3 Ir, but the counts add up to 2"]
     );
-    assert!(parsed.trouble && !parsed.is_whole());
-    assert_eq!(parsed.of("fn").len(), 1);
-    assert!(parsed.of("run")[0].contains("\"summary\":{\"Ir\":3}"));
+    assert!(parsed.has_errors && !parsed.is_whole());
+    assert_eq!(parsed.records_of_type("fn").len(), 1);
+    assert!(parsed.records_of_type("run")[0].contains("\"summary\":{\"Ir\":3}"));
 }
 
 #[test]
@@ -320,15 +351,15 @@ fn no_prefix_panics_and_every_one_is_an_error() {
     check_all_prefixes(tests::recognised, text, &Options::default());
     for length in 0..text.len() - 1 {
         assert!(
-            parsed::read(tests::recognised, &text[..length], &Options::default()).trouble,
+            parsed::read(tests::recognised, &text[..length], &Options::default()).has_errors,
             "{length}"
         );
     }
 }
 
-/// What the header's code is part of is told by the first profile alone: in the second the header stands by itself.
+/// Only the first profile shows the source file that contains the header's code. The second has only the header.
 #[test]
-fn what_one_profile_makes_of_a_name_says_nothing_of_the_next() {
+fn functions_are_merged_only_within_a_profile() {
     let one = "cmd: a\nevents: Ir\nfl=a.c\nfn=f\n1 10\nfl=x.h\nfn=f\n2 5\nsummary: 15\n";
     let other = "cmd: a\nevents: Ir\nfl=x.h\nfn=f\n2 7\nsummary: 7\n";
     for both in [format!("{one}{other}"), format!("{other}{one}")] {

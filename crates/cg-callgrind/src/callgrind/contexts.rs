@@ -1,18 +1,18 @@
-//! The contexts of a part, for stacks: what a node's name says of recursion and, with `--separate-callers`, of callers.
+//! The contexts of a part, for stacks: the recursion level in a node's name and, with `--separate-callers`, the callers.
 //!
-//! A name is `function['level]['caller]*`, the nearest caller first, and says neither file nor object of the callers. The
-//! calls do: of all functions called `main` that call this one, there is mostly one. A chain of as many callers as the
-//! longest has goes on, unless it ends in a function that nobody calls. Callgrind begins a chain anew for a function that
-//! calls itself directly, so that a recursion is one caller whatever its depth.
+//! A name is `function['level]['caller]*`, nearest caller first, without the files and objects of the callers. The calls
+//! identify a caller: mostly there is only one function called `main` among the callers of a function. A chain with the
+//! maximum number of callers is incomplete, unless it ends in a function without callers. Callgrind restarts the chain
+//! when a function calls itself directly, so a recursion of any depth is one caller.
 
+use cg_collections::intern::Id as _;
+use cg_collections::maps::{Map, Set};
 use cg_costs::ids::{FileFunctionId, FunctionId, StringId};
 use cg_costs::section::{Section, SectionFunction};
 use cg_costs::stacks::graph::{Callers, Context, ContextId, StackGraph};
 use cg_costs::tables::{Added, NoRoom};
-use cg_stream::intern::Id as _;
-use cg_stream::maps::{Map, Set};
 
-use super::decoration::{callers_of, level_of};
+use super::decoration::{parse_callers, parse_level};
 use super::functions::{FileFunctionNames, FileFunctions};
 use super::part::PartSums;
 use super::recursion::{FoldedNode, RecursionSigns};
@@ -36,7 +36,7 @@ pub(super) fn add(
     let mut contexts: Vec<Option<ContextId>> = vec![None; nodes.len()];
     for node in folded {
         let text = section.strings.get(text_of(node.node)).to_vec();
-        let context = match callers_of(&text).filter(|_| shown.chains) {
+        let context = match parse_callers(&text).filter(|_| shown.chains) {
             Some(decorated) => {
                 let callers = known.resolve(node.function, &decorated.callers, names, section)?;
                 let is_cut = decorated.callers.len() == known.longest
@@ -49,7 +49,11 @@ pub(super) fn add(
             }
             None => Context {
                 function: node.function,
-                level: if node.is_deeper { level_of(&text) } else { 1 },
+                level: if node.is_deeper {
+                    parse_level(&text)
+                } else {
+                    1
+                },
                 callers: match shown.chains {
                     true => graph.known_callers(&[], false)?,
                     false => Callers::Unknown,
@@ -70,16 +74,16 @@ pub(super) fn add(
     Ok(())
 }
 
-/// What a part's calls and names tell about callers.
+/// The callers that a part's calls and names show.
 #[derive(Default)]
 struct KnownCallers {
     /// Maps a callee and the name of its caller to the caller.
-    of_function: Map<(FunctionId, Vec<u8>), FunctionId>,
+    by_callee: Map<(FunctionId, Vec<u8>), FunctionId>,
     /// The first function of each name, for callers whose call is not in the part.
     by_name: Map<Vec<u8>, FunctionId>,
-    /// Names of functions that nobody calls.
+    /// The names of functions without callers.
     roots: Set<Vec<u8>>,
-    /// How many callers the longest chain has.
+    /// The number of callers in the longest chain.
     longest: usize,
 }
 
@@ -94,7 +98,7 @@ impl KnownCallers {
         let mut by_node: Map<FileFunctionId, (&[u8], FunctionId)> = Map::default();
         for node in folded {
             let text = section.strings.get(text_of(node.node));
-            let decorated = callers_of(text);
+            let decorated = parse_callers(text);
             let name = match &decorated {
                 Some(decorated) => decorated.function,
                 None => text,
@@ -112,14 +116,14 @@ impl KnownCallers {
             if let (Some((name, caller)), Some((_, callee))) =
                 (by_node.get(&caller), by_node.get(&callee))
             {
-                let entry = known.of_function.entry((*callee, name.to_vec()));
+                let entry = known.by_callee.entry((*callee, name.to_vec()));
                 entry.or_insert(*caller);
             }
         }
         Ok(known)
     }
 
-    /// The functions of a chain of names, the nearest caller first.
+    /// Finds the functions of a chain of names, nearest caller first.
     fn resolve(
         &self,
         function: FunctionId,
@@ -130,10 +134,10 @@ impl KnownCallers {
         let mut at = function;
         let mut functions = Vec::with_capacity(callers.len());
         for name in callers {
-            let by_call = self.of_function.get(&(at, name.to_vec()));
+            let by_call = self.by_callee.get(&(at, name.to_vec()));
             at = match by_call.or_else(|| self.by_name.get(*name)) {
                 Some(function) => *function,
-                // Of a function that costs nothing itself the part may say nothing else.
+                // A function without self cost may occur only in the names of others.
                 None => {
                     let name = names.readable_text(name, &mut section.strings)?;
                     section.function(SectionFunction {

@@ -1,16 +1,16 @@
-//! The counts behind the positions of a cost line.
+//! The counts after the positions of a cost line.
 
 use cg_reader::excerpt;
 use cg_reader::number::leading_u64;
 
-/// The counts of one line, in the order of `events:`. Trailing zeros are not written, so there may be fewer than events.
+/// The counts of one line, in the order of `events:`. Trailing zeros are omitted, so there may be fewer counts than events.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LineCounts {
     counts: Vec<u64>,
     has_negative: bool,
-    /// Counts of the line before, for producers that compress them like positions.
+    /// The counts of the previous line, for producers that compress counts like positions.
     before: Vec<u64>,
-    /// True once a count was `*` or `+n`: from then on `-n` is a difference too.
+    /// True after the first count of the form `*` or `+n`. From then on, `-n` is a difference too.
     are_relative: bool,
 }
 
@@ -24,20 +24,19 @@ impl LineCounts {
         self.has_negative = false;
     }
 
-    /// Whether one of the counts is negative; it is stored in two's complement.
+    /// Returns true if one of the counts is negative. Negative counts are stored in two's complement.
     pub(crate) fn has_negative(&self) -> bool {
         self.has_negative
     }
 
-    /// Fast path for the usual form: decimal numbers with one blank between them. Returns the lines behind this one;
-    /// `None` for anything else, a number that may be too large, or more than `events` counts: [`LineCounts::read`]
-    /// then reads the line.
+    /// Reads a line in the usual form: decimal numbers with one blank between them. Returns the lines after it; `None` for
+    /// other forms, numbers that may be too large, and more than `events` counts. [`LineCounts::read`] then reads the line.
     #[inline]
     pub(crate) fn read_plain<'a>(&mut self, text: &'a [u8], events: usize) -> Option<&'a [u8]> {
         self.next_line();
         let mut rest = text;
         loop {
-            // Fast path for zeros: on most lines, cache misses are long rows of them.
+            // Fast path for zeros: on most lines, the cache misses are a long row of zeros.
             while let Some(after) = rest.strip_prefix(b"0 0 0 0 ") {
                 self.counts.extend_from_slice(&[0; 4]);
                 rest = after;
@@ -71,7 +70,7 @@ impl LineCounts {
         }
     }
 
-    /// Begins the counts of another line.
+    /// Begins the counts of the next line.
     #[inline]
     fn next_line(&mut self) {
         self.has_negative = false;
@@ -79,7 +78,7 @@ impl LineCounts {
         self.counts.clear();
     }
 
-    /// Reads counts as they can be written; `text` is what follows the positions of one line.
+    /// Reads counts in any form. `text` is the text after the positions of one line.
     pub(crate) fn read(&mut self, text: &[u8], events: usize) -> Result<(), String> {
         self.next_line();
         let mut rest = text.trim_ascii_start();
@@ -98,14 +97,14 @@ impl LineCounts {
         }
         if self.counts.len() > events {
             return Err(format!(
-                "expected at most {events} counts, one an event, found {}",
+                "expected at most {events} counts, one per event, found {}",
                 self.counts.len()
             ));
         }
         Ok(())
     }
 
-    /// Counts that Callgrind does not write: none (`.`), negative, relative to the line before.
+    /// Reads a count that Callgrind does not write: missing (`.`), negative, or relative to the previous line.
     fn read_rare<'a>(&mut self, text: &'a [u8]) -> Result<(u64, &'a [u8]), String> {
         let last = self.before.get(self.counts.len()).copied().unwrap_or(0);
         match text {
@@ -164,6 +163,7 @@ mod tests {
         assert_eq!(read(". 2"), Ok((vec![0, 2], false)));
         assert_eq!(read("18446744073709551615"), Ok((vec![u64::MAX], false)));
         assert_eq!(read("-1"), Ok((vec![u64::MAX], true)));
+        assert_eq!(read("-9223372036854775808"), Ok((vec![1 << 63], true)));
     }
 
     #[test]
@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_is_meant_is_refused() {
+    fn excess_and_invalid_counts_are_refused() {
         assert!(read("1 2 3 4").is_err());
         assert!(read("18446744073709551616").is_err());
         assert!(read("1.5").is_err());

@@ -1,35 +1,35 @@
-//! What Callgrind hangs on a function's name: `name['level]['caller]*`.
+//! Callgrind's suffixes of function names: `name['level]['caller]*`.
 //!
-//! `fib'2` is the second and deeper activations of `fib` (`dump.c:print_mangled_fn`, `--separate-recs`), and
-//! `fib'2'main` the same where they were reached from `main` (`--separate-callers`). A quote alone says little: clang
-//! writes lambdas as `main::'lambda'(int)`, Rust has lifetimes, and a symbol may be called anything. So a name is only
-//! taken apart here, and whether the parts mean something is decided by the rest of the profile: a level needs the
-//! name without it, a chain of callers needs a call from its first caller.
+//! `fib'2` means the second and deeper activations of `fib` (`dump.c:print_mangled_fn`, `--separate-recs`). `fib'2'main`
+//! means the same activations, reached from `main` (`--separate-callers`). A quote is not sufficient evidence: clang writes
+//! lambdas as `main::'lambda'(int)`, Rust has lifetimes, and a symbol may contain any characters. So this module only
+//! splits names. The rest of the profile decides whether the pieces have a meaning: a level needs the name without the
+//! level, and a chain of callers needs a call from its first caller.
 
 use std::ops::Range;
 
 use cg_reader::number::whole_u64;
 
-/// The possible readings of a name with a quote in it.
+/// The possible meanings of a name that contains a quote.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Decoration {
-    /// The name without a recursion level at its end, where it has one.
+    /// The name without the recursion level at its end; `None` if it has no level.
     pub(crate) without_level: Option<Range<usize>>,
-    /// The name as a chain of callers, where it can be one.
+    /// The name as a chain of callers; `None` if it cannot be one.
     pub(crate) chain: Option<CallerChain>,
 }
 
 /// A name with its callers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CallerChain {
-    /// The function itself, without level and callers.
+    /// The function's name, without level and callers.
     pub(crate) function: Range<usize>,
     pub(crate) has_level: bool,
     pub(crate) first_caller: Range<usize>,
 }
 
-/// Takes a name apart; `None` for one without decoration, which is almost every name.
-pub(crate) fn decoration_of(name: &[u8]) -> Option<Decoration> {
+/// Splits a name; `None` if it has no decoration, which is the case for almost every name.
+pub(crate) fn parse_decoration(name: &[u8]) -> Option<Decoration> {
     memchr::memchr(b'\'', name)?;
     let decoration = Decoration {
         without_level: without_level(name),
@@ -43,7 +43,7 @@ fn without_level(name: &[u8]) -> Option<Range<usize>> {
     (quote > 0 && is_level(&name[quote + 1..])).then_some(0..quote)
 }
 
-/// Levels are written from 2 on.
+/// Returns true for a level. Callgrind writes levels from 2 on.
 fn is_level(text: &[u8]) -> bool {
     is_number(text) && !matches!(text, b"1" | [b'0', ..])
 }
@@ -59,7 +59,7 @@ fn chain_of(name: &[u8]) -> Option<CallerChain> {
         .first()
         .is_some_and(|piece| is_level(&name[piece.clone()]));
     let callers = if has_level { &rest[1..] } else { rest };
-    // Callers carry no level, so a number among them shows that this is just a name.
+    // Callers have no level, so with a number among them the text is an ordinary name.
     let is_name = |piece: &Range<usize>| !piece.is_empty() && !is_number(&name[piece.clone()]);
     if !is_name(function) || !callers.iter().all(is_name) {
         return None;
@@ -71,38 +71,38 @@ fn chain_of(name: &[u8]) -> Option<CallerChain> {
     })
 }
 
-/// A name with its callers, all of them.
+/// A name with all its callers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DecoratedWithCallers<'n> {
-    /// The function itself.
+    /// The function's name.
     pub(crate) function: &'n [u8],
-    /// Which of its activations it is, counted from 1.
+    /// The number of the function's activation, counted from 1.
     pub(crate) level: u64,
-    /// The nearest first.
+    /// The callers, nearest first.
     pub(crate) callers: Vec<&'n [u8]>,
 }
 
-/// Takes a chain of callers apart; `None` for a name that is none.
-pub(crate) fn callers_of(name: &[u8]) -> Option<DecoratedWithCallers<'_>> {
+/// Splits a chain of callers; `None` for other names.
+pub(crate) fn parse_callers(name: &[u8]) -> Option<DecoratedWithCallers<'_>> {
     memchr::memchr(b'\'', name)?;
     let chain = chain_of(name)?;
     let pieces = pieces(name)?;
-    let behind = if chain.has_level { 2 } else { 1 };
+    let first_caller = if chain.has_level { 2 } else { 1 };
     Some(DecoratedWithCallers {
         function: &name[chain.function],
         level: match chain.has_level {
             true => level(&name[pieces[1].clone()]),
             false => 1,
         },
-        callers: pieces[behind..]
+        callers: pieces[first_caller..]
             .iter()
             .map(|piece| &name[piece.clone()])
             .collect(),
     })
 }
 
-/// The level at the end of a name; 1 where it has none.
-pub(crate) fn level_of(name: &[u8]) -> u64 {
+/// Returns the level at the end of a name; 1 if it has no level.
+pub(crate) fn parse_level(name: &[u8]) -> u64 {
     match without_level(name) {
         Some(function) => level(&name[function.end + 1..]),
         None => 1,
@@ -113,10 +113,10 @@ fn level(digits: &[u8]) -> u64 {
     whole_u64(digits).unwrap_or(u64::MAX)
 }
 
-/// The pieces between quotes that can separate names: those outside all brackets that do not begin or end one of
-/// clang's quoted words. `None` where brackets do not match.
+/// Splits a name at the quotes that can separate names: quotes outside all brackets that do not belong to one of clang's
+/// quoted words. Returns `None` if brackets do not match.
 ///
-/// Names with many callers are long, and splitting takes most of the time of reading them, so the search jumps from one
+/// Names with many callers are long, and most of the time of reading them is spent here. So the search jumps from one
 /// bracket or quote to the next.
 fn pieces(name: &[u8]) -> Option<Vec<Range<usize>>> {
     let mut pieces = Vec::new();
@@ -147,7 +147,7 @@ fn pieces(name: &[u8]) -> Option<Vec<Range<usize>>> {
     (depth == 0).then_some(pieces)
 }
 
-/// The bytes that [`pieces`] looks at: brackets and quotes.
+/// True for the bytes that [`pieces`] inspects: brackets and quotes.
 const SEPARATES: [bool; 256] = {
     let mut table = [false; 256];
     let bytes = b"()[]{}<>'";
@@ -159,7 +159,8 @@ const SEPARATES: [bool; 256] = {
     table
 };
 
-/// The length of the rest of a C++ operator's name, where that is what begins here: its brackets are not brackets.
+/// Returns the length of the symbol of a C++ operator at this position; `None` if there is no operator. Its characters do
+/// not count as brackets.
 fn operator_symbol(name: &[u8], at: usize) -> Option<usize> {
     let before = name[..at].strip_suffix(b"operator")?;
     if before
@@ -176,14 +177,14 @@ fn operator_symbol(name: &[u8], at: usize) -> Option<usize> {
     (length > 0).then_some(length)
 }
 
-/// The length of `'lambda'`, `'lambda0'` or `'unnamed'` with its quotes, where this is one.
+/// Returns the length of `'lambda'`, `'lambda0'` or `'unnamed'` with its quotes; `None` for other texts.
 fn quoted_word(text: &[u8]) -> Option<usize> {
     let length = memchr::memchr(b'\'', &text[1..])?;
     let word = &text[1..=length];
     let digits = word
         .strip_prefix(b"lambda")
         .or_else(|| word.strip_prefix(b"unnamed"))?;
-    // A function may be called lambda; clang's word is followed by `(`, `::` or the end of a type.
+    // A function may be called lambda. After clang's word comes `(`, `::` or the end of a type.
     let follows = text.get(length + 2).copied();
     let is_quoted = digits.iter().all(u8::is_ascii_digit)
         && matches!(
@@ -199,7 +200,7 @@ mod tests {
 
     /// (name, without its level, function of the chain, its first caller)
     fn read(name: &str) -> (Option<&str>, Option<&str>, Option<&str>) {
-        let decoration = decoration_of(name.as_bytes()).unwrap_or_default();
+        let decoration = parse_decoration(name.as_bytes()).unwrap_or_default();
         let chain = decoration.chain;
         (
             decoration.without_level.map(|range| &name[range]),
@@ -211,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn levels_and_chains_are_taken_apart() {
+    fn levels_and_chains_are_split() {
         assert_eq!(read("fib"), (None, None, None));
         assert_eq!(read("fib'2"), (Some("fib"), None, None));
         assert_eq!(read("fib'main"), (None, Some("fib"), Some("main")));
@@ -246,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn quotes_of_clang_and_rust_separate_nothing() {
+    fn quotes_of_clang_and_rust_do_not_split_names() {
         assert_eq!(read("main::'lambda'(int)"), (None, None, None));
         assert_eq!(
             read("main::'lambda'(int)::operator()(int) const'2"),
@@ -268,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_among_callers_makes_it_a_name() {
+    fn a_text_with_a_number_among_callers_is_a_name() {
         assert_eq!(read("a'b'c'2'3"), (Some("a'b'c'2"), None, None));
         assert_eq!(read("f'1"), (None, None, None));
     }

@@ -1,23 +1,27 @@
-//! The functions of a file as it names them, before recursion levels and callers are folded.
+//! The functions of a file under the file's own names, before recursion levels and callers are folded.
 //!
-//! A position is explicit where its line stands right in front of the use (`fl=` before `fn=`, `cfi=` before `cfn=`),
-//! and otherwise the one in force. Callgrind's numbers stand for one function each, and what it leaves out is what is
-//! in force, except where it forgot an `fe=` or changed a file silently (seen in 3.10 and 3.22): then the function the
-//! number stood for is meant, as KCachegrind reads it. Other producers number names only and always give the file: then
-//! the same number means another function. So a number stands for a function from its first use on; an explicit
-//! position that differs means another function, unless the first one was only assumed from a call.
+//! A position is explicit if its line directly precedes the use (`fl=` before `fn=`, `cfi=` before `cfn=`). Otherwise it is
+//! the position in force.
+//!
+//! In Callgrind's files each number means one function, and an omitted position is the position in force. But Callgrind may
+//! omit an `fe=` or change a file silently (seen in 3.10 and 3.22). The number then still means the same function, and
+//! KCachegrind reads it like this too. Other producers number only names and always give the file, so a number with
+//! another file means another function.
+//!
+//! The rule: a number means one function from its first use on. A different explicit position means another function,
+//! unless the first position was only assumed from a call.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
+use cg_collections::intern::{Id as _, Keys, TooMany};
 use cg_costs::ids::{FileFunctionId, StringId, Strings};
 use cg_names::demangle::demangle;
-use cg_stream::intern::{Id as _, Keys, TooMany};
 
-use super::decoration::{Decoration, decoration_of};
+use super::decoration::{Decoration, parse_decoration};
 
-cg_stream::ids! {
-    /// A function's name with its decorations, as the file has it.
+cg_collections::ids! {
+    /// A function's name in the file, with its decorations.
     pub(crate) struct DecoratedId;
 }
 
@@ -25,7 +29,7 @@ cg_stream::ids! {
 #[derive(Default)]
 pub(crate) struct FileFunctionNames {
     demangle: bool,
-    /// Levels are functions of their own, called as the file calls them.
+    /// True if each recursion level is a separate function, with its name in the file.
     keeps_levels: bool,
     /// Ids indexed by interned text.
     by_text: Vec<Option<DecoratedId>>,
@@ -36,13 +40,13 @@ pub(crate) struct FileFunctionNames {
 #[derive(Clone, Copy)]
 struct DecoratedName {
     text: StringId,
-    /// The name as records have it, if it has no decoration.
+    /// The name in records, if it has no decoration.
     plain: StringId,
     /// Index of its decoration in `decorations`.
     decoration: Option<usize>,
 }
 
-/// What a name folds into, once it is known how the file decorates names.
+/// The name that a decorated name folds into. It depends on the way in which the file decorates names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FoldedName {
     pub(crate) name: StringId,
@@ -63,17 +67,17 @@ impl FileFunctionNames {
         self.keeps_levels
     }
 
-    /// The id of a name.
+    /// Returns the id of a name.
     pub(crate) fn intern(
         &mut self,
         text: &[u8],
         strings: &mut Strings,
     ) -> Result<DecoratedId, TooMany> {
         let text_id = strings.intern(text)?;
-        if let Some(id) = self.of_text(text_id) {
+        if let Some(id) = self.find_text(text_id) {
             return Ok(id);
         }
-        let decoration = decoration_of(text).map(|decoration| {
+        let decoration = parse_decoration(text).map(|decoration| {
             self.decorations.push(decoration);
             self.decorations.len() - 1
         });
@@ -94,11 +98,11 @@ impl FileFunctionNames {
         Ok(id)
     }
 
-    fn of_text(&self, text: StringId) -> Option<DecoratedId> {
+    fn find_text(&self, text: StringId) -> Option<DecoratedId> {
         self.by_text.get(text.index()).copied().flatten()
     }
 
-    /// The interned name, demangled if wanted.
+    /// Returns the interned name, demangled if `demangle` is set.
     pub(crate) fn readable_text(
         &self,
         text: &[u8],
@@ -110,7 +114,7 @@ impl FileFunctionNames {
         }
     }
 
-    /// A piece of an interned text, demangled if wanted.
+    /// Returns a piece of an interned text, demangled if `demangle` is set.
     fn readable(
         &self,
         text: StringId,
@@ -128,7 +132,7 @@ impl FileFunctionNames {
         strings.intern(&name)
     }
 
-    /// The name as the file writes it.
+    /// Returns the name in the file.
     pub(crate) fn text(&self, id: DecoratedId) -> StringId {
         self.names[id.index()].text
     }
@@ -139,7 +143,7 @@ impl FileFunctionNames {
             .map(|position| &self.decorations[position])
     }
 
-    /// Whether a name is a second level for certain: the name without it is known too.
+    /// Returns true if a name certainly has a recursion level, because the name without the level is known too.
     pub(crate) fn has_level(&self, id: DecoratedId, strings: &Strings) -> bool {
         self.decoration(id)
             .and_then(|decoration| decoration.without_level.clone())
@@ -149,10 +153,10 @@ impl FileFunctionNames {
     fn is_known(&self, text: &[u8], strings: &Strings) -> bool {
         strings
             .find(text)
-            .is_some_and(|text| self.of_text(text).is_some())
+            .is_some_and(|text| self.find_text(text).is_some())
     }
 
-    /// Whether a call from `caller` to `callee` shows that names carry their callers.
+    /// Returns true if a call from `caller` to `callee` shows that names contain their callers.
     pub(crate) fn shows_chains(
         &self,
         caller: DecoratedId,
@@ -179,7 +183,7 @@ impl FileFunctionNames {
         &strings.get(self.text(callee))[chain.first_caller.clone()] == caller_name
     }
 
-    /// Folds a name; `has_chains` tells whether names carry their callers.
+    /// Folds a name. `has_chains` is true if names contain their callers.
     pub(crate) fn folded(
         &self,
         id: DecoratedId,
@@ -219,13 +223,13 @@ impl FileFunctionNames {
     }
 }
 
-/// The level at the beginning of a text, `'2` of `'2'main`.
+/// Returns the level at the beginning of a text, such as `'2` in `'2'main`.
 fn level_at(text: &[u8]) -> &[u8] {
     let digits = text.iter().skip(1).take_while(|byte| byte.is_ascii_digit());
     &text[..text.len().min(1 + digits.count())]
 }
 
-/// The key of a function as the file names it.
+/// The key of a function in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct FileFunction {
     pub(crate) name: DecoratedId,
@@ -233,18 +237,18 @@ pub(crate) struct FileFunction {
     pub(crate) file: StringId,
 }
 
-/// How a position was determined, from the least reliable way to the most.
+/// The evidence for a position, least reliable first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum PositionCertainty {
-    /// A call left it out, and the caller's was in force.
+    /// A call omitted it, so the caller's position was used.
     Assumed,
-    /// In force where the function itself begins.
+    /// In force at the beginning of the function itself.
     InForce,
-    /// Given right in front of the use.
+    /// Given directly before the use.
     Explicit,
 }
 
-/// An object or a file, and how it came about.
+/// An object or a file, and the evidence for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Position {
     pub(crate) name: StringId,
@@ -255,7 +259,7 @@ pub(crate) struct Position {
 #[derive(Default)]
 pub(crate) struct FileFunctions {
     nodes: Keys<FileFunctionId, FileFunction>,
-    /// Each node with the object and file corrected, where a call had assumed others.
+    /// Each node with its final object and file, which may replace positions assumed from a call.
     corrected: Vec<FileFunction>,
     certainty: Vec<(PositionCertainty, PositionCertainty)>,
 }
@@ -270,7 +274,7 @@ impl FileFunctions {
         self.corrected[id.index()]
     }
 
-    /// The function with this name and these positions.
+    /// Returns the function with this name and these positions. Adds it if it is new.
     pub(crate) fn find(
         &mut self,
         name: DecoratedId,
@@ -291,8 +295,8 @@ impl FileFunctions {
         Ok(id)
     }
 
-    /// Whether a number, used with these positions, still means the function it stands for; false if it means another
-    /// one. Corrects positions that a call had only assumed.
+    /// Returns true if a number, used with these positions, still means the same function. Replaces positions that were only
+    /// assumed from a call.
     #[inline]
     pub(crate) fn reuse(&mut self, id: FileFunctionId, object: Position, file: Position) -> bool {
         let node = self.corrected[id.index()];

@@ -3,7 +3,7 @@
 use cg_costs::section::RunFacts;
 use cg_reader::excerpt;
 
-/// A header line taken apart; `None` for a line that is none.
+/// Splits a header line into key and value; `None` for other lines.
 pub(crate) fn key_and_value(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let colon = memchr::memchr(b':', line)?;
     let (key, value) = (&line[..colon], &line[colon + 1..]);
@@ -14,7 +14,7 @@ pub(crate) fn key_and_value(line: &[u8]) -> Option<(&[u8], &[u8])> {
     is_key.then(|| (key, value.trim_ascii()))
 }
 
-/// The names in an `events:` line. A name is whatever has no blank in it: `Time_(10ns)`, `cpu(ms)`.
+/// Parses the names in an `events:` line. A name can have any characters except blanks: `Time_(10ns)`, `cpu(ms)`.
 pub(crate) fn event_names(value: &[u8]) -> Result<Vec<String>, String> {
     let names: Vec<String> = value
         .split(u8::is_ascii_whitespace)
@@ -22,14 +22,14 @@ pub(crate) fn event_names(value: &[u8]) -> Result<Vec<String>, String> {
         .map(text)
         .collect();
     if names.is_empty() {
-        return Err("expected the names of events behind events:, found none".to_owned());
+        return Err("expected event names after events:, found none".to_owned());
     }
     Ok(names)
 }
 
-/// The numbers of a `summary:` or `totals:` line, by 64 bits as they are written; at most one an event.
+/// Parses the numbers of a `summary:` or `totals:` line. There is at most one number per event, of at most 64 bits.
 ///
-/// Callgrind's own summary can underflow, and is then a number close to 2^64.
+/// Callgrind's own summary can underflow. It is then a number close to 2^64.
 pub(crate) fn sums(value: &[u8], events: usize) -> Result<Vec<i128>, String> {
     let mut sums = Vec::with_capacity(events);
     for word in value.split(u8::is_ascii_whitespace) {
@@ -53,7 +53,7 @@ pub(crate) fn sums(value: &[u8], events: usize) -> Result<Vec<i128>, String> {
     }
     if sums.len() > events {
         return Err(format!(
-            "expected at most {events} counts, one an event, found {}",
+            "expected at most {events} counts, one per event, found {}",
             sums.len()
         ));
     }
@@ -61,7 +61,7 @@ pub(crate) fn sums(value: &[u8], events: usize) -> Result<Vec<i128>, String> {
     Ok(sums)
 }
 
-/// An `event:` line: `name : long name`, `name = formula` or `name = formula : long name`.
+/// Parses an `event:` line: `name : long name`, `name = formula` or `name = formula : long name`.
 pub(crate) fn event_definition(value: &[u8], facts: &mut RunFacts) {
     let (definition, long_name) = match memchr::memchr(b':', value) {
         Some(colon) => (&value[..colon], text(value[colon + 1..].trim_ascii())),
@@ -83,7 +83,7 @@ pub(crate) fn event_definition(value: &[u8], facts: &mut RunFacts) {
     }
 }
 
-/// A `desc:` line: `key: value`.
+/// Parses a `desc:` line: `key: value`.
 pub(crate) fn description(value: &[u8], facts: &mut RunFacts) {
     match memchr::memchr(b':', value) {
         Some(colon) => facts.add_description(
@@ -94,7 +94,7 @@ pub(crate) fn description(value: &[u8], facts: &mut RunFacts) {
     }
 }
 
-/// Header text as a stream's string.
+/// Converts header text to a string of the stream.
 pub(crate) fn text(bytes: &[u8]) -> String {
     cg_stream::record::Name::from_bytes(bytes).into_string()
 }

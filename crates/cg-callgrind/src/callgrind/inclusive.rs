@@ -1,25 +1,27 @@
-//! From a part's nodes to functions: recursion levels and callers folded, inclusive cost worked out.
+//! Converts a part's nodes to functions: folds recursion levels and callers, and computes inclusive cost.
 //!
-//! **Where the file has recursion levels** (Callgrind's default) the inclusive cost of a function is that of its first
-//! level: what came in by calls if it was called, else its self cost and the calls that leave it. A call into the first
-//! level is one made while the function is nowhere on the stack, so nothing is counted twice, whatever recursion there
-//! is. Callgrind counts levels by function and not by chain of callers, so this holds for the chains of
-//! `--separate-callers` too: a function's inclusive cost is the sum over its chains' first levels, which equals that of
-//! a run without chains.
+//! **If the file has recursion levels** (Callgrind's default), the inclusive cost of a function is the inclusive cost of its
+//! first level. If it was called, this is the cost of the incoming calls, else its self cost and its outgoing calls. When a
+//! call enters the first level, the function is not on the stack yet, so recursion never counts a cost twice. Callgrind
+//! counts levels by function, not by chain of callers, so the rule also applies to the chains of `--separate-callers`. The
+//! sum over the first levels of a function's chains equals its inclusive cost in a run without chains.
 //!
-//! **Where it has none** (`--separate-recs=1`, other producers) calls of a function to itself are left out, and functions
-//! that call each other in a circle are handled as KCachegrind does: self cost and the calls that leave the circle.
-//! A file of Callgrind without any sign of recursion may be of either kind. There, two functions that call each other
-//! in turn without recursion make a circle of arcs too; a circle is believed only where one of its functions costs more
-//! by its incoming calls than came into the circle from outside, which without recursion is impossible.
+//! **If the file has no levels** (`--separate-recs=1`, other producers), calls of a function to itself do not count. For
+//! functions that call each other in a circle this module follows KCachegrind: self cost plus the calls that leave the
+//! circle. A Callgrind file without any sign of recursion may be of either kind. Two functions may call each other without
+//! recursion, at different times, and also form a circle of arcs. A circle counts as recursion only if the incoming calls of
+//! one of its functions cost more than all calls into the circle. Without recursion this is impossible.
 //!
-//! Arcs of Python's cProfile are no sums of what the program did below them: each was timed by itself, in every circle. There
-//! a function costs what comes in from other functions; see `FunctionSums::timed`.
+//! Python's cProfile times each arc separately, also inside circles, so its arcs are not sums over the calls below them. The
+//! cost of a function is then the cost of its incoming arcs from other functions; see `FunctionSums::timed`.
 //!
-//! `calls` of a function counts all calls, those into deeper levels too. An arc folds levels at both ends: its `calls`
-//! count all of them, its inclusive cost is that of the calls into the callee's first level, so that the arcs into a
+//! `calls` of a function counts all calls, including calls into deeper levels. An arc folds the levels at both ends: its
+//! `calls` counts all calls, but its inclusive cost covers only the calls into the callee's first level. So the arcs into a
 //! function add up to its inclusive cost.
 
+use cg_collections::intern::Id as _;
+use cg_collections::maps::{Map, Set};
+use cg_collections::sorting::Order as _;
 use cg_costs::circles;
 use cg_costs::ids::{ArcId, FileFunctionId, FunctionId, StringId};
 use cg_costs::inlines::TracedNode;
@@ -27,9 +29,6 @@ use cg_costs::section::{ArcKey, Section, SectionFunction};
 use cg_costs::tables::{
     Added, CostRows, NoRoom, Signedness, add_calls, add_inclusive_row, add_row,
 };
-use cg_stream::intern::Id as _;
-use cg_stream::maps::{Map, Set};
-use cg_stream::sorting::Order as _;
 
 use super::contexts;
 use super::functions::{FileFunctionNames, FileFunctions};
@@ -63,7 +62,7 @@ pub(crate) fn fold(
     }
     let has_levels = shown.levels || folded.iter().any(|node| node.is_deeper);
     let arcs = part.arcs.as_ref().filter(|_| !has_levels);
-    // Whole profiles of many small parts need no look-up, and would spend their time on clearing it.
+    // A profile may have many small parts that need no look-up. Clearing a table for each would take most of the time.
     let needs_lookup =
         arcs.is_some() || part.lines.is_some() || part.calls.is_some() || section.trace.is_some();
     let mut by_node = vec![None; if needs_lookup { nodes.len() } else { 0 }];
@@ -101,7 +100,7 @@ pub(crate) fn fold(
         trace.end_part(has_levels, nodes);
     }
     if let Some(lines) = &part.lines {
-        // The lines of a function then add up to the function, in self cost and in inclusive cost.
+        // The lines of a function then add up to its self cost and inclusive cost.
         let function = |node| lookup(node).map(|node| (node.function, node.is_deeper));
         section.add_lines(lines, function)?;
     }
@@ -116,7 +115,7 @@ pub(crate) fn fold(
     Ok(())
 }
 
-/// Inclusive cost where the file has recursion levels.
+/// Adds inclusive costs from a file with recursion levels.
 fn add_inclusive_by_levels(
     part: &PartSums,
     folded: &mut [FoldedNode],
@@ -125,7 +124,7 @@ fn add_inclusive_by_levels(
     folded.order_by_key(|node| (node.function, node.is_deeper, node.node.index()));
     let mut inclusive = Vec::new();
     for nodes in folded.chunk_by(|a, b| a.function == b.function) {
-        // A part that began inside a recursion may know the deeper levels only.
+        // A part that began inside a recursion may have only deeper levels.
         let first_level = nodes[0].is_deeper;
         let first = nodes.iter().filter(|node| node.is_deeper == first_level);
         let mut sums = FunctionSums::new(part);
@@ -144,12 +143,12 @@ fn add_inclusive_by_levels(
     Ok(())
 }
 
-/// The sums from which a function's inclusive cost follows.
+/// The sums from which a function's inclusive cost is computed.
 struct FunctionSums {
     own: Vec<u64>,
     incoming: Vec<u64>,
     outgoing: Vec<u64>,
-    /// The dearest arc to another function, event by event.
+    /// The maximum cost of an arc to another function, per event.
     dearest: Vec<u64>,
     called: u64,
     calls: u64,
@@ -184,7 +183,7 @@ impl FunctionSums {
         add_inclusive_row(&mut self.outgoing, cost, signedness)
     }
 
-    /// The incoming cost if the function was called, else self cost plus outgoing cost.
+    /// Computes the inclusive cost: the incoming cost if the function was called, else self cost plus outgoing cost.
     fn inclusive(&self, signedness: Signedness, out: &mut Vec<u64>) -> Added {
         out.clear();
         if self.called > 0 {
@@ -195,8 +194,9 @@ impl FunctionSums {
         add_inclusive_row(out, &self.outgoing, signedness)
     }
 
-    /// The incoming cost of arcs that were timed by themselves. A function that cost more than that by itself or by one
-    /// call was entered from outside of the profile as well: it has its self cost and its calls, at most `whole`.
+    /// Computes the inclusive cost from separately timed arcs: the incoming cost. If the self cost or one outgoing arc is
+    /// larger, the function was also entered from outside the profile. It then has its self cost plus outgoing cost, at most
+    /// `whole`.
     fn timed(&self, whole: u64, signedness: Signedness, out: &mut Vec<u64>) -> Added {
         out.clear();
         out.extend_from_slice(&self.own);
@@ -212,8 +212,8 @@ impl FunctionSums {
     }
 }
 
-/// The cycles that are recursion, where the file has recursion levels: those with a node of a deeper level. Functions
-/// of other cycles were never active at the same time.
+/// Finds the circles of arcs that are recursion, in a file with recursion levels: circles with a node of a deeper level.
+/// Functions of other circles were never active at the same time.
 fn circles_of_levels(
     folded: &[FoldedNode],
     arcs: impl Iterator<Item = (FileFunctionId, FileFunctionId)>,
@@ -244,17 +244,18 @@ fn circles_of_levels(
         .collect()
 }
 
-/// Which circles of arcs are recursion.
+/// The circles of arcs that count as recursion.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Cycles {
     All,
-    /// Those whose costs show it.
+    /// Circles whose costs prove recursion.
     Shown,
-    /// None has to be known: arcs were timed by themselves. The cost of the whole.
+    /// No circles, because each arc was timed separately. Contains the cost of the most expensive function.
     Timed(u64),
 }
 
-/// Inclusive cost where recursion has to be found in the arcs. Returns the cycles that are recursion.
+/// Adds inclusive costs from a file without levels, in which the arcs show recursion. Returns the circle of each function in
+/// a recursion.
 fn add_inclusive_without_levels(
     part: &PartSums,
     folded: &mut [FoldedNode],
@@ -307,9 +308,9 @@ fn add_inclusive_without_levels(
         cycles == Cycles::All,
         |place| sums[place].incoming.as_slice(),
     )?;
-    // Calls that stay inside a cycle do not count.
+    // Calls inside a cycle do not count.
     let in_circle = |place: usize| circle_of[place].filter(|circle| is_recursive[*circle]);
-    let leaving = costs_of_leaving(&between, in_circle, arcs, part)?;
+    let leaving = sum_leaving_calls(&between, in_circle, arcs, part)?;
     let mut inclusive = Vec::new();
     for (place, function) in functions.iter().enumerate() {
         let sums = &sums[place];
@@ -335,8 +336,8 @@ fn add_inclusive_without_levels(
     Ok((0..functions.len()).filter_map(in_recursion).collect())
 }
 
-/// By function in a cycle: the cost of its calls that leave the cycle.
-fn costs_of_leaving(
+/// Returns, for each function in a cycle, the cost of its calls that leave the cycle.
+fn sum_leaving_calls(
     between: &[circles::Between],
     in_circle: impl Fn(usize) -> Option<usize>,
     arcs: &CostRows<ArcId, (FileFunctionId, FileFunctionId), u64>,
@@ -367,8 +368,8 @@ fn add_arcs(
         let (Some(caller), Some(callee)) = (lookup(key.caller), lookup(key.callee)) else {
             continue;
         };
-        // A call of a function that is already active adds nothing to its callers' inclusive cost.
-        // Where levels are kept, arcs are as the file has them.
+        // A call of a function that is already active adds nothing to its callers' inclusive cost. If levels are kept, the
+        // arcs stay as in the file.
         let is_nested = !keeps_levels && (callee.is_deeper || caller.function == callee.function);
         let is_own_file = key.file == section.key_of(caller.function).file;
         section.add_arc(

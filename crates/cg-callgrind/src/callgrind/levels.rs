@@ -1,22 +1,23 @@
 //! Recursion levels whose function is in another part or file.
 //!
-//! A dump that was written while a function is active can have `f'2` and no `f`: the first level cost nothing in it.
-//! Only once all parts are added up is it known that there is an `f`.
+//! If a dump is written while a function is active, it can have `f'2` and no `f`, because the first level cost nothing in
+//! it. The existence of `f` is known only when all parts are added up.
 
+use cg_collections::maps::Map;
 use cg_costs::section::{Section, SectionFunction};
 use cg_costs::tables::Added;
-use cg_stream::maps::Map;
 
-use super::decoration::decoration_of;
+use super::decoration::parse_decoration;
 
-/// Adds what is left of deeper levels to their functions, where the section has these.
+/// Adds the remaining deeper levels to their functions, if the section has these functions.
 ///
-/// A part without the first level was spent below it, so all that the deeper level cost is its cost too.
+/// A part without the first level ran entirely below it, so the whole cost of the deeper level is also a cost of the first
+/// level.
 pub(crate) fn fold(section: &mut Section) -> Added {
     let strings = &section.strings;
     let without_level = |key: SectionFunction| {
         let name = strings.get(key.name);
-        let range = decoration_of(name)?.without_level?;
+        let range = parse_decoration(name)?.without_level?;
         let name = strings.find(&name[range])?;
         Some(SectionFunction { name, ..key })
     };
@@ -24,7 +25,7 @@ pub(crate) fn fold(section: &mut Section) -> Added {
         .present()
         .filter_map(|(id, key)| Some((id, without_level(key)?)))
         .collect();
-    // So it is in almost every profile.
+    // This is the case in almost every profile.
     if deeper.is_empty() {
         return Ok(());
     }

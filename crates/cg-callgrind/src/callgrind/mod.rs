@@ -1,21 +1,21 @@
 //! Callgrind's profile format, as Callgrind, Valgrind's xtrees and many other profilers write it.
 //!
-//! Manual: Callgrind, "Callgrind Format Specification" (`cl-format.xml`); writer: `callgrind/dump.c`. Where the two
-//! differ the writer is right. A file is one part or several, each a header of `key: value` lines and a body of
+//! Manual: Callgrind, "Callgrind Format Specification" (`cl-format.xml`); writer: `callgrind/dump.c`. If the two differ,
+//! the writer is right. A file has one or more parts. Each part has a header of `key: value` lines and a body of
 //!
 //! ```text
 //! ob= fl= fi= fe= fn=        position in force: object, file of the function, file of inlined code, function
 //! cob= cfi= cfl= cfn=        the called position, for the calls= that follows
 //! calls=N TARGET             the next cost line is the inclusive cost of N calls
 //! jump=… jcnd=…              the next line has positions only
-//! POSITIONS COSTS            self cost; trailing zeros are left out, all of them may be
+//! POSITIONS COSTS            self cost; trailing zeros are omitted, so there may be no costs at all
 //! totals: COSTS              the sum of the part's self cost
 //! ```
 //!
-//! What known producers do differently is written down where it is handled: [`names`] for compressed names,
-//! [`position`] for positions, [`functions`] for what a number stands for, [`inclusive`] for recursion. `summary:` is
-//! what the simulator counted and often differs from the sum of the costs that were written; `totals:` is that sum, and
-//! is checked.
+//! The modules that handle deviations of known producers also describe them: [`names`] for compressed names, [`position`]
+//! for positions, [`functions`] for the meaning of numbers, [`inclusive`] for recursion. `summary:` has the counts of the
+//! simulator, which often differ from the sum of the written costs. `totals:` has the sum of the written costs, and the
+//! reader checks it.
 
 use cg_costs::section::Section;
 use cg_reader::{Error, Lines, Options};
@@ -50,7 +50,7 @@ mod reader;
 #[cfg(test)]
 mod tests;
 
-/// Adds a profile to a section, part by part. What was read before an error is in the section.
+/// Adds a profile to a section, part by part. If there is an error, the section keeps the data read before it.
 pub(crate) fn read(
     source: &str,
     lines: &mut Lines,

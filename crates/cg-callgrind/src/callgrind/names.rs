@@ -1,24 +1,24 @@
 //! Name compression: `(7) name` defines a number, `(7)` refers to it, anything else is the name itself.
 //!
-//! A name is compressed only where a digit follows the parenthesis; `(below main)` and `(anonymous namespace)::f` are
-//! names. There are three spaces of numbers: objects, files and functions. 0 is a number like any other. Each part of
-//! a profile may define its numbers anew, and those it does not define keep their meaning.
+//! A name is compressed only if a digit follows the parenthesis: `(below main)` and `(anonymous namespace)::f` are names.
+//! Objects, files and functions each have their own numbers. 0 is a valid number. Each part of a profile may redefine
+//! numbers. Other numbers keep their meaning.
 
+use cg_collections::maps::Map;
 use cg_reader::number::whole_u64;
-use cg_stream::maps::Map;
 
-/// What stands behind the `=` of a position line.
+/// The value of a position line: the text after the `=`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compressed<'a> {
     Definition(u64, &'a [u8]),
     Reference(u64),
     Name(&'a [u8]),
-    /// A number beyond 64 bits: nobody's.
+    /// A number of more than 64 bits, which no producer writes.
     Beyond(&'a [u8]),
 }
 
 impl Compressed<'_> {
-    /// Whether a name is given in full, and the number that it is given.
+    /// Returns the number that the line defines (`None` inside if it defines none); outer `None` if it has no name in full.
     pub(crate) fn defined(self) -> Option<Option<u64>> {
         match self {
             Compressed::Definition(number, _) => Some(Some(number)),
@@ -28,7 +28,7 @@ impl Compressed<'_> {
     }
 }
 
-/// Reads what stands behind the `=`.
+/// Parses the text after the `=` of a position line.
 #[inline]
 pub(crate) fn read(text: &[u8]) -> Compressed<'_> {
     let [b'(', rest @ ..] = text else {
@@ -58,16 +58,16 @@ pub(crate) fn read(text: &[u8]) -> Compressed<'_> {
     }
     match after {
         _ if after.trim_ascii_start().is_empty() => Compressed::Reference(number),
-        // Callgrind separates number and name by one blank; a name may begin with more of them.
+        // Callgrind separates number and name by one blank. Further blanks belong to the name.
         [b' ' | b'\t', name @ ..] => Compressed::Definition(number, name),
-        // `(1234)'(1216)` is a name made of numbers (`--compress-mangled=yes`).
+        // `(1234)'(1216)` is a name that consists of numbers (`--compress-mangled=yes`).
         [b'\'', ..] => Compressed::Name(text),
-        // The manual's grammar asks for no blank.
+        // The manual's grammar does not require a blank.
         name => Compressed::Definition(number, name),
     }
 }
 
-/// Maps the numbers of one name space to what they stand for.
+/// Maps the numbers of one kind of name to their meanings.
 pub(crate) struct NumberTable<T> {
     /// Callgrind counts from 0, so nearly all numbers are small.
     dense: Vec<Option<T>>,
@@ -86,7 +86,7 @@ impl<T: Copy> NumberTable<T> {
 
     pub(crate) fn define(&mut self, number: u64, meaning: T) {
         self.definitions += 1;
-        // Memory is bounded by the number of definitions, however large the numbers are.
+        // The number of definitions limits the memory, not the size of the numbers.
         let limit = 1024 + 8 * self.definitions as u64;
         match usize::try_from(number) {
             Ok(index) if number < limit => {

@@ -1,17 +1,17 @@
-//! What one part of a profile costs, by the functions as the file names them.
+//! The costs in one part of a profile, by function under the file's own names.
 
 use std::hash::Hash;
 
+use cg_collections::intern::Id as _;
 use cg_costs::ids::{ArcId, FileFunctionId, StringId};
 use cg_costs::tables::{
     Added, CostRows, CostTable, LineKey, LineTable, NoRoom, Signedness, add_calls,
 };
-use cg_stream::intern::Id as _;
 
-/// A line of a function as the file names it.
+/// A line of a function under the file's own name.
 pub(crate) type NodeLine = LineKey<FileFunctionId>;
 
-/// An arc, from a line where lines are wanted.
+/// An arc from a line of the caller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct NodeArc {
     pub(crate) caller: FileFunctionId,
@@ -19,11 +19,11 @@ pub(crate) struct NodeArc {
     /// The file of the call site.
     pub(crate) file: StringId,
     pub(crate) line: u64,
-    /// The call instruction, where addresses of calls are wanted.
+    /// The call instruction, if addresses of calls are wanted.
     pub(crate) address: Option<u64>,
 }
 
-/// Which tables a part needs besides those of functions.
+/// The tables that a part needs in addition to the tables of functions.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted {
     pub(crate) lines: bool,
@@ -31,7 +31,7 @@ pub(crate) struct Wanted {
     pub(crate) calls: bool,
     /// Addresses of calls.
     pub(crate) call_addresses: bool,
-    /// Arcs between nodes, whether cycles have to be found or not.
+    /// Arcs between nodes, even if they are not needed to find cycles.
     pub(crate) arcs: bool,
 }
 
@@ -40,20 +40,22 @@ pub(crate) struct PartSums {
     pub(crate) signedness: Signedness,
     /// Self cost by node.
     pub(crate) own: CostTable,
-    /// Cost of the calls that come from other nodes, and of those that go to other nodes.
+    /// The cost of calls from other nodes.
     pub(crate) incoming: CostTable,
+    /// The cost of calls to other nodes.
     pub(crate) outgoing: CostTable,
-    /// How many calls came from other nodes, and from the node itself.
+    /// The number of calls from other nodes.
     pub(crate) called: Vec<u64>,
+    /// The number of calls from the node itself.
     pub(crate) called_by_itself: Vec<u64>,
-    /// The nodes that have any data, each once, in the order of the file.
+    /// The nodes with data, each once, in the order of the file.
     pub(crate) present: Vec<FileFunctionId>,
     is_present: Vec<bool>,
-    /// Arcs between nodes with how many calls they stand for, kept only while cycles may have to be found or stacks are wanted.
+    /// Arcs between nodes, with their numbers of calls. Kept only while cycles may have to be found or stacks are wanted.
     pub(crate) arcs: Option<CostRows<ArcId, (FileFunctionId, FileFunctionId), u64>>,
-    /// Lines with their self cost and that of the calls which leave from them.
+    /// Lines, with their self cost and the cost of their calls.
     pub(crate) lines: Option<LineTable<FileFunctionId>>,
-    /// Arcs from lines, with how many calls they stand for.
+    /// Arcs from lines, with their numbers of calls.
     pub(crate) calls: Option<CostRows<ArcId, NodeArc, u64>>,
 }
 
@@ -68,9 +70,9 @@ impl PartSums {
             called_by_itself: Vec::new(),
             present: Vec::new(),
             is_present: Vec::new(),
-            arcs: Some(CostRows::of_arcs(events)),
+            arcs: Some(CostRows::for_arcs(events)),
             lines: (wanted.lines || wanted.addresses).then(|| LineTable::new(events)),
-            calls: wanted.calls.then(|| CostRows::of_arcs(events)),
+            calls: wanted.calls.then(|| CostRows::for_arcs(events)),
         }
     }
 
@@ -92,13 +94,13 @@ impl PartSums {
         }
     }
 
-    /// Adds self cost to a node that was entered.
+    /// Adds self cost to an entered node.
     #[inline]
     pub(crate) fn add_own(&mut self, node: FileFunctionId, counts: &[u64]) -> Added {
         self.own.add(node.index(), counts, self.signedness)
     }
 
-    /// Adds self cost to a line, where lines are wanted.
+    /// Adds self cost to a line, if lines are wanted.
     #[inline]
     pub(crate) fn add_line(&mut self, key: NodeLine, counts: &[u64]) -> Added {
         match &mut self.lines {
@@ -107,7 +109,7 @@ impl PartSums {
         }
     }
 
-    /// Adds calls between two nodes that were entered, from this line of the caller.
+    /// Adds calls between two entered nodes, from this line of the caller.
     pub(crate) fn add_call(
         &mut self,
         from: NodeLine,
@@ -143,8 +145,8 @@ impl PartSums {
             .add_inclusive(caller.index(), counts, signedness)
     }
 
-    /// Reads all counts as signed from here on; an error if that changes one of those so far.
-    pub(crate) fn become_signed(&mut self) -> Added {
+    /// Treats all counts as signed from now on. Returns an error if this changes an earlier count.
+    pub(crate) fn switch_to_signed(&mut self) -> Added {
         let fits = [&self.own, &self.incoming, &self.outgoing]
             .iter()
             .all(|table| table.fits_signed());
@@ -152,7 +154,7 @@ impl PartSums {
         if fits { Ok(()) } else { Err(NoRoom::Sum) }
     }
 
-    /// Forgets all counts, in time proportional to the size of the part and not of the file.
+    /// Removes all counts, in time proportional to the size of the part, not of the file.
     pub(crate) fn clear(&mut self) {
         for node in self.present.drain(..) {
             let index = node.index();
@@ -169,7 +171,7 @@ impl PartSums {
         if let Some(calls) = &mut self.calls {
             calls.clear();
         }
-        // The lines take the most memory, and the section has them by now.
+        // Lines take most of the memory. They have already been added to the section.
         let events = self.own.event_count();
         if let Some(lines) = &mut self.lines {
             *lines = LineTable::new(events);

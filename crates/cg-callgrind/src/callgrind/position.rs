@@ -1,8 +1,8 @@
-//! Subpositions: the numbers in front of the costs, absolute or relative to those of the line before.
+//! Subpositions: the numbers before the costs, absolute or relative to the previous line.
 //!
-//! `positions:` names them and their order: `instr`, `bb` and `line`; without it there is `line` alone. `+3`, `-3` and
-//! `*` are relative to the same field of the cost line before, also across functions and files. Target positions of
-//! calls and jumps are relative to the same base and do not move it.
+//! `positions:` lists them in order: `instr`, `bb` and `line`. Without it there is only `line`. `+3`, `-3` and `*` are
+//! relative to the same field of the previous cost line, also across functions and files. Target positions of calls and
+//! jumps are relative to the same base and do not change it.
 
 use cg_reader::excerpt;
 use cg_reader::number::leading_u64;
@@ -14,11 +14,11 @@ enum Subposition {
     Line,
 }
 
-/// The fields in front of the costs and the numbers last seen in them.
+/// The fields before the costs, with their most recent numbers.
 #[derive(Clone, Debug)]
 pub(crate) struct Positions {
     fields: Vec<Subposition>,
-    /// Numbers of the last cost line; lines before 1 (`-4` behind `2`) wrap around and come back.
+    /// The numbers of the last cost line. Lines below 0 (`-4` after `2`) wrap around, and later differences undo this.
     last: [u64; 3],
     line_field: Option<usize>,
     instr_field: Option<usize>,
@@ -26,12 +26,12 @@ pub(crate) struct Positions {
 
 impl Default for Positions {
     fn default() -> Positions {
-        Positions::of(vec![Subposition::Line])
+        Positions::with_fields(vec![Subposition::Line])
     }
 }
 
 impl Positions {
-    fn of(fields: Vec<Subposition>) -> Positions {
+    fn with_fields(fields: Vec<Subposition>) -> Positions {
         let field = |wanted| fields.iter().position(|field| *field == wanted);
         Positions {
             line_field: field(Subposition::Line),
@@ -41,7 +41,7 @@ impl Positions {
         }
     }
 
-    /// What a `positions:` line says.
+    /// Parses the value of a `positions:` line.
     pub(crate) fn from_header(value: &[u8]) -> Result<Positions, String> {
         let mut fields = Vec::new();
         for word in value.split(u8::is_ascii_whitespace) {
@@ -62,10 +62,10 @@ impl Positions {
             }
             fields.push(field);
         }
-        Ok(Positions::of(fields))
+        Ok(Positions::with_fields(fields))
     }
 
-    /// The line number of the last cost line; 0, an unknown line, where there is none or it would be negative.
+    /// Returns the line number of the last cost line; 0, an unknown line, if it is missing or negative.
     #[inline]
     pub(crate) fn line(&self) -> u64 {
         match self.line_field {
@@ -74,25 +74,25 @@ impl Positions {
         }
     }
 
-    /// The instruction address of the last cost line.
+    /// Returns the instruction address of the last cost line; `None` if the part has no addresses.
     pub(crate) fn address(&self) -> Option<u64> {
         self.instr_field.map(|field| self.last[field])
     }
 
-    /// The numbers of the last cost line, for [`Positions::go_back_to`].
+    /// Returns the numbers of the last cost line, for [`Positions::go_back_to`].
     #[inline]
     pub(crate) fn mark(&self) -> [u64; 3] {
         self.last
     }
 
-    /// Forgets a line that was read in vain.
+    /// Undoes the reading of a line.
     #[inline]
     pub(crate) fn go_back_to(&mut self, mark: [u64; 3]) {
         self.last = mark;
     }
 
-    /// Reads the subpositions of a cost line that is written as nearly all are, with one blank behind each; returns what
-    /// follows, which may be further lines. `None` where it is written otherwise, and nothing was read.
+    /// Reads the subpositions of a cost line in the usual form, with one blank after each. Returns the text after them,
+    /// which may include further lines; `None` without any effect if the line has another form.
     #[inline]
     pub(crate) fn read_plain<'a>(&mut self, text: &'a [u8]) -> Option<&'a [u8]> {
         let mut rest = text;
@@ -121,7 +121,7 @@ impl Positions {
         Some(rest)
     }
 
-    /// Reads the subpositions at the beginning of any cost line; returns what follows them, without leading blanks.
+    /// Reads the subpositions at the beginning of any cost line. Returns the text after them, without leading blanks.
     pub(crate) fn read<'a>(&mut self, line: &'a [u8]) -> Result<&'a [u8], Unreadable> {
         let mut rest = line;
         for last in &mut self.last[..self.fields.len()] {
@@ -148,8 +148,9 @@ impl Positions {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Unreadable;
 
-/// What follows a number: the end, blanks, or first the rest of a range (`0x80+4`, `0x80:0x84`, `3-5`), of which the
-/// beginning is the position. KCachegrind reads these; no known producer writes them.
+/// Returns the text after a number and its blanks; `None` if neither a blank nor the end follows. Skips the rest of a range
+/// (`0x80+4`, `0x80:0x84`, `3-5`), because the position is its beginning. KCachegrind reads ranges, but no known producer
+/// writes them.
 fn after_range(after: &[u8]) -> Option<&[u8]> {
     let after = match after {
         [b'+' | b'-' | b':', end @ ..] => leading_u64(end)?.1,
@@ -219,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_position_is_refused() {
+    fn invalid_positions_are_refused() {
         for line in ["x", "+", "0x", "12x 1", "1.5 2", "18446744073709551616 1"] {
             assert!(
                 Positions::default().read(line.as_bytes()).is_err(),

@@ -1,12 +1,12 @@
-//! Reads a profile line by line in one pass: tries cost lines first, and allocates nothing per line.
+//! Reads a profile line by line in one pass. Tries cost lines first, and allocates nothing per line.
 
+use cg_collections::intern::TooMany;
 use cg_costs::ids::{FileFunctionId, StringId};
 use cg_costs::inlines::At;
 use cg_costs::section::Section;
 use cg_costs::tables::{NoRoom, Signedness};
 use cg_reader::{Error, Lines, Options, excerpt};
 use cg_stream::Diagnostics;
-use cg_stream::intern::TooMany;
 
 use super::counts::LineCounts;
 use super::functions::{
@@ -28,21 +28,21 @@ mod ends;
 
 use positions::{BodyKey, Compression};
 
-/// What a function's number refers to: its name and, once it was used, the function.
+/// The meaning of a function's number: its name and, after its first use, the function.
 #[derive(Clone, Copy)]
 struct Numbered {
     name: DecoratedId,
     node: Option<FileFunctionId>,
 }
 
-/// A function as a line names it.
+/// The name of a function, and its number if the line has one.
 #[derive(Clone, Copy)]
 struct NamedFunction {
     name: DecoratedId,
     number: Option<u64>,
 }
 
-/// A position line's value, and whether it was given since the last use.
+/// The value of a position line, and whether the line came after the last use.
 #[derive(Clone, Copy, Default)]
 struct InForce {
     name: StringId,
@@ -62,23 +62,24 @@ impl InForce {
     }
 }
 
-/// How much of a part has been read.
+/// The progress within a part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Stage {
-    /// No `events:` yet.
+    /// `events:` has not been read.
     Header,
-    /// `events:` were named, nothing else came.
+    /// `events:` has been read, but no positions or costs.
     Events,
-    /// Positions or costs were read.
+    /// Positions or costs have been read.
     Body,
-    /// `totals:` were read.
+    /// `totals:` has been read.
     Totals,
 }
 
-/// What a position line sets stays in force until the next one of its kind, or the end of the part.
+/// The state within a part. The value of a position line stays in force until the next line of its kind, or the end of the
+/// part.
 #[derive(Default)]
 struct PartState {
-    /// The position of the last cost line, which the next one can be relative to.
+    /// The position of the last cost line. The next position can be relative to it.
     positions: Positions,
     compression: Compression,
     object: InForce,
@@ -86,18 +87,18 @@ struct PartState {
     function_file: InForce,
     /// The file of the lines (`fl=`, `fi=`, `fe=`).
     file: StringId,
-    /// `fi=` or `fe=` came behind the last `fn=`.
+    /// True if `fi=` or `fe=` followed the last `fn=`.
     file_is_fresh: bool,
-    /// The part has functions and no `fl=` yet.
-    fi_stands_for_fl: bool,
+    /// True if the part has functions, but no `fl=` so far.
+    fi_replaces_fl: bool,
     function: Option<NamedFunction>,
     /// The node of `function`, from its first cost line on.
     node: Option<FileFunctionId>,
     called_object: Option<StringId>,
     called_file: Option<StringId>,
-    /// The function called; it stays for further `calls=` lines.
+    /// The called function. It stays in force for further `calls=` lines.
     callee: Option<NamedFunction>,
-    /// The positions `callee` was named with.
+    /// The positions that were given with `callee`.
     callee_object: Option<StringId>,
     callee_file: Option<StringId>,
 }
@@ -117,40 +118,39 @@ pub(super) struct CallgrindReader<'a> {
     shown: RecursionSigns,
     is_xtree: bool,
     is_xdebug: bool,
-    /// Whether the header of the part says neither a version of the format nor who wrote it, as converters of Python's
-    /// profiles do.
+    /// True if the part's header has neither `version:` nor `creator:`. Converters of Python profiles omit both.
     is_anonymous: bool,
 
     stage: Stage,
-    /// A header has begun and has not come to its `events:` yet.
+    /// True if a header has begun and its `events:` line has not been read.
     has_header: bool,
     parts: u64,
-    /// Of the part before, as far as this one has not said its own.
+    /// The previous part's pid, until this part gives one.
     pid: Option<u64>,
     last_command: Option<String>,
     line_number: u64,
     events: Vec<String>,
-    /// The columns of this part's events in the section; `None` if they are its first ones, in order.
+    /// The columns of this part's events in the section; `None` if they are the first columns, in the same order.
     columns: Option<Vec<usize>>,
     totals: Option<(u64, Vec<i128>)>,
     summary: Option<Vec<i128>>,
     part: PartSums,
 
     state: PartState,
-    /// How many calls the next cost line is the cost of.
+    /// The number of calls whose cost is on the next cost line.
     calls: Option<u64>,
-    /// The last line that gave a name, with its key and the number that the name was given.
+    /// The last line that contained a name, with its key and the number that it gave to the name.
     name_line: Option<NameLine<(BodyKey, Option<u64>)>>,
-    /// A line of the part was taken for the rest of a name.
+    /// True if a line of the part was read as the rest of a name.
     has_continued_names: bool,
     /// The `cmd:` of the part, while further lines may belong to it.
     command: Option<Command>,
     counts: LineCounts,
-    /// The counts of a line in the section's columns.
+    /// The counts of a line, in the section's columns.
     row: Vec<u64>,
 }
 
-/// A command line, of which Callgrind escapes nothing.
+/// A command line. Callgrind does not escape it.
 struct Command {
     text: Vec<u8>,
     /// The last line that belongs to it.
@@ -209,7 +209,7 @@ impl<'a> CallgrindReader<'a> {
         }
     }
 
-    /// Reads all of it. After an error the section has what was read until then.
+    /// Reads the whole input. If there is an error, the section keeps the data read before it.
     #[inline]
     pub(super) fn read(mut self, lines: &mut Lines) -> Result<(), Error> {
         let result = self.read_lines(lines).and_then(|()| {
@@ -217,15 +217,15 @@ impl<'a> CallgrindReader<'a> {
             self.end_of_file(ended_with_newline)
         });
         if let Err(error) = result {
-            self.section.leave_open();
-            // What was read is kept; the first error is the one to tell.
+            self.section.mark_incomplete();
+            // Keep the data, and report only the first error.
             let _ = self.finish_part();
             return Err(error);
         }
         Ok(())
     }
 
-    // Inlined, as `read` is, into its one caller: 2 % fewer instructions than where the compiler leaves them apart.
+    // Like `read`, this is inlined into its only caller, which saves 2 % of the instructions.
     #[inline]
     fn read_lines(&mut self, lines: &mut Lines) -> Result<(), Error> {
         while let Some(mut rest) = lines.next_lines().map_err(Error::Input)? {
@@ -251,7 +251,7 @@ impl<'a> CallgrindReader<'a> {
         Ok(())
     }
 
-    /// Goes on where a line is the rest of the one before it.
+    /// Continues reading if the refused line is the rest of the previous line.
     #[cold]
     fn recover(&mut self, line: &[u8], refusal: Refusal) -> Result<(), Refusal> {
         let is_continuation = matches!(refusal, Refusal::Unknown(_))
@@ -263,10 +263,10 @@ impl<'a> CallgrindReader<'a> {
         }
     }
 
-    /// Reads a cost line and returns the lines behind it.
+    /// Reads a cost line and returns the lines after it.
     #[inline]
     fn read_costs<'t>(&mut self, text: &'t [u8]) -> Result<&'t [u8], Refusal> {
-        // Most lines are written plainly, and their end is found while their numbers are read.
+        // Most lines have the plain form. The end of the line is then found while reading its numbers.
         let positions_before = self.state.positions.mark();
         let plain = self
             .state
@@ -295,14 +295,14 @@ impl<'a> CallgrindReader<'a> {
         Ok(after)
     }
 
-    /// Self cost, the cost of calls, or the positions behind a jump.
+    /// Records self cost or the cost of calls. Ignores the positions after a jump.
     #[inline]
     fn cost_line(&mut self) -> Result<(), Refusal> {
         if self.stage != Stage::Body {
             self.begin_body("a cost line")?;
         }
         if self.counts.has_negative() && self.part.signedness == Signedness::Unsigned {
-            self.become_signed()?;
+            self.switch_to_signed()?;
         }
         let node = match self.state.node {
             Some(node) => node,
@@ -319,7 +319,7 @@ impl<'a> CallgrindReader<'a> {
             }
         };
         self.part.add_own(node, counts)?;
-        // The line behind a jump has positions only, and is no line with a cost of 0.
+        // The line after a jump has only positions. It is not a line with a cost of 0.
         if let Some(trace) = &mut self.section.trace
             && !counts.is_empty()
         {
@@ -338,7 +338,7 @@ impl<'a> CallgrindReader<'a> {
         Ok(())
     }
 
-    /// Where the costs of this line belong.
+    /// Returns the key of the line to which the costs of this cost line belong.
     fn line_key(&self, node: FileFunctionId) -> NodeLine {
         NodeLine {
             function: node,
@@ -352,7 +352,7 @@ impl<'a> CallgrindReader<'a> {
         }
     }
 
-    /// The cost line behind `calls=`.
+    /// Records the cost line after `calls=`.
     fn call_cost(&mut self, node: FileFunctionId) -> Result<(), Refusal> {
         let calls = self.calls.take().unwrap_or(0);
         let callee = self.use_callee()?;
@@ -385,7 +385,7 @@ impl<'a> CallgrindReader<'a> {
         Ok(())
     }
 
-    /// Calls without a cost line cost nothing.
+    /// Records pending calls without a cost line, with a cost of 0.
     fn flush_calls(&mut self) -> Result<(), Refusal> {
         if self.calls.is_none() {
             return Ok(());
@@ -398,7 +398,7 @@ impl<'a> CallgrindReader<'a> {
         self.call_cost(node)
     }
 
-    /// The function in force is used: from now on its number stands for this function.
+    /// Resolves the function in force. From its first use on, its number means this function.
     fn use_function(&mut self) -> Result<FileFunctionId, TooMany> {
         let object = self.state.object.position(PositionCertainty::InForce);
         let file = self
@@ -407,7 +407,7 @@ impl<'a> CallgrindReader<'a> {
             .position(PositionCertainty::InForce);
         let named = match self.state.function {
             Some(named) => named,
-            // Cost in front of the first `fn=` belongs to a function without a name.
+            // Costs before the first `fn=` belong to a function without a name.
             None => NamedFunction {
                 name: self.function_names.intern(b"", &mut self.section.strings)?,
                 number: None,
@@ -420,9 +420,9 @@ impl<'a> CallgrindReader<'a> {
         Ok(node)
     }
 
-    /// The function called is used.
+    /// Resolves the called function.
     fn use_callee(&mut self) -> Result<FileFunctionId, TooMany> {
-        // KCachegrind's converters name the file behind the function; it is then still waiting.
+        // KCachegrind's converters write the file after the function, so it may not be part of the callee yet.
         if let Some(object) = self.state.called_object.take() {
             self.state.callee_object = Some(object);
         }
@@ -477,10 +477,10 @@ impl<'a> CallgrindReader<'a> {
         Ok(node)
     }
 
-    fn become_signed(&mut self) -> Result<(), Refusal> {
+    fn switch_to_signed(&mut self) -> Result<(), Refusal> {
         self.part
-            .become_signed()
-            .and_then(|()| self.section.become_signed())
+            .switch_to_signed()
+            .and_then(|()| self.section.switch_to_signed())
             .map_err(|_| {
                 Refusal::Line(
                     "a negative count in a profile that also has counts beyond 2^63".to_owned(),
@@ -489,7 +489,7 @@ impl<'a> CallgrindReader<'a> {
     }
 }
 
-/// A line without its end, and the lines behind it.
+/// Splits off the first line, without its line end. Returns it and the lines after it.
 fn first_line(text: &[u8]) -> (&[u8], &[u8]) {
     let (line, after) = match memchr::memchr(b'\n', text) {
         Some(end) => (&text[..end], &text[end + 1..]),
@@ -498,14 +498,14 @@ fn first_line(text: &[u8]) -> (&[u8], &[u8]) {
     (line.strip_suffix(b"\r").unwrap_or(line), after)
 }
 
-/// Counts into the section's columns.
+/// Copies counts to the section's columns.
 fn scatter(counts: &[u64], columns: &[usize], row: &mut Vec<u64>) -> Result<(), Refusal> {
     row.clear();
     for (count, column) in counts.iter().zip(columns) {
         if row.len() <= *column {
             row.resize(column + 1, 0);
         }
-        // Only an event named twice finds something there.
+        // The cell is not 0 only if the header names an event twice.
         row[*column] = row[*column].checked_add(*count).ok_or(NoRoom::Sum)?;
     }
     Ok(())
@@ -516,14 +516,14 @@ fn not_a_position(line: &[u8]) -> String {
     format!("expected positions and costs, found {}", excerpt(line))
 }
 
-/// Whether a line has nothing in it but what costs are written with, well or badly.
+/// Returns true if a line has only characters that occur in costs. The costs may still be invalid.
 #[cold]
 fn can_be_costs(line: &[u8]) -> bool {
     line.iter()
         .all(|byte| byte.is_ascii_hexdigit() || b"xX+-*.:, \t".contains(byte))
 }
 
-/// Where the last cost line is.
+/// Returns the place of the last cost line.
 #[inline]
 fn at(positions: &Positions, file: StringId) -> At {
     At {
@@ -532,3 +532,6 @@ fn at(positions: &Positions, file: StringId) -> At {
         line: positions.line(),
     }
 }
+
+#[cfg(test)]
+mod tests;

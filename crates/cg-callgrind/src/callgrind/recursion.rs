@@ -1,18 +1,19 @@
-//! How a file records recursion, and what becomes of the nodes that recursion levels make.
+//! The way in which a file records recursion, and the nodes that fold into functions.
 
 use cg_costs::ids::{FileFunctionId, FunctionId};
 
-/// What a file's names and arcs have shown of how it records recursion.
+/// The signs, in a file's names and arcs, of how it records recursion.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct RecursionSigns {
-    /// Names carry their callers.
+    /// True if names contain their callers.
     pub(crate) chains: bool,
-    /// Names carry recursion levels.
+    /// True if names contain recursion levels.
     pub(crate) levels: bool,
-    /// Written by Callgrind, which records levels unless told otherwise.
+    /// True if Callgrind wrote the file. It records levels by default.
     pub(crate) is_callgrind: bool,
-    /// Of a profile of Python's cProfile the cost of its dearest function. Each of its arcs was timed by itself, with all
-    /// that the callee did (`pyprof2calltree.py`: `_output_summary`, `_output_subentry`).
+    /// The cost of the most expensive function in a profile of Python's cProfile; `None` for other profiles. cProfile times
+    /// each arc separately, including everything below the callee (`pyprof2calltree.py`: `_output_summary`,
+    /// `_output_subentry`).
     pub(crate) timed: Option<u64>,
 }
 

@@ -1,9 +1,11 @@
-//! Dialects and traps as small texts, each beside what comes out; figures are worked out by hand.
+//! Dialects and edge cases as small texts, each next to the expected output. The figures were computed by hand.
 
 use cg_reader::Options;
 use parsed::{Parsed, check_all_prefixes};
 
 use crate::tests;
+
+mod rules;
 
 fn options() -> Options {
     Options {
@@ -17,7 +19,7 @@ fn with(change: impl FnOnce(&mut Options)) -> Options {
     options
 }
 
-/// The fields of a record that has them, `fn [file] {obj} calls cost incl`, in short.
+/// Shortens a record to `fn [file] {obj} calls cost incl`, without missing fields.
 fn short(record: &str) -> String {
     let record: serde_json::Value = serde_json::from_str(&format!("{{{record}")).unwrap();
     let mut text = record["fn"].as_str().unwrap_or("-").to_owned();
@@ -54,10 +56,14 @@ fn short(record: &str) -> String {
 }
 
 fn records(parsed: &Parsed, kind: &str) -> Vec<String> {
-    parsed.of(kind).into_iter().map(short).collect()
+    parsed
+        .records_of_type(kind)
+        .into_iter()
+        .map(short)
+        .collect()
 }
 
-/// Parses without trouble and warnings into these functions.
+/// Checks that a text parses into these functions, without errors and warnings.
 #[track_caller]
 fn check(text: &str, functions: &[&str]) {
     let parsed = parsed::read(tests::callgrind, text.as_bytes(), &options());
@@ -66,12 +72,12 @@ fn check(text: &str, functions: &[&str]) {
     assert_eq!(records(&parsed, "fn"), functions);
 }
 
-/// Is refused with this message, and the stream has no `end`.
+/// Checks that a text is refused with this message, and that the stream has no `end`.
 #[track_caller]
-fn refused(text: &str, message: &str) {
+fn check_refused(text: &str, message: &str) {
     let parsed = parsed::read(tests::callgrind, text.as_bytes(), &options());
     assert_eq!(parsed.messages, [message]);
-    assert!(parsed.trouble && !parsed.is_whole());
+    assert!(parsed.has_errors && !parsed.is_whole());
 }
 
 #[test]
@@ -85,7 +91,7 @@ fn the_manuals_example_adds_up() {
 }
 
 #[test]
-fn names_of_three_kinds_have_numbers_of_their_own() {
+fn objects_files_and_functions_have_separate_numbers() {
     check(
         "events: Ir\nob=(0) a.out\nfl=(0) a.c\nfn=(0) main\n1 10\ncob=(1) b.so\ncfi=(1) b.c\ncfn=(1) f\ncalls=2 7\n2 6\n\n\
          ob=(1)\nfl=(1)\nfn=(1)\n7 6\n",
@@ -112,7 +118,7 @@ fn names_may_look_like_lines() {
 }
 
 #[test]
-fn a_number_needs_no_blank_behind_it() {
+fn a_number_needs_no_blank_after_it() {
     check(
         "events: Ir\nfl=(1)a.c\nfn=(1)f\n1 1\ncfn=(2)g\ncalls=1 2\n1 4\n\nfn=(2)\n2 4\n\nfn=(1)\n3 2\n",
         &[
@@ -123,7 +129,7 @@ fn a_number_needs_no_blank_behind_it() {
 }
 
 #[test]
-fn without_compression_callgrind_means_no_numbers() {
+fn uncompressed_names_of_callgrind_are_not_references() {
     let head = "creator: callgrind-3.19.0\nevents: Ir\nob=a.out\nfl=a.c\n";
     check(
         &format!("{head}fn=main\n1 1\nfn=(7)\n1 2\nfn=(1) fake\n1 3\ntotals: 6\n"),
@@ -136,7 +142,7 @@ fn without_compression_callgrind_means_no_numbers() {
 }
 
 #[test]
-fn inlined_files_make_no_functions_and_lines_keep_them() {
+fn files_of_inlined_code_belong_to_lines_and_not_to_functions() {
     let text = "events: Ir\nfl=a.c\nfn=f\n1 1\nfi=b.h\n+6 2\nfe=a.c\n-5 4\n";
     check(text, &["f [a.c] x0 cost Ir=7 incl Ir=7"]);
     let parsed = parsed::read(
@@ -167,8 +173,8 @@ fn a_call_without_a_file_goes_to_the_file_in_force() {
 }
 
 #[test]
-fn called_positions_hold_for_one_function() {
-    // The second call's file is that in force again; KCachegrind's converters name the file behind the function.
+fn called_positions_apply_to_one_function() {
+    // The second call uses the file in force again. KCachegrind's converters write the file after the function.
     check(
         "events: Ir\nfl=a.c\nfn=f\n1 1\ncfi=b.c\ncfn=g\ncalls=1\n1 2\ncfn=h\ncalls=1\n1 4\ncfn=i\ncfi=c.c\ncalls=1\n1 8\n",
         &[
@@ -192,8 +198,8 @@ fn a_called_name_without_calls_is_only_a_name() {
 }
 
 #[test]
-fn a_number_stands_for_a_function_and_its_own_file_is_believed() {
-    // A call assumed b.h, as the writer forgot its `fe=`; the function itself is in a.c.
+fn a_number_means_one_function_with_the_file_of_its_definition() {
+    // A call assumed b.h, because the writer omitted `fe=`. The function itself is in a.c.
     check(
         "events: Ir\nfl=(1) a.c\nfn=(1) f\nfi=(2) b.h\n1 1\ncfn=(2) g\ncalls=1 9\n1 4\n\nfn=(2)\n9 4\n",
         &[
@@ -201,7 +207,7 @@ fn a_number_stands_for_a_function_and_its_own_file_is_believed() {
             "f [a.c] x0 cost Ir=1 incl Ir=5",
         ],
     );
-    // Producers that number names only always give the file.
+    // Producers that number only names always give the file.
     check(
         "events: Ir\nfl=(1) a.c\nfn=(1) init\n1 1\nfl=(2) b.c\nfn=(1)\n1 2\n",
         &[
@@ -212,8 +218,8 @@ fn a_number_stands_for_a_function_and_its_own_file_is_believed() {
 }
 
 #[test]
-fn recursion_levels_fold_and_inclusive_cost_is_the_first_levels() {
-    // main calls f (100 inclusive), f calls itself twice at a deeper level.
+fn recursion_levels_fold_and_the_first_level_has_the_inclusive_cost() {
+    // main calls f (100 inclusive). f calls itself at deeper levels.
     let text = "creator: callgrind-3.19.0\nevents: Ir\nfl=(1) a.c\nfn=(1) main\n1 10\ncfn=(2) f\ncalls=1 5\n1 100\n\n\
                 fn=(2)\n5 40\ncfn=(3) f'2\ncalls=1 5\n5 60\n\nfn=(3)\n5 60\ncfn=(3)\ncalls=3 5\n5 55\n\ntotals: 110\n";
     check(
@@ -238,8 +244,8 @@ fn recursion_levels_fold_and_inclusive_cost_is_the_first_levels() {
 }
 
 #[test]
-fn levels_fold_into_a_function_that_a_later_part_names() {
-    // In the first part the first level of f is active and costs nothing itself.
+fn levels_fold_into_a_function_of_a_later_part() {
+    // In the first part, the first level of f is active but has no self cost.
     let text = "creator: callgrind-3.19.0\npart: 1\nevents: Ir\nfl=a.c\nfn=f'2\n1 7\ncfn=g\ncalls=1 9\n1 3\n\nfn=g\n9 3\ntotals: 10\n\
                 part: 2\nevents: Ir\nfl=a.c\nfn=f\n1 1\ncfn=f'2\ncalls=1 1\n1 5\n\nfn=f'2\n1 5\ntotals: 6\n";
     check(
@@ -265,7 +271,7 @@ fn levels_fold_into_a_function_that_a_later_part_names() {
         records(&parsed, "call"),
         ["f [a.c] :1 > g x1 incl Ir=3", "f [a.c] :1 > f x1 incl Ir=0"]
     );
-    // Parts that are kept apart do not know of each other.
+    // Levels do not fold across separate parts.
     let apart = parsed::read(
         tests::callgrind,
         text.as_bytes(),
@@ -278,7 +284,7 @@ fn levels_fold_into_a_function_that_a_later_part_names() {
 }
 
 #[test]
-fn a_quote_and_a_number_are_a_name_where_nothing_is_called_so() {
+fn a_quote_and_a_number_are_a_name_if_no_function_has_the_rest_as_its_name() {
     check(
         "creator: callgrind-3.19.0\nevents: Ir\nfn=(1) file.c:func'2\n1 3\nfn=(2) a'b'c'2'3\n1 2\nfn=(3) main::'lambda'(int)\n1 1\ntotals: 6\n",
         &[
@@ -290,7 +296,7 @@ fn a_quote_and_a_number_are_a_name_where_nothing_is_called_so() {
 }
 
 #[test]
-fn callers_in_names_fold_where_a_call_shows_them() {
+fn callers_in_names_fold_if_a_call_confirms_them() {
     check(
         "creator: callgrind-3.19.0\nevents: Ir\nfn=(1) main\n1 1\ncfn=(2) a'main\ncalls=1 1\n1 30\ncfn=(3) b'main\ncalls=1 1\n1 5\n\n\
          fn=(2)\n2 10\ncfn=(4) b'a'main\ncalls=2 1\n2 20\n\nfn=(3)\n3 5\n\nfn=(4)\n3 12\ncfn=(5) b'2'a'main\ncalls=1 1\n3 8\n\nfn=(5)\n3 8\ntotals: 36\n",
@@ -303,7 +309,7 @@ fn callers_in_names_fold_where_a_call_shows_them() {
 }
 
 #[test]
-fn names_made_of_numbers_are_put_together() {
+fn names_that_consist_of_numbers_are_expanded() {
     check(
         "creator: callgrind-3.19.0\nevents: Ir\nob=(1) a.out\nfl=(1) a.c\nfn=(10) main\n1 1\ncfn=(11) f\ncfn=(12) (11)'(10)\ncalls=1 1\n1 6\n\nfn=(12)\n1 6\ntotals: 7\n",
         &[
@@ -314,7 +320,7 @@ fn names_made_of_numbers_are_put_together() {
 }
 
 #[test]
-fn without_levels_self_arcs_are_left_out_and_cycles_are_kcachegrinds() {
+fn without_levels_self_arcs_do_not_count_and_cycles_follow_kcachegrind() {
     check(
         "events: Ir\nfn=main\n1 1\ncfn=f\ncalls=1\n1 50\n\nfn=f\n1 20\ncfn=f\ncalls=9\n1 99\ncfn=g\ncalls=1\n1 30\n\nfn=g\n1 30\n",
         &[
@@ -323,7 +329,7 @@ fn without_levels_self_arcs_are_left_out_and_cycles_are_kcachegrinds() {
             "main x0 cost Ir=1 incl Ir=51",
         ],
     );
-    // even and odd call each other; leaf is called from odd.
+    // even and odd call each other. odd calls leaf.
     check(
         "events: Ir\nfn=main\n1 1\ncfn=even\ncalls=1\n1 60\n\nfn=even\n1 20\ncfn=odd\ncalls=4\n1 90\n\n\
          fn=odd\n1 30\ncfn=even\ncalls=3\n1 45\ncfn=leaf\ncalls=2\n1 10\n\nfn=leaf\n1 10\n",
@@ -338,7 +344,7 @@ fn without_levels_self_arcs_are_left_out_and_cycles_are_kcachegrinds() {
 
 #[test]
 fn callgrind_without_recursion_has_no_cycles() {
-    // f calls g, and elsewhere g calls f, but neither while it is active: entered from main with 12 and 23.
+    // f calls g and g calls f, but at different times. main enters them with costs of 12 and 23.
     check(
         "creator: callgrind-3.19.0\nevents: Ir\nfn=main\n1 1\ncfn=f\ncalls=1 1\n1 12\ncfn=g\ncalls=1 1\n1 23\n\n\
          fn=f\n1 15\ncfn=g\ncalls=1 1\n1 7\n\nfn=g\n1 20\ncfn=f\ncalls=1 1\n1 10\ntotals: 36\n",
@@ -348,7 +354,7 @@ fn callgrind_without_recursion_has_no_cycles() {
             "main x0 cost Ir=1 incl Ir=36",
         ],
     );
-    // With one entry the circle can only be recursion (--separate-recs=1).
+    // A circle with one entry must be recursion (--separate-recs=1).
     check(
         "creator: callgrind-3.19.0\nevents: Ir\nfn=main\n1 1\ncfn=f\ncalls=1 1\n1 35\n\n\
          fn=f\n1 15\ncfn=g\ncalls=2 1\n1 40\n\nfn=g\n1 20\ncfn=f\ncalls=1 1\n1 10\ntotals: 36\n",
@@ -361,7 +367,7 @@ fn callgrind_without_recursion_has_no_cycles() {
 }
 
 #[test]
-fn calls_0_is_inclusive_cost_and_never_self() {
+fn the_cost_of_0_calls_is_inclusive_cost() {
     check(
         "events: Ir\nfn=main\n1 5\ncfn=f\ncalls=0 1\n1 20\n\nfn=f\n1 20\n",
         &["f x0 cost Ir=20 incl Ir=20", "main x0 cost Ir=5 incl Ir=25"],
@@ -369,7 +375,7 @@ fn calls_0_is_inclusive_cost_and_never_self() {
 }
 
 #[test]
-fn xtree_chains_have_their_cost_in_the_leaf() {
+fn only_the_leaf_of_an_xtree_chain_has_self_cost() {
     check(
         "creator: xtree-1\npositions: line\nevent: curB : currently allocated Bytes\nevents: curB  curBk \n\n\
          fl=(1) a.c\nfn=(1) main\n5\ncfi=(1)\ncfn=(2) f\ncalls=0 7\n5 30 2\n\nfl=(1)\nfn=(2)\n7 30 2\n\ntotals: 30 2\n",
@@ -381,7 +387,7 @@ fn xtree_chains_have_their_cost_in_the_leaf() {
 }
 
 #[test]
-fn jumps_define_names_and_cost_nothing() {
+fn jumps_define_names_and_have_no_cost() {
     check(
         "positions: instr line\nevents: Ir\nfl=(1) a.c\nfn=(1) f\n0x10 3 2\njcnd=1/2 +4 +1\n* * \njfi=(2) b.c\njfn=(2) g\njump=3 0x99 7\n+2 * \n+1 * 4\nfl=(2)\nfn=(2)\n0x99 7 1\n",
         &[
@@ -433,7 +439,7 @@ fn parts_are_summed_by_event_name() {
     );
     let parsed = parsed::read(tests::callgrind, text.as_bytes(), &options());
     assert_eq!(
-        parsed.of("run"),
+        parsed.records_of_type("run"),
         [
             "\"stream\":1,\"tool\":\"callgrind\",\"source\":[\"in\"],\"events\":[\"Ir\",\"Dr\",\"sysCount\"],\"total\":{\"Ir\":15,\"Dr\":5,\"sysCount\":1},\"parts\":2}"
         ]
@@ -441,28 +447,28 @@ fn parts_are_summed_by_event_name() {
 }
 
 #[test]
-fn parts_can_be_kept_apart() {
+fn parts_can_be_read_separately() {
     let text = "creator: c\npart: 1\nthread: 1\nevents: Ir\nfn=(1) f\n1 10\ntotals: 10\n\npart: 1\nthread: 2\nevents: Ir\nfn=(2) g\n1 5\ntotals: 5\n";
     let parsed = parsed::read(
         tests::callgrind,
         text.as_bytes(),
         &with(|options| options.per_part = true),
     );
-    let totals: Vec<&str> = parsed.of("run");
+    let totals: Vec<&str> = parsed.records_of_type("run");
     assert_eq!(totals.len(), 2);
     assert!(totals[1].contains("\"creator\":\"c\"") && totals[1].contains("\"total\":{\"Ir\":5}"));
     assert_eq!(
-        parsed.of("fn"),
+        parsed.records_of_type("fn"),
         [
             "\"fn\":\"f\",\"part\":1,\"thread\":1,\"calls\":0,\"cost\":{\"Ir\":10},\"incl\":{\"Ir\":10}}",
             "\"fn\":\"g\",\"part\":1,\"thread\":2,\"calls\":0,\"cost\":{\"Ir\":5},\"incl\":{\"Ir\":5}}"
         ]
     );
-    assert_eq!(parsed.of("end").len(), 2);
+    assert_eq!(parsed.records_of_type("end").len(), 2);
 }
 
 #[test]
-fn a_summary_that_differs_is_kept_and_totals_that_differ_are_told() {
+fn a_different_summary_is_kept_and_different_totals_are_an_error() {
     let parsed = parsed::read(
         tests::callgrind,
         b"events: Ir sysTime\nsummary: 12 18446744073709551615\nfn=f\n1 10 4\ntotals: 11 4\n",
@@ -472,10 +478,11 @@ fn a_summary_that_differs_is_kept_and_totals_that_differ_are_told() {
         parsed.messages,
         ["in:5: totals: has 11 Ir, but the costs add up to 10"]
     );
-    assert!(parsed.trouble && !parsed.is_whole());
+    assert!(parsed.has_errors && !parsed.is_whole());
     assert_eq!(records(&parsed, "fn").len(), 1);
     assert!(
-        parsed.of("run")[0].contains("\"summary\":{\"Ir\":12,\"sysTime\":18446744073709551615}")
+        parsed.records_of_type("run")[0]
+            .contains("\"summary\":{\"Ir\":12,\"sysTime\":18446744073709551615}")
     );
 }
 
@@ -492,8 +499,8 @@ fn xdebug_2_has_its_summary_inside_a_function() {
 }
 
 #[test]
-fn fi_is_the_functions_file_where_no_fl_ever_comes() {
-    // lsprofcalltree.py and Mercurial; KCachegrind takes the file in force at fn=.
+fn fi_is_the_functions_file_if_there_is_no_fl() {
+    // Written by lsprofcalltree.py and Mercurial. KCachegrind uses the file in force at fn=.
     check(
         "events: Ticks\nfi=main.py\nfn=main\n1 10\ncfn=work\ncfi=lib.py\ncalls=3 5\n1 90\n\nfi=lib.py\nfn=work\n5 80\nfn=idle\n7 10\n\nfe=~\nfn=len\n0 5\n",
         &[
@@ -503,7 +510,7 @@ fn fi_is_the_functions_file_where_no_fl_ever_comes() {
             "len [~] x0 cost Ticks=5 incl Ticks=5",
         ],
     );
-    // The same with numbers, and in a second part that writes fl= again.
+    // The same with numbers, and with a second part that has fl= again.
     check(
         "events: Ir\nfi=(1) a.c\nfn=(1) f\n1 1\ncfn=(2) g\ncfi=(2) b.c\ncalls=1 7\n1 4\nfi=(2)\nfn=(2)\n7 4\n\
          part: 2\nevents: Ir\nfl=(1)\nfn=(1)\n1 2\nfi=(2)\n9 3\nfn=(3) h\n1 5\n",
@@ -527,7 +534,7 @@ fn rcalls_are_calls() {
 }
 
 #[test]
-fn numbers_go_to_the_end_of_64_bits() {
+fn numbers_have_up_to_64_bits() {
     check(
         "events: Ir\nfl=(18446744073709551615) a.c\nfn=(18446744073709551615) f\n1 1\nfn=(18446744073709551614) g\n1 2\n\
          fn=(18446744073709551615)\n1 4\n",
@@ -536,27 +543,27 @@ fn numbers_go_to_the_end_of_64_bits() {
             "g [a.c] x0 cost Ir=2 incl Ir=2",
         ],
     );
-    refused(
+    check_refused(
         "events: Ir\nfn=(18446744073709551616) f\n1 1\n",
         "in:2: expected the number of a name, of at most 64 bits, found \"18446744073709551616\"",
     );
 }
 
-/// Parses with these messages and no trouble.
+/// Parses a text, and checks that there are these messages and no errors.
 #[track_caller]
-fn said(text: &str, messages: &[&str]) -> Parsed {
+fn parse_with_messages(text: &str, messages: &[&str]) -> Parsed {
     let parsed = parsed::read(
         tests::callgrind,
         text.as_bytes(),
         &with(|options| options.calls = true),
     );
     assert_eq!(parsed.messages, messages);
-    assert!(parsed.is_whole() && !parsed.trouble);
+    assert!(parsed.is_whole() && !parsed.has_errors);
     parsed
 }
 
 #[test]
-fn a_command_may_have_lines() {
+fn a_command_may_have_line_breaks() {
     let head = "version: 1\ncreator: callgrind-3.19.0\npid: 1\n";
     let body = "part: 1\nevents: Ir\nfn=f\n1 10\ntotals: 10\n";
     for (more, lines) in [
@@ -570,30 +577,30 @@ fn a_command_may_have_lines() {
         let text = format!("{head}cmd: ./a\n{more}\n{body}");
         let parsed = parsed::read(tests::callgrind, text.as_bytes(), &options());
         let command = serde_json::to_string(&format!("./a\n{more}")).unwrap();
-        let run = parsed.of("run")[0];
+        let run = parsed.records_of_type("run")[0];
         assert!(run.contains(&format!("\"command\":{command}")), "{run}");
         assert_eq!(parsed.messages.len(), lines, "{:?}", parsed.messages);
-        assert!(parsed.is_whole() && !parsed.trouble);
+        assert!(parsed.is_whole() && !parsed.has_errors);
         assert_eq!(records(&parsed, "fn"), ["f x0 cost Ir=10 incl Ir=10"]);
     }
-    // Others may write keys of their own, which mean nothing.
-    let parsed = said("cmd: ./a\nnote: b\nevents: Ir\nfn=f\n1 10\n", &[]);
-    assert!(parsed.of("run")[0].contains("\"command\":\"./a\""));
+    // Other producers may write unknown keys, which are ignored.
+    let parsed = parse_with_messages("cmd: ./a\nnote: b\nevents: Ir\nfn=f\n1 10\n", &[]);
+    assert!(parsed.records_of_type("run")[0].contains("\"command\":\"./a\""));
 }
 
 #[test]
-fn a_name_may_have_lines() {
-    let parsed = said(
+fn a_name_may_have_line_breaks() {
+    let parsed = parse_with_messages(
         "creator: callgrind-3.19.0\nevents: Ir\nob=(1) a\nout\nfl=(1) a.c\n.c\nfn=(1) new\nline\n1 10\ncob=(2) b\nso\ncfi=(2) c\nd\ncfn=(2) x\ny\nz\n\
          calls=1 1\n1 5\n\nob=(2)\nfl=(2)\nfn=(2)\n1 5\nfn=(3) g\nob=(1)\nfl=(1)\nfn=(1)\n1 2\ntotals: 17\n",
         &[
-            "in:4: taken for the rest of the name in the line before: \"out\"",
-            "in:6: taken for the rest of the name in the line before: \".c\"",
-            "in:8: taken for the rest of the name in the line before: \"line\"",
-            "in:11: taken for the rest of the name in the line before: \"so\"",
-            "in:13: taken for the rest of the name in the line before: \"d\"",
-            "in:15: taken for the rest of the name in the line before: \"y\"",
-            "in:16: taken for the rest of the name in the line before: \"z\"",
+            "in:4: read as the rest of the name on the previous line: \"out\"",
+            "in:6: read as the rest of the name on the previous line: \".c\"",
+            "in:8: read as the rest of the name on the previous line: \"line\"",
+            "in:11: read as the rest of the name on the previous line: \"so\"",
+            "in:13: read as the rest of the name on the previous line: \"d\"",
+            "in:15: read as the rest of the name on the previous line: \"y\"",
+            "in:16: read as the rest of the name on the previous line: \"z\"",
         ],
     );
     assert_eq!(
@@ -603,7 +610,7 @@ fn a_name_may_have_lines() {
             "x\ny\nz [c\nd] {b\nso} x1 cost Ir=5 incl Ir=5",
         ]
     );
-    // Without totals nobody knows whether the line was a name's or a damaged cost.
+    // Without totals, the line may belong to a name or be a damaged cost line.
     let parsed = parsed::read(
         tests::callgrind,
         b"events: Ir\nfn=f\nx 1\n1 2\n",
@@ -612,26 +619,26 @@ fn a_name_may_have_lines() {
     assert_eq!(
         parsed.messages,
         [
-            "in:3: taken for the rest of the name in the line before: \"x 1\"",
-            "in:4: no totals: at the end of the part, so what was taken for the rest of a name may have been costs"
+            "in:3: read as the rest of the name on the previous line: \"x 1\"",
+            "in:4: no totals: at the end of the part; lines read as the rest of a name may be damaged costs"
         ]
     );
-    assert!(parsed.trouble && !parsed.is_whole());
-    // A count that cannot be read is no name.
-    refused(
+    assert!(parsed.has_errors && !parsed.is_whole());
+    // A line with an invalid count does not continue a name.
+    check_refused(
         "events: Ir\nfn=f\n1 1.5\n",
         "in:3: expected a count of at most 64 bits, found \"1.5\"",
     );
 }
 
 #[test]
-fn a_call_inlined_from_another_file_says_so() {
+fn a_call_inlined_from_another_file_has_a_site() {
     let parsed = parsed::read(tests::callgrind,
         b"events: Ir\nfl=a.c\nfn=f\n1 1\nfi=a.h\n40 1\ncfn=g\ncfi=a.c\ncalls=1 7\n40 4\nfe=a.c\n40 1\ncfn=g\ncfi=a.c\ncalls=2 7\n40 8\nfl=a.c\nfn=g\n7 12\n",
         &with(|options| options.calls = true),
     );
     let sites: Vec<serde_json::Value> = parsed
-        .of("call")
+        .records_of_type("call")
         .iter()
         .map(|call| serde_json::from_str(&format!("{{{call}")).unwrap())
         .map(|call: serde_json::Value| {
@@ -645,7 +652,7 @@ fn a_call_inlined_from_another_file_says_so() {
 }
 
 #[test]
-fn an_xdebug_profile_without_summary_is_suspicious() {
+fn an_xdebug_profile_without_summary_gets_a_warning() {
     let parsed = parsed::read(
         tests::callgrind,
         b"creator: xdebug 3.2.0 (PHP 8.2.35)\nevents: Time_(10ns)\n\nfl=(1) a.php\nfn=(1) f\n3 4\n",
@@ -655,7 +662,7 @@ fn an_xdebug_profile_without_summary_is_suspicious() {
         parsed.messages,
         ["in:6: no summary:, which Xdebug writes last; the profile may be cut short"]
     );
-    assert!(!parsed.trouble && parsed.is_whole());
+    assert!(!parsed.has_errors && parsed.is_whole());
 }
 
 #[test]
@@ -673,7 +680,7 @@ fn costs_may_be_compressed_like_positions() {
 
 #[test]
 fn inclusive_costs_of_counters_that_ran_backwards_add_up_modulo_2_to_the_64() {
-    // -6 + 10 + 3 of own cost is 7; own costs that do not fit are an error all the same.
+    // -6 + 10 + 3 of self cost is 7. Self costs that do not fit are still an error.
     check(
         "creator: callgrind-3.19.0\nevents: Ir\nfn=f\n1 3\ncfn=g\ncalls=1 2\n1 18446744073709551610\n\ncfn=g\ncalls=1 2\n1 10\n\n\
          fn=g\n2 4\ntotals: 7\n",
@@ -690,7 +697,7 @@ fn negative_costs_are_costs() {
 }
 
 #[test]
-fn cost_in_front_of_the_first_function_has_no_name() {
+fn costs_before_the_first_function_have_no_name() {
     check(
         "events: Ir\n1 5\nfn=f\n1 2\n",
         &["- x0 cost Ir=5 incl Ir=5", "f x0 cost Ir=2 incl Ir=2"],
@@ -698,16 +705,16 @@ fn cost_in_front_of_the_first_function_has_no_name() {
 }
 
 #[test]
-fn carriage_returns_and_a_missing_newline_mean_nothing() {
+fn carriage_returns_and_a_missing_newline_are_ignored() {
     check(
         "events: Ir\r\nfn=f\r\n16 0x10\r\n17",
         &["f x0 cost Ir=16 incl Ir=16"],
     );
 }
 
-/// Nothing that went around at 2^64 is written: what was added up before is, and there is no `end`.
+/// The stream has the sums from before the overflow, no value modulo 2^64, and no `end`.
 #[test]
-fn a_sum_beyond_64_bits_is_trouble_and_leaves_what_was_there() {
+fn a_sum_beyond_64_bits_is_an_error_and_keeps_earlier_sums() {
     const MOST: &str = "18446744073709551615";
     const HALF: &str = "9223372036854775808";
     for (text, expect) in [
@@ -732,7 +739,7 @@ fn a_sum_beyond_64_bits_is_trouble_and_leaves_what_was_there() {
         (format!("events: Ir\nfn=f\n1 {MOST}\nfn=g\n1 1\n"), &[]),
     ] {
         let parsed = parsed::read(tests::callgrind, text.as_bytes(), &options());
-        assert!(parsed.trouble && !parsed.is_whole(), "{text}");
+        assert!(parsed.has_errors && !parsed.is_whole(), "{text}");
         assert!(
             parsed.messages[0].contains("64 bits"),
             "{:?}",
@@ -742,12 +749,12 @@ fn a_sum_beyond_64_bits_is_trouble_and_leaves_what_was_there() {
         if !expect.is_empty() {
             assert_eq!(records, expect);
         }
-        let total: serde_json::Value = match parsed.of("run").first() {
+        let total: serde_json::Value = match parsed.records_of_type("run").first() {
             Some(run) => serde_json::from_str(&format!("{{{run}")).unwrap(),
             None => continue,
         };
         let costs: u128 = parsed
-            .of("fn")
+            .records_of_type("fn")
             .iter()
             .map(|record| {
                 let record: serde_json::Value =
@@ -772,62 +779,62 @@ fn mangled_names_are_demangled_with_their_level() {
 }
 
 #[test]
-fn what_cannot_be_read_is_told_with_its_line() {
-    refused(
+fn errors_have_a_line_number() {
+    check_refused(
         "events: Ir\nfn=(3)\n",
-        "in:2: (3) is the number of a function that was not named before",
+        "in:2: (3) is not the number of a function on an earlier line",
     );
-    refused(
+    check_refused(
         "events: Ir\nfn=f\n1 18446744073709551616\n",
         "in:3: expected a count of at most 64 bits, found \"18446744073709551616\"",
     );
-    refused(
+    check_refused(
         "events: Ir\nfn=f\n1 18446744073709551615\n1 1\n",
         "in:4: a sum of counts is beyond 64 bits",
     );
-    refused(
+    check_refused(
         "events: Ir\nfn=f\n1 2 3\n",
-        "in:3: expected at most 1 counts, one an event, found 2",
+        "in:3: expected at most 1 counts, one per event, found 2",
     );
-    refused(
+    check_refused(
         "events: Ir\nfn=f\n1 1\nx 1\n",
         "in:4: expected a header line, a position or costs, found \"x 1\"",
     );
-    refused(
+    check_refused(
         "version: 1\nfn=f\n1 1\n",
         "in:2: expected events: before a position",
     );
-    refused(
+    check_refused(
         "version: 2\nevents: Ir\n",
         "in:1: expected version 1 of the format, found version 2",
     );
-    refused(
+    check_refused(
         "events: Ir\n",
         "in:1: expected costs, found the end of the file",
     );
-    refused(
+    check_refused(
         "creator: callgrind-3.19.0\nevents: Ir\nsummary: 3\nfn=f\n1 3\n",
         "in:5: expected totals: at the end of the part, found none; the profile is cut short",
     );
-    refused(
+    check_refused(
         "creator: callgrind-3.19.0\nevents: Ir\nsummary: 30\nfn=f\n1 30\ntotals: 3",
         "in:6: the totals: are cut short by the end of the file",
     );
-    refused(
+    check_refused(
         "events: Ir\nfn=f\n1 3\ncfn=g\ncalls=1 2\n",
         "in:5: expected the cost of calls=, found the end of the file; the profile is cut short",
     );
 }
 
 #[test]
-fn what_was_read_before_an_error_is_written() {
+fn data_before_an_error_is_written() {
     let parsed = parsed::read(
         tests::callgrind,
         b"events: Ir\nfn=f\n1 3\nfn=(9)\n",
         &options(),
     );
     assert_eq!(records(&parsed, "fn"), ["f x0 cost Ir=3 incl Ir=3"]);
-    assert!(parsed.trouble && !parsed.is_whole());
+    assert!(parsed.has_errors && !parsed.is_whole());
 }
 
 #[test]
@@ -862,21 +869,21 @@ fn every_prefix_of_callgrinds_own_profiles_is_an_error() {
             env!("CARGO_MANIFEST_DIR")
         );
         let text = std::fs::read(path).unwrap();
-        // Without its last line end the profile is whole.
+        // A profile without its last line end is complete.
         for length in 0..text.trim_ascii_end().len() {
             let parsed = parsed::read(tests::callgrind, &text[..length], &options());
-            assert!(parsed.trouble, "{name}: prefix of {length} bytes");
+            assert!(parsed.has_errors, "{name}: prefix of {length} bytes");
         }
         assert!(
-            !parsed::read(tests::callgrind, text.trim_ascii_end(), &options()).trouble,
+            !parsed::read(tests::callgrind, text.trim_ascii_end(), &options()).has_errors,
             "{name}"
         );
     }
 }
 
 #[test]
-fn parts_that_a_benchmark_asked_for_are_told_by_its_name() {
-    // As CodSpeed's runner takes them: a dump for each benchmark into one file, without name compression.
+fn parts_requested_by_a_benchmark_have_its_name_as_trigger() {
+    // CodSpeed's runner writes a dump for each benchmark into one file, without name compression.
     let part = |number: u64, trigger: &str, own: u64| {
         format!(
             "part: {number}\n\ndesc: Trigger: {trigger}\n\npositions: line\nevents: Ir\nob=/opt/bench\nfl=lib.rs\nfn=fib\n0 {own}\n\nfn=main\n0 7\ncfn=fib\ncalls=1 0\n0 {own}\ntotals: {}\n\n",
@@ -896,7 +903,7 @@ fn parts_that_a_benchmark_asked_for_are_told_by_its_name() {
     };
     let apart = parsed::read(tests::callgrind, text.as_bytes(), &parts);
     let runs: Vec<(String, u64)> = apart
-        .of("run")
+        .records_of_type("run")
         .iter()
         .map(|run| {
             let run: serde_json::Value = serde_json::from_str(&format!("{{{run}")).unwrap();
@@ -912,16 +919,16 @@ fn parts_that_a_benchmark_asked_for_are_told_by_its_name() {
             ("Program termination".to_owned(), 12),
         ]
     );
-    // Together they are one profile, whose total is the sum of the parts.
+    // Together the parts are one profile. Its total is the sum of the parts.
     let whole = parsed::read(tests::callgrind, text.as_bytes(), &Options::default());
-    assert_eq!(whole.of("run").len(), 1);
-    assert!(whole.of("run")[0].contains(r#""total":{"Ir":2126}"#));
-    assert!(!whole.of("run")[0].contains("trigger"));
+    assert_eq!(whole.records_of_type("run").len(), 1);
+    assert!(whole.records_of_type("run")[0].contains(r#""total":{"Ir":2126}"#));
+    assert!(!whole.records_of_type("run")[0].contains("trigger"));
     assert!(whole.messages.is_empty() && apart.messages.is_empty());
 }
 
-/// Two functions that call each other, which `exec` entered, as pyprof2calltree writes cProfile's figures; by hand after
-/// `pstats`: exec 1000, even 600, odd 580, leaf 100, `disable` 7.
+/// A profile as pyprof2calltree writes it from cProfile's figures. `exec` calls `even`. `even` and `odd` call each other.
+/// Inclusive costs, computed by hand as in `pstats`: exec 1000, even 600, odd 580, leaf 100, `disable` 7.
 const PYTHON: &str = "\
 event: ns : Nanoseconds
 events: ns
@@ -961,7 +968,7 @@ fn arcs_of_python_were_timed_one_by_one() {
     check(
         PYTHON,
         &[
-            // Entered by nobody, and its dearest call costs 600: its own cost and its calls, at most the summary.
+            // No caller, and its most expensive call costs 600: self cost and calls, at most the summary.
             "exec [~] x0 cost ns=300 incl ns=1000",
             "leaf [~] x1 cost ns=100 incl ns=100",
             "odd [~] x3 cost ns=40 incl ns=580",
@@ -969,7 +976,7 @@ fn arcs_of_python_were_timed_one_by_one() {
             "disable [~] x0 cost ns=7 incl ns=7",
         ],
     );
-    // The same arcs by anybody else are a circle, whose calls inside cost nothing.
+    // From another producer, the same arcs are a circle, and calls inside it do not count.
     check(
         &format!("creator: other\n{PYTHON}"),
         &[

@@ -1,5 +1,5 @@
-//! Parts are independent: what a reader makes of two parts in a row is the sum of what it makes of each, and no state
-//! of one part leaks into the next. The parts here end in the middle of everything that a reader keeps as state.
+//! Tests that parts are independent: the result of two consecutive parts is the sum of the results of each part, and no
+//! state leaks from one part into the next. The parts here end while the reader holds each kind of state.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::tests;
 
-/// Counts by record and what is counted; a record is all it says but for its counts.
+/// Counts by record and by kind of count. A record is identified by all its fields except counts.
 type RecordSums = BTreeMap<(String, String), i128>;
 
 fn sums(texts: &[&str], options: &Options) -> RecordSums {
@@ -24,14 +24,14 @@ fn sums(texts: &[&str], options: &Options) -> RecordSums {
 
 fn add(parsed: &Parsed, sums: &mut RecordSums) {
     for kind in ["run", "fn", "line", "call"] {
-        for record in parsed.of(kind) {
+        for record in parsed.records_of_type(kind) {
             let mut record: Value = serde_json::from_str(&format!("{{{record}")).unwrap();
             let fields = record.as_object_mut().unwrap();
-            // A summary is left out where it is the total.
+            // A summary equal to the total is omitted.
             if let Some(total) = fields.get("total").cloned() {
                 fields.entry("summary").or_insert(total);
             }
-            // A line without inclusive cost has its self cost for it.
+            // Without a field for it, the inclusive cost of a line is its self cost.
             if kind == "line" {
                 let cost = fields["cost"].clone();
                 fields.entry("incl").or_insert(cost);
@@ -58,8 +58,8 @@ fn add(parsed: &Parsed, sums: &mut RecordSums) {
             } else {
                 format!("{kind} {record}")
             };
-            for (what, count) in counts {
-                *sums.entry((key.clone(), what)).or_default() +=
+            for (name, count) in counts {
+                *sums.entry((key.clone(), name)).or_default() +=
                     i128::from(count.as_i64().unwrap());
             }
         }
@@ -89,24 +89,24 @@ fn check_pairs(parts: &[&str]) {
 #[test]
 fn two_parts_of_callgrind_are_their_sum() {
     check_pairs(&[
-        // Recursion levels, relative lines, and a call as the last thing.
+        // Recursion levels, relative lines, and a call at the end.
         "part: 1\nevents: Ir\nfl=(1) a.c\nfn=(1) f\n+7 10\ncfn=(2) f'2\ncalls=1 1\n+1 30\nfn=(2)\n1 20\ncfn=(2)\ncalls=2 1\n* 7\nfn=(11) m\n1 1\ncfn=(1)\ncalls=1 1\n1 60\n",
-        // Other events in another order, with sums, and a name without a use.
+        // Different events in a different order, with sums, and an unused name.
         "part: 2\nevents: Dr Ir\nsummary: 9 9\nob=(1) a.out\nfl=(1) a.c\nfn=(1) f\n5 1 2\ncob=(2) b.so\ncfi=(2) b.c\ncfn=(3) g\ncalls=1 1\n6 3 4\ncfi=(2)\ncob=(2)\ntotals: 1 2\n",
         // No function, no file, no object.
         "part: 3\nevents: Ir\n3 5\ncalls=1 2\n3 1\ncfn=(3) g\ncalls=1 1\n4 6\ncalls=1 9\n5 7\n",
-        // A call in front of any cfn=.
+        // A call before any cfn=.
         "part: 4\nevents: Ir\nfn=(1) f\ncalls=2 2\n4 6\ncfn=(3) g\n",
-        // Files of functions by fi=, and inlined code.
+        // Files of functions given by fi=, and inlined code.
         "part: 5\nevents: Ir\nfi=(2) b.c\nfn=(4) h\n1 1\nfi=(3) c.h\n2 2\nfn=(5) i\n1 1\ncfn=(4)\ncalls=3 3\n1 1\n",
         "part: 6\nevents: Ir\nfl=(2) b.c\nfn=(4) h\n1 1\nfi=(3) c.h\n2 2\ncfn=(5) i\ncalls=1 1\n9 9\n",
         // Addresses.
         "part: 7\npositions: instr line\nevents: Ir\nob=(1) a.out\nfl=(1) a.c\nfn=(1) f\n0x10 7 1\n+4 * 2\njump=1 +4 *\n+4 +1\n",
-        // Costs that are relative, and a name with a line end.
+        // Relative costs, and a name with a line end.
         "part: 8\ncreator: callgrind-3.19.0\npid: 1\nevents: Ir Dr\nfl=(1) a.c\nfn=(1) f\n1 5 5\n2 * +1\nfn=(6) new\nline\n3 1\ntotals: 11 11\n",
         // Another run: without levels, two functions in a circle.
         "pid: 2\ncmd: b\npart: 9\ncreator: other\nevents: Ir\nfl=(4) d.c\nfn=(7) p\n1 1\ncfn=(8) q\ncalls=5 5\n1 4\nfn=(8)\n5 2\ncfn=(7)\ncalls=2 1\n5 3\n",
-        // Names that carry their callers.
+        // Names that contain their callers.
         "pid: 3\ncmd: c\npart: 10\ncreator: callgrind-3.19.0\nevents: Ir\nfl=(5) e.c\nfn=(9) main\n1 1\ncfn=(10) r'main\ncalls=1 1\n1 4\nfn=(10)\n1 4\ntotals: 5\n",
         "pid: 4\ncmd: d\npart: 11\ncreator: callgrind-3.19.0\nevents: Ir\nob=a\nfl=f.c\nfn=s'main\n1 1\nfn=(9)\n1 2\ntotals: 3\n",
     ]);

@@ -1,4 +1,4 @@
-//! The readers as the tests call them: of one input; and what holds for both.
+//! Readers of one input for the tests, and tests of both formats.
 
 mod laws;
 mod stacks;
@@ -8,12 +8,12 @@ use cg_reader::{Error, FARTHEST_LOOK, Head, Reading};
 use crate::recognise::recognise;
 use crate::sums::{Summed, Sums};
 
-/// Reads a profile of Callgrind.
+/// Reads a Callgrind profile.
 pub(crate) fn callgrind(reading: &mut Reading) -> Result<(), Error> {
     read(Summed::Callgrind, reading)
 }
 
-/// Reads a profile of the tool that it shows; Callgrind's where it shows none.
+/// Reads a profile of the detected tool, or of Callgrind if no tool is detected.
 pub(crate) fn recognised(reading: &mut Reading) -> Result<(), Error> {
     let text = reading.lines.peek(FARTHEST_LOOK).map_err(Error::Input)?;
     let (_, tool) = recognise(&Head::new(text, true)).unwrap_or_default();

@@ -17,10 +17,10 @@ fn stacks(text: &str) -> Parsed {
 
 fn records(parsed: &Parsed, kind: &str) -> Vec<Value> {
     let whole = |record: &&str| serde_json::from_str(&format!("{{{record}")).unwrap();
-    parsed.of(kind).iter().map(whole).collect()
+    parsed.records_of_type(kind).iter().map(whole).collect()
 }
 
-/// `main;f 3`, outermost first and sorted; `~` behind what is estimated, `<` behind what is cut.
+/// Returns the stacks as `main;f 3`, outermost frame first, sorted. Estimated stacks end in `~`, cut stacks in `<`.
 fn folded(parsed: &Parsed) -> Vec<String> {
     let fold = |record: &Value| {
         let frames = record["stack"].as_array().unwrap().iter().rev();
@@ -48,7 +48,7 @@ fn add(sums: &mut ByFunction, function: &Value, cost: &Value) {
     }
 }
 
-/// Self cost by function and event, of functions and of the innermost frames of stacks.
+/// Returns self cost by function and event, once from functions and once from the innermost frames of stacks.
 fn self_costs(text: &str) -> (ByFunction, ByFunction) {
     let (mut functions, mut leaves) = (ByFunction::new(), ByFunction::new());
     for record in records(
@@ -67,9 +67,9 @@ fn self_costs(text: &str) -> (ByFunction, ByFunction) {
     (functions, leaves)
 }
 
-/// Holds the innermost frames against the functions. False where something was not followed: it is missing there.
+/// Compares the innermost frames with the functions. Returns false if some cost is in pruned stacks.
 #[track_caller]
-fn has_self_costs(text: &str) -> bool {
+fn check_self_costs(text: &str) -> bool {
     let (functions, mut leaves) = self_costs(text);
     let pruned: i128 = (leaves.iter())
         .filter(|((name, ..), _)| name == "[pruned]")
@@ -88,12 +88,12 @@ fn has_self_costs(text: &str) -> bool {
     false
 }
 
-/// Σ over all stacks, and the total of the run without stacks.
+/// Checks that all stacks add up to the total of the run without stacks.
 #[track_caller]
 fn check_total(text: &str, parsed: &Parsed) {
     let mut sums: BTreeMap<String, i128> = BTreeMap::new();
-    for record in parsed.of("stack") {
-        // There can be many, and of these all stacks need not be read.
+    for record in parsed.records_of_type("stack") {
+        // There can be many records, so read only their costs.
         let cost = &record[record.find("\"cost\":").unwrap() + 7..];
         let cost = &cost[..=cost.find('}').unwrap()];
         let cost: BTreeMap<String, i128> = serde_json::from_str(cost).unwrap();
@@ -118,8 +118,8 @@ fn profile(name: &str) -> String {
 }
 
 #[test]
-fn cost_is_divided_among_callers_by_what_their_calls_cost() {
-    // shared is 39/57 start's and 18/57 end's: 20 of its own cost are 13.68 and 6.32, 37 of leaf's 25.32 and 11.68.
+fn cost_is_divided_among_callers_by_the_cost_of_their_calls() {
+    // start has 39/57 of shared, end has 18/57. The self cost of 20 gives 13.68 and 6.32. leaf's 37 give 25.32 and 11.68.
     let text = "events: Ir\nfl=e.c\nfn=(1) main\n1 1\ncfn=(2) start\ncalls=1 2\n1 40\ncfn=(3) end\ncalls=1 3\n1 20\nfn=(2)\n2 1\ncfn=(4) shared\ncalls=3 4\n2 39\nfn=(3)\n3 2\ncfn=(4)\ncalls=1 4\n3 18\nfn=(4)\n4 20\ncfn=(5) leaf\ncalls=4 5\n4 37\nfn=(5)\n5 37\ntotals: 61\n";
     let parsed = stacks(text);
     assert_eq!(
@@ -134,10 +134,10 @@ fn cost_is_divided_among_callers_by_what_their_calls_cost() {
             "main;start;shared;leaf 25~",
         ]
     );
-    assert!(parsed.of("fn").is_empty() && parsed.is_whole() && !parsed.trouble);
-    // main, start and end: 4 of 61.
+    assert!(parsed.records_of_type("fn").is_empty() && parsed.is_whole() && !parsed.has_errors);
+    // main, start and end have 4 of 61.
     assert!(
-        parsed.messages[0].contains("of Ir, 6.5% is of functions"),
+        parsed.messages[0].contains("exact for 6.5% of Ir"),
         "{:?}",
         parsed.messages
     );
@@ -148,12 +148,12 @@ fn a_circle_is_entered_once() {
     let text = "events: Ir\nfl=c.c\nfn=(1) main\n1 1\ncfn=(2) a\ncalls=1 2\n1 30\nfn=(2)\n2 10\ncfn=(3) b\ncalls=2 3\n2 25\nfn=(3)\n3 20\ncfn=(2)\ncalls=1 2\n3 12\ntotals: 31\n";
     let parsed = stacks(text);
     assert_eq!(folded(&parsed), ["main 1~", "main;a 10~", "main;a;b 20~"]);
-    // What stacks inside a circle were is not known.
+    // The stacks inside a circle are unknown.
     assert!(parsed.messages[0].contains("3.2%"), "{:?}", parsed.messages);
 }
 
 #[test]
-fn levels_are_drawn_as_frames() {
+fn each_recursion_level_is_a_frame() {
     let text = "creator: callgrind-3.19.0\nevents: Ir\nfl=a.c\nfn=(1) main\n1 1\ncfn=(2) f\ncalls=1 1\n1 100\nfn=(2)\n1 40\ncfn=(3) f'2\ncalls=1 1\n1 60\nfn=(3)\n1 60\ncfn=(3)\ncalls=2 1\n1 20\n";
     assert_eq!(
         folded(&stacks(text)),
@@ -162,8 +162,8 @@ fn levels_are_drawn_as_frames() {
 }
 
 #[test]
-fn what_nobody_called_begins_a_stack() {
-    // f spends 10 and is entered with 4; g is not called at all; h is called at no cost.
+fn cost_without_a_caller_begins_a_stack() {
+    // f costs 10, but only 4 come from a call. g is never called. h is called at no cost.
     let text = "events: Ir\nfl=a.c\nfn=(1) main\n1 1\ncfn=(2) f\ncalls=1 1\n1 4\ncfn=(4) h\ncalls=3 1\n1 0\nfn=(2)\n1 10\nfn=(3) g\n1 7\ncfn=(4)\ncalls=1 1\n1 0\nfn=(4)\n1 8\n";
     assert_eq!(
         folded(&stacks(text)),
@@ -182,12 +182,15 @@ fn what_nobody_called_begins_a_stack() {
 fn each_event_is_divided_by_its_own_cost() {
     let text = "events: Ir Dr\nfl=a.c\nfn=(1) m\n1 1\ncfn=(2) f\ncalls=1 1\n1 30 1\ncfn=(3) g\ncalls=1 1\n1 10 3\nfn=(2)\n1 0\ncfn=(4) h\ncalls=1 1\n1 30 1\nfn=(3)\n1 0\ncfn=(4)\ncalls=1 1\n1 10 3\nfn=(4)\n1 40 4\n";
     let parsed = stacks(text);
-    let of_h = |record: &Value| {
+    let stack_of_h = |record: &Value| {
         let stack = &record["stack"];
         let is_h = stack[0]["fn"] == "h";
         is_h.then(|| format!("{} {}", stack[1]["fn"], record["cost"]))
     };
-    let costs: Vec<String> = records(&parsed, "stack").iter().filter_map(of_h).collect();
+    let costs: Vec<String> = records(&parsed, "stack")
+        .iter()
+        .filter_map(stack_of_h)
+        .collect();
     assert_eq!(
         costs,
         ["\"f\" {\"Dr\":1,\"Ir\":30}", "\"g\" {\"Dr\":3,\"Ir\":10}"]
@@ -216,7 +219,7 @@ fn separate_callers_are_stacks() {
         assert!(found.contains(&expected(rest, cost)), "{rest}: {found:#?}");
     }
     assert_eq!(parsed.messages, [""; 0]);
-    // Of the two functions called (below main), each where it is.
+    // Each of the two functions called (below main) is in its own file.
     let is_leaf = |record: &&Value| record["stack"][0]["fn"] == "leaf";
     let leaf = &records(&parsed, "stack")
         .into_iter()
@@ -237,13 +240,13 @@ fn separate_callers_are_stacks() {
 }
 
 #[test]
-fn chains_of_as_many_callers_as_are_kept_are_cut() {
+fn chains_with_the_maximum_number_of_callers_are_cut() {
     let found = folded(&stacks(&profile("3.19.0-sepc_callers3")));
     for stack in [
         "(below main);main;start;shared 3<",
         "main;start;shared;leaf 606<",
         "main;end;shared;leaf 66<",
-        // The second level stands for those that are deeper.
+        // The second level includes all deeper levels.
         "__libc_start_main@@GLIBC_2.34;(below main);main;fib;fib 950<",
     ] {
         assert!(
@@ -254,7 +257,7 @@ fn chains_of_as_many_callers_as_are_kept_are_cut() {
 }
 
 #[test]
-fn what_nobody_calls_ends_a_chain_of_any_length() {
+fn a_function_without_callers_ends_a_chain_of_any_length() {
     let text = "creator: callgrind-3.19.0\nevents: Ir\nfl=a.c\nfn=(1) m\n1 1\ncfn=(2) a'm\ncalls=1 1\n1 9\nfn=(2)\n1 2\ncfn=(3) b'a'm\ncalls=1 1\n1 7\nfn=(3)\n1 3\ncfn=(4) c'b'a\ncalls=1 1\n1 4\nfn=(4)\n1 4\n";
     assert_eq!(
         folded(&stacks(text)),
@@ -270,7 +273,7 @@ fn levels_count_activations_among_the_callers() {
         (";r", 8),
         (";r;r", 8),
         (";r;r;r", 8),
-        // How deep a caller was recursive is not kept.
+        // Callgrind does not record the recursion depth of a caller.
         (";r;a", 8),
         (";r;a;b;a", 8),
         (";r;a;b;a;b", 8),
@@ -293,12 +296,12 @@ fn stacks_sum_to_the_functions_of_every_profile() {
             continue;
         }
         check_total(&text, &parsed);
-        seen += usize::from(has_self_costs(&text));
+        seen += usize::from(check_self_costs(&text));
     }
     assert!(seen > 15, "{seen}");
 }
 
-/// A profile of calls that really were made: paths of a random tree of calls with their costs.
+/// Simulates a profile with known stacks: random paths of calls, with their costs.
 fn simulated(seed: u64, functions: u64) -> (String, BTreeMap<Vec<u64>, u64>) {
     let mut state = seed;
     let mut random = move |below: u64| {
@@ -311,7 +314,7 @@ fn simulated(seed: u64, functions: u64) -> (String, BTreeMap<Vec<u64>, u64>) {
     let mut own: BTreeMap<u64, u64> = BTreeMap::new();
     let mut arcs: BTreeMap<(u64, u64), u64> = BTreeMap::new();
     for _ in 0..200 {
-        // Functions call those of larger numbers, so that there is no recursion.
+        // Functions call only functions with larger numbers, so there is no recursion.
         let mut path = vec![0];
         while random(4) > 0 && *path.last().unwrap() + 1 < functions {
             let last = *path.last().unwrap();
@@ -343,8 +346,8 @@ fn estimates_keep_what_is_certain() {
     for seed in 1..40 {
         let (text, real) = simulated(seed, 2 + seed);
         check_total(&text, &stacks(&text));
-        whole += usize::from(has_self_costs(&text));
-        // Below the root no estimated stack costs more than any of its calls did.
+        whole += usize::from(check_self_costs(&text));
+        // Below the root, no estimated stack costs more than any of its calls.
         let mut calls: BTreeMap<(u64, u64), u64> = BTreeMap::new();
         for (path, cost) in &real {
             for pair in path.windows(2) {
@@ -363,7 +366,7 @@ fn estimates_keep_what_is_certain() {
             assert_eq!(path[0], 0, "{text}");
             for pair in path.windows(2) {
                 assert!(
-                    // Rounded up it can be one more.
+                    // Rounding up can add one.
                     cost <= calls[&(pair[0], pair[1])] + 1,
                     "{path:?} {cost}\n{text}"
                 );
@@ -374,7 +377,7 @@ fn estimates_keep_what_is_certain() {
 }
 
 #[test]
-fn a_tree_of_calls_is_found_again() {
+fn a_tree_of_calls_is_reconstructed() {
     // Each function has one caller.
     let mut text = "events: Ir\nfl=a.c\n".to_owned();
     let mut below = vec![0u64; 512];
@@ -413,7 +416,7 @@ fn a_tree_of_calls_is_found_again() {
     );
 }
 
-/// Parses within this time, and has all of the cost.
+/// Checks that parsing finishes within this time and keeps the total cost.
 #[track_caller]
 fn check_bounded(text: &str, limit: Duration) -> Parsed {
     let start = Instant::now();
@@ -426,7 +429,7 @@ fn check_bounded(text: &str, limit: Duration) -> Parsed {
 
 #[test]
 fn a_dense_graph_is_pruned() {
-    // 30 layers of 20 functions that each call all of the next layer: 20^30 ways.
+    // 30 layers of 20 functions, each of which calls the whole next layer: 20^30 paths.
     let (layers, width) = (30, 20u64);
     let below = |layer: u64| 100 * (layers - layer);
     let mut text = "events: Ir Dr\nfl=a.c\n".to_owned();
@@ -444,15 +447,15 @@ fn a_dense_graph_is_pruned() {
         }
     }
     let parsed = check_bounded(&text, Duration::from_secs(60));
-    let pruned = parsed.of("stack");
+    let pruned = parsed.records_of_type("stack");
     let pruned = pruned
         .iter()
         .filter(|record| record.contains("\"stack\":[{\"fn\":\"[pruned]\"}"));
     assert!(pruned.count() > 100);
     assert!(
-        parsed.of("stack").len() < 300_000,
+        parsed.records_of_type("stack").len() < 300_000,
         "{}",
-        parsed.of("stack").len()
+        parsed.records_of_type("stack").len()
     );
 }
 
@@ -468,9 +471,9 @@ fn large_circles_and_deep_calls_are_bounded() {
     }
     let parsed = check_bounded(&ring, Duration::from_secs(60));
     assert!(
-        parsed.of("stack").len() > 1000,
+        parsed.records_of_type("stack").len() > 1000,
         "{}",
-        parsed.of("stack").len()
+        parsed.records_of_type("stack").len()
     );
 
     let mut chain = "events: Ir\nfl=a.c\n".to_owned();
@@ -497,7 +500,7 @@ fn large_circles_and_deep_calls_are_bounded() {
 }
 
 #[test]
-fn a_level_that_nobody_reaches_is_cut() {
+fn an_extreme_recursion_level_is_cut() {
     let text = "creator: callgrind-3.19.0\nevents: Ir\nfl=a.c\nfn=(1) m\n1 1\ncfn=(2) f'm\ncalls=1 1\n1 9\nfn=(2)\n1 2\ncfn=(3) f'4000000000'm\ncalls=1 1\n1 7\nfn=(3)\n1 7\n";
     let parsed = stacks(text);
     let deep = &records(&parsed, "stack")[0];
@@ -506,16 +509,16 @@ fn a_level_that_nobody_reaches_is_cut() {
 }
 
 #[test]
-fn stacks_need_calls_and_costs_above_0() {
+fn stacks_need_calls_and_nonnegative_costs() {
     let negative = stacks("events: Ir\nfl=a.c\nfn=f\n1 -5\n2 7\n");
-    assert!(negative.trouble && !negative.is_whole());
+    assert!(negative.has_errors && !negative.is_whole());
     assert!(
         negative.messages[0].contains("negative"),
         "{:?}",
         negative.messages
     );
     let cachegrind = stacks("desc: x: 1\ncmd: a\nevents: Ir\nfl=a.c\nfn=f\n1 5\nsummary: 5\n");
-    assert!(cachegrind.trouble && cachegrind.of("stack").is_empty());
+    assert!(cachegrind.has_errors && cachegrind.records_of_type("stack").is_empty());
     assert!(
         cachegrind.messages[0].contains("expected calls"),
         "{:?}",
@@ -524,14 +527,14 @@ fn stacks_need_calls_and_costs_above_0() {
 }
 
 #[test]
-fn parts_that_are_cut_short_have_stacks_and_no_end() {
+fn truncated_parts_have_stacks_and_no_end() {
     let parsed = stacks("creator: callgrind-3.19.0\nevents: Ir\nsummary: 7\nfl=a.c\nfn=f\n1 5\n");
     assert_eq!(folded(&parsed), ["f 5~"]);
-    assert!(parsed.trouble && !parsed.is_whole());
+    assert!(parsed.has_errors && !parsed.is_whole());
 }
 
 #[test]
-fn parts_are_written_apart_or_summed() {
+fn parts_are_written_separately_or_summed() {
     let text = "part: 1\nevents: Ir\nfl=a.c\nfn=(1) m\n1 1\ncfn=(2) f\ncalls=1 1\n1 5\nfn=(2)\n1 5\n\npart: 2\nevents: Ir Dr\nfl=a.c\nfn=(1)\n1 2\ncfn=(2)\ncalls=1 1\n1 6 1\nfn=(2)\n1 6 1\n";
     let parsed = stacks(text);
     assert_eq!(folded(&parsed), ["m 3~", "m;f 11~"]);

@@ -1,9 +1,9 @@
-//! Adds the cost lines up by chain of inlined functions.
+//! Adds up the cost lines by chain of inlined functions.
 
 use std::io;
 
+use cg_collections::maps::Map;
 use cg_debug_info::{ChainNodeId, Chains};
-use cg_stream::maps::Map;
 
 use super::chain::{ChainId, ChainKey, ChainRows, Inlined};
 use super::inclusive::Recursion;
@@ -15,22 +15,22 @@ use crate::ids::{FunctionId, StringId};
 use crate::section::Section;
 use crate::tables::{Added, CostRows, NoRoom, Signedness};
 
-/// What all lines come to.
+/// The totals of all lines.
 pub(super) struct CostLineSums {
-    /// Self cost, and the inclusive cost of what leaves from a chain itself, at first levels.
+    /// The self cost of each chain at all levels, and its inclusive cost at first levels.
     pub(super) chains: ChainRows,
     pub(super) recursion: Recursion,
-    /// Cost whose chain is known, by event.
+    /// The cost with a known chain, by event.
     pub(super) resolved: Vec<u64>,
-    /// Groups of functions, for lines that do not tell which function of a group their code is of.
+    /// Groups of functions, for ambiguous lines. The code of a line belongs to one of the group's functions.
     pub(super) several: Vec<Vec<cg_debug_info::ChainFunctionId>>,
     pub(super) roots: Roots,
 }
 
-/// By object and function in its debug information: the functions of the profile that have its code out of line.
+/// Maps an object and a function in its debug information to the functions of the profile with its out-of-line code.
 pub(super) type Roots = Map<(usize, usize), Vec<FunctionId>>;
 
-/// Adds every line to the row of its chain, and its cost by the event `ranking` to what is known of its object.
+/// Adds every line to the row of its chain. Adds its cost by the event `ranking` to the evidence about its object.
 pub(super) fn add_up(
     trace: &mut CostLines,
     objects: &mut TracedObjects,
@@ -64,22 +64,22 @@ pub(super) fn add_up(
     Ok(result.map(|()| sums.added))
 }
 
-/// Rows of chains while lines are added to them.
+/// The rows of chains while lines are added.
 struct LineSums {
     added: CostLineSums,
     signedness: Signedness,
-    /// The event by whose counts objects are compared with their symbols.
+    /// The event for comparing objects with the profile.
     ranking: usize,
     several_ids: Map<Vec<cg_debug_info::ChainFunctionId>, usize>,
     /// Cache for lines without addresses: the code by function, file and line.
     by_line: Map<(FunctionId, StringId, u64), LineCode>,
-    /// Cache of the last line: its function, the function that was merged into, and the index of its object.
+    /// Cache of the last line: its function, the function that it was merged into, and the position of its object.
     last: Option<(FunctionId, FunctionId, usize)>,
-    /// Cache by object and chain node: the host the code was last in, and its row. A node is mostly in one host.
+    /// Cache by object and chain node: the last host of the code, and its row. A node is mostly in one host.
     rows_of_nodes: Vec<Vec<Option<(FunctionId, ChainId)>>>,
 }
 
-/// Adds lines to their rows, until that fails.
+/// Adds lines to their rows, until an error occurs.
 struct AddLines<'l> {
     sums: &'l mut LineSums,
     objects: &'l mut TracedObjects,
@@ -94,8 +94,8 @@ impl TakeLines for AddLines<'_> {
         }
     }
 
-    /// Adds consecutive lines of one span and source line as a single line with their sum. The sum is small, as a run is no longer than
-    /// a buffer.
+    /// Adds consecutive lines of one span and source line as a single line with their sum. The sum is small, because a run
+    /// is at most as long as a buffer.
     fn run(&mut self, function: FunctionId, is_first: bool, run: &mut CostRun) {
         let (_, place) = (self.sums).place_of(function, self.objects, self.section);
         let mut next = run.next();
@@ -118,21 +118,21 @@ impl TakeLines for AddLines<'_> {
     }
 }
 
-/// The largest sum that is collected in a span.
-const MOST_AT_ONCE: u64 = i64::MAX.cast_unsigned();
+/// The maximum sum that is collected in a span.
+const MAX_SPAN_SUM: u64 = i64::MAX.cast_unsigned();
 
-/// What is known of a line's code.
+/// The facts about a line's code.
 #[derive(Clone, Copy, Default)]
 struct LineCode {
     inlined: Option<Inlined>,
-    /// Whether the innermost function is known.
+    /// True if the innermost function is known.
     is_resolved: bool,
-    /// The node, where it is known.
+    /// The node of the chain, if it is known.
     node: Option<ChainNodeId>,
 }
 
 impl LineSums {
-    /// The function that this one was merged into, and the index of its object.
+    /// Returns the function that this function was merged into, and the position of its object.
     #[inline]
     fn place_of(
         &mut self,
@@ -164,9 +164,9 @@ impl LineSums {
         let span = object.spans.at(position);
         let owner = match span.owner {
             Some(owner) if owner.owns(line) => {
-                // Sums in this range are the same whether they are read as signed or not.
+                // Sums in this range have the same value as signed and unsigned numbers.
                 if let ([count], CountsKind::Own) = (line.counts, line.counted)
-                    && let Some(sum @ 0..=MOST_AT_ONCE) = span.own.checked_add(*count)
+                    && let Some(sum @ 0..=MAX_SPAN_SUM) = span.own.checked_add(*count)
                 {
                     span.own = sum;
                     return Ok(());
@@ -179,18 +179,18 @@ impl LineSums {
                 let node = object.spans.at(position).facts.node;
                 let found = match (node, &object.chains) {
                     (Some(node), Some(chains)) if object.has(host, evidence) => {
-                        LineCode::of(chains, node)
+                        LineCode::new(chains, node)
                     }
                     _ => LineCode::default(),
                 };
                 let row = self.row(host, found, place, object)?;
-                let owner = SpanOwner::of(line, evidence, row, found.is_resolved);
+                let owner = SpanOwner::new(line, evidence, row, found.is_resolved);
                 object.spans.at(position).owner = Some(owner);
                 owner
             }
         };
         if line.counted == CountsKind::Own {
-            object.see(
+            object.add_evidence(
                 host,
                 position,
                 owner.place,
@@ -237,7 +237,7 @@ impl LineSums {
         Ok(())
     }
 
-    /// Adds the cost that was collected in a span to the row of its owner.
+    /// Adds the collected cost of a span to the row of its owner.
     fn add_span(&mut self, object: &mut TracedObject, position: usize, section: &Section) -> Added {
         let span = object.spans.at(position);
         let (Some(owner), count @ 1..) = (span.owner, std::mem::take(&mut span.own)) else {
@@ -246,11 +246,11 @@ impl LineSums {
         let counts = &[count];
         self.add_counts(owner.row, &owner.own_cost(counts), owner.is_resolved)?;
         let host = section.merged_into(owner.function());
-        object.see(host, position, owner.place, self.ranked(counts), section);
+        object.add_evidence(host, position, owner.place, self.ranked(counts), section);
         Ok(())
     }
 
-    /// Adds the cost that was collected in all spans.
+    /// Adds the collected cost of all spans.
     fn add_spans(&mut self, objects: &mut TracedObjects, section: &Section) -> Added {
         for object in &mut objects.objects {
             for position in 0..object.spans.len() {
@@ -261,7 +261,7 @@ impl LineSums {
         Ok(())
     }
 
-    /// The row of code in a host. Notes that the outermost function of the chain has its own code in this host.
+    /// Returns the row of code in a host. Records that the host has the out-of-line code of the chain's outermost function.
     fn row(
         &mut self,
         host: FunctionId,
@@ -284,8 +284,8 @@ impl LineSums {
             rows.resize(node.index() + 1, None);
         }
         let known = &mut rows[node.index()];
-        if let Some((of, row)) = *known
-            && of == host
+        if let Some((known_host, row)) = *known
+            && known_host == host
         {
             return Ok(row);
         }
@@ -303,7 +303,7 @@ impl LineSums {
         Ok(row)
     }
 
-    /// The code of a line without address, as far as the line table tells.
+    /// Returns the facts about the code of a line without an address, from the line table.
     fn at_line(
         &mut self,
         object: &TracedObject,
@@ -320,7 +320,7 @@ impl LineSums {
         }
         let found = match lines.at(host, section.strings.get(file), line) {
             Allowed::Nothing => LineCode::default(),
-            Allowed::Chain(node) => LineCode::of(&lines.chains, node),
+            Allowed::Chain(node) => LineCode::new(&lines.chains, node),
             Allowed::Innermost(function) => LineCode {
                 inlined: Some(Inlined::Innermost(function)),
                 is_resolved: true,
@@ -347,7 +347,7 @@ impl LineSums {
 }
 
 impl LineCode {
-    fn of(chains: &Chains, node: ChainNodeId) -> LineCode {
+    fn new(chains: &Chains, node: ChainNodeId) -> LineCode {
         let is_inlined = chains.node(node).inlined_into.is_some();
         LineCode {
             inlined: is_inlined.then_some(Inlined::Chain(node)),

@@ -1,15 +1,15 @@
-//! Sets of addresses of code.
+//! Sets of code addresses.
 
-use cg_stream::maps::Map;
-use cg_stream::sorting::Order as _;
+use cg_collections::maps::Map;
+use cg_collections::sorting::Order as _;
 
-/// A bitmap of addresses that are mostly close together: a page of 512 takes some 80 bytes, and repeats take none.
+/// A bitmap of addresses that are mostly close together. A page of 512 addresses takes about 80 bytes, and repeated
+/// addresses take none.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AddressSet {
-    /// By the address divided by 512.
+    /// The pages, by address divided by 512.
     pages: Map<u64, AddressPage>,
-    /// The page of the last address and its bits that are not yet in `pages`: the next address is mostly in that page
-    /// too.
+    /// The page of the last address, with bits that are not yet in `pages`. The next address is mostly in the same page.
     last: (u64, AddressPage),
 }
 
@@ -37,7 +37,7 @@ impl AddressSet {
         }
     }
 
-    /// The addresses in their order.
+    /// Returns the addresses in ascending order.
     pub(super) fn into_sorted(mut self) -> Vec<u64> {
         self.turn_to(0);
         let mut pages: Vec<(u64, AddressPage)> = self.pages.into_iter().collect();
@@ -61,7 +61,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_come_back_sorted_and_once() {
+    fn addresses_are_returned_sorted_and_once() {
         let mut set = AddressSet::default();
         for address in [
             130,

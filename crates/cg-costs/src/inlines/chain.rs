@@ -1,32 +1,32 @@
-//! The key by which code of one chain of inlined functions is added up.
+//! The keys for the sums by chain of inlined functions.
 
 use cg_debug_info::ChainNodeId;
 
 use crate::ids::FunctionId;
 use crate::tables::CostRows;
 
-cg_stream::ids! {
-    /// Code of one chain of inlined functions in one function of the profile.
+cg_collections::ids! {
+    /// The code of one chain of inlined functions in one function of the profile.
     pub(crate) struct ChainId;
 }
 
-/// The key of such code.
+/// The key of the code of one chain in one function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ChainKey {
-    /// The function of the profile, into which the others are inlined.
+    /// The function of the profile that the chain is inlined into.
     pub(super) host: FunctionId,
-    /// What is inlined into it, in the chains of the host's object; `None` if nothing is inlined or known.
+    /// The inlined functions; `None` if the code is not inlined or nothing is known.
     pub(super) inlined: Option<Inlined>,
 }
 
-/// What is known of code that is inlined into a function.
+/// The known functions of inlined code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Inlined {
     /// The chain, by its innermost function.
     Chain(ChainNodeId),
-    /// Only the innermost function is known, not the chain.
+    /// The innermost function. The rest of the chain is unknown.
     Innermost(cg_debug_info::ChainFunctionId),
-    /// One of several functions: index into the list of such groups.
+    /// One of several functions. Contains the index into the list of groups.
     OneOf(usize),
 }
 

@@ -1,8 +1,8 @@
-//! What the machine code of functions is known by, where a profile has the addresses of what ran and its objects are there.
+//! Hashes of the machine code of functions, for profiles with addresses whose objects are available.
 //!
-//! The profile says no build id, so an object is held against it by what it can be held against: symbols of the functions'
-//! names where they ran, instructions that begin where something ran, and that the file at the profile's own path was not
-//! written after the profile.
+//! A profile has no build id, so an object is compared with the profile by other evidence. A symbol with the function's name
+//! must cover the addresses that ran, and an instruction must begin at each of these addresses. The file at the object's own
+//! path must not be newer than the profile.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -10,36 +10,36 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::SystemTime;
 
+use cg_collections::maps::Map;
+use cg_collections::sorting::Order as _;
 use cg_debug_info::{CodePrints, Error as ObjectError, MachineCode, NoPrint, ObjectFile, Search};
 use cg_reader::Error;
-use cg_stream::maps::Map;
 use cg_stream::record::Name;
-use cg_stream::sorting::Order as _;
 
 use super::addresses::AddressSet;
 use super::evidence::{is_called, is_symbol};
-use super::facts::SAID_FROM;
+use super::facts::MIN_COST_DIVISOR;
 use super::trace::{CountsKind, Traced};
 use crate::ids::{FunctionId, StringId};
 use crate::section::Section;
 
-/// An object is the one that was profiled if at most this share of what ran is where it has no such instruction.
+/// The maximum share of executed addresses that may disagree with an object for it to count as the profiled object.
 const DISAGREES: (usize, usize) = (5, 100);
 
-/// Prints by function.
+/// Hashes by function.
 pub(crate) type FunctionPrints = Map<FunctionId, CodePrints>;
 
-/// What ran of a function.
+/// The executed addresses of a function.
 struct RanFunction {
     function: FunctionId,
     addresses: Vec<u64>,
 }
 
-/// Finds out what the machine code of the section's functions is known by. Returns a sentence on each reason for which that
-/// of some is not.
+/// Hashes the machine code of the section's functions. Returns a message for each reason for which some functions have no
+/// hash.
 ///
 /// # Errors
-/// Where the cost lines could not be kept.
+/// Returns an error if the cost lines could not be kept.
 pub fn read_code(section: &mut Section, search: &Search) -> Result<Vec<String>, Error> {
     let Some(mut trace) = section.trace.take() else {
         return Ok(Vec::new());
@@ -59,7 +59,7 @@ pub fn read_code(section: &mut Section, search: &Search) -> Result<Vec<String>, 
     })?;
     if ran.is_empty() && section.present().next().is_some() {
         return Ok(vec![
-            "the profile has no addresses, so that machine code is not compared: run Callgrind with --dump-instr=yes"
+            "machine code is not compared because the profile has no addresses; rerun Callgrind with --dump-instr=yes"
                 .to_owned(),
         ]);
     }
@@ -77,23 +77,23 @@ pub fn read_code(section: &mut Section, search: &Search) -> Result<Vec<String>, 
     }
     let mut objects: Vec<(StringId, Vec<RanFunction>)> = objects.into_iter().collect();
     objects.order_by(|(a, _), (b, _)| section.by_string(*a, *b));
-    let profiled = when_profiled(section);
+    let profiled = profile_time(section);
     let mut uncompared = Uncompared {
         ranking: section.ranking_event(),
         reasons: BTreeMap::new(),
     };
     let mut prints = FunctionPrints::default();
     for (object, functions) in &mut objects {
-        // In the order in which they lie in the object, whatever the table had.
+        // Sort by address, because the order of the table is arbitrary.
         functions.order_by_key(|ran| (ran.addresses[0], ran.function));
-        match of_object(section, search, *object, functions, profiled) {
+        match hash_object(section, search, *object, functions, profiled) {
             Ok(found) => {
                 for (ran, print) in functions.iter().zip(found) {
                     match print {
                         Ok(print) => drop(prints.insert(ran.function, print)),
                         Err(why) => {
-                            let of = std::slice::from_ref(ran);
-                            uncompared.add(section, *object, why.to_string(), of);
+                            let functions = std::slice::from_ref(ran);
+                            uncompared.add(section, *object, why.to_string(), functions);
                         }
                     }
                 }
@@ -102,11 +102,11 @@ pub fn read_code(section: &mut Section, search: &Search) -> Result<Vec<String>, 
         }
     }
     section.prints = prints;
-    Ok(uncompared.sentences(section))
+    Ok(uncompared.messages(section))
 }
 
-/// When the profile was written, as far as its files tell: the first of several.
-fn when_profiled(section: &Section) -> Option<SystemTime> {
+/// Returns the oldest modification time of the profile's files; `None` if one of the times is unknown.
+fn profile_time(section: &Section) -> Option<SystemTime> {
     let sources = section.run.sources.iter();
     let written = sources.map(|source| std::fs::metadata(source).ok()?.modified().ok());
     written.collect::<Option<Vec<_>>>()?.into_iter().min()
@@ -114,8 +114,8 @@ fn when_profiled(section: &Section) -> Option<SystemTime> {
 
 type FunctionPrint = Result<CodePrints, NoPrint>;
 
-/// The prints of an object's functions, out of the first file that agrees with the profile.
-fn of_object(
+/// Hashes an object's functions in the first file that agrees with the profile.
+fn hash_object(
     section: &Section,
     search: &Search,
     object: StringId,
@@ -123,23 +123,23 @@ fn of_object(
     profiled: Option<SystemTime>,
 ) -> Result<Vec<FunctionPrint>, String> {
     let named = Path::new(OsStr::from_bytes(section.strings.get(object)));
-    let mut why = "the object is not there; --debug-root DIR says where else to look".to_owned();
+    let mut why = "the object is missing; --debug-root DIR also searches DIR".to_owned();
     for path in search.objects(named) {
         let modified = || std::fs::metadata(&path).ok()?.modified().ok();
         if path == named && profiled.is_some_and(|profiled| modified() > Some(profiled)) {
-            why = "the object was written after the profile; --debug-root DIR says where the one is that ran".to_owned();
+            why = "the object was written after the profile; --debug-root DIR can name the directory of the profiled object".to_owned();
             continue;
         }
-        match of_file(&path, section, search, functions) {
+        match hash_file(&path, section, search, functions) {
             Ok(prints) if agrees(functions, &prints) => return Ok(prints),
-            Ok(_) => why = "the object is another build than the one profiled".to_owned(),
+            Ok(_) => why = "the object is another build than the profiled one".to_owned(),
             Err(error) => why = error.to_string(),
         }
     }
     Err(why)
 }
 
-fn of_file(
+fn hash_file(
     path: &Path,
     section: &Section,
     search: &Search,
@@ -147,7 +147,7 @@ fn of_file(
 ) -> Result<Vec<FunctionPrint>, ObjectError> {
     let object = ObjectFile::open(path, &search.limits)?;
     let debug = search.debug_file(&object).ok().and_then(|debug| debug.file);
-    let mut code = MachineCode::of(object, debug.as_ref())?;
+    let mut code = MachineCode::new(object, debug.as_ref())?;
     let print = |ran: &RanFunction| {
         let name = section.strings.get(section.key_of(ran.function).name);
         code.prints(|symbol| is_called(name, symbol), &ran.addresses)
@@ -155,7 +155,7 @@ fn of_file(
     Ok(functions.iter().map(print).collect())
 }
 
-/// Whether enough of what ran is where the file has it.
+/// Returns true if enough of the executed addresses agree with the file.
 fn agrees(functions: &[RanFunction], prints: &[FunctionPrint]) -> bool {
     let mut disagreeing = 0;
     let mut all = 0;
@@ -171,19 +171,19 @@ fn agrees(functions: &[RanFunction], prints: &[FunctionPrint]) -> bool {
     disagreeing * DISAGREES.1 <= all * DISAGREES.0
 }
 
-/// Functions whose code has no print.
+/// Functions without a hash.
 struct Uncompared {
-    /// The event by which they cost something.
+    /// The event for the cost of the functions.
     ranking: usize,
-    /// By the reason and the object how many, and what they cost.
+    /// The number and the cost of the functions, by reason and object.
     reasons: BTreeMap<String, BTreeMap<String, (usize, u64)>>,
 }
 
 impl Uncompared {
     fn add(&mut self, section: &Section, object: StringId, why: String, ran: &[RanFunction]) {
         let name = Name::from_bytes(section.strings.get(object)).into_string();
-        let of_reason = self.reasons.entry(why).or_default();
-        let sums = of_reason.entry(name).or_default();
+        let objects = self.reasons.entry(why).or_default();
+        let sums = objects.entry(name).or_default();
         for ran in ran {
             sums.0 += 1;
             sums.1 = sums
@@ -192,23 +192,23 @@ impl Uncompared {
         }
     }
 
-    /// A sentence on each reason; what costs next to nothing is not worth a word.
-    fn sentences(self, section: &Section) -> Vec<String> {
+    /// Returns a message for each reason, without objects that have almost no cost.
+    fn messages(self, section: &Section) -> Vec<String> {
         let all = section.present();
         let all = all.map(|(function, _)| section.cost_by(self.ranking, function));
         let total = all.fold(0, u64::saturating_add);
-        let sentence = |(why, objects): (String, BTreeMap<String, (usize, u64)>)| {
+        let message = |(why, objects): (String, BTreeMap<String, (usize, u64)>)| {
             let costly = objects
                 .iter()
-                .filter(|(_, (_, cost))| *cost >= total / SAID_FROM);
+                .filter(|(_, (_, cost))| *cost >= total / MIN_COST_DIVISOR);
             let named = costly.map(|(name, (functions, _))| match functions {
                 1 => format!("{name} (1 function)"),
                 functions => format!("{name} ({functions} functions)"),
             });
             let named = named.collect::<Vec<_>>();
             let named = (!named.is_empty()).then(|| named.join(", "));
-            named.map(|named| format!("machine code is not compared, as {why}: {named}"))
+            named.map(|named| format!("machine code is not compared ({why}): {named}"))
         };
-        self.reasons.into_iter().filter_map(sentence).collect()
+        self.reasons.into_iter().filter_map(message).collect()
     }
 }

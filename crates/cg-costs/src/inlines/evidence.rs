@@ -1,32 +1,32 @@
-//! Whether an object is the one that was profiled: what the profile and the object say of the same code.
+//! Comparison of an object with the profile, to decide if it is the profiled build.
 //!
-//! The profile has the file and the line of an address, and the object's line table has them too. In the build that was
-//! profiled they are the same at every address; where code was moved, they hardly ever are. Names are the evidence where the
-//! profile has no line: without parameters and template arguments, which every demangler spells in its own way.
+//! Both the profile and the object's line table have the file and line of an address. In the profiled build, both agree at
+//! every address. If code was moved, they almost never agree. If the profile has no line, names are the evidence, without
+//! parameters and template arguments, because demanglers write these differently.
 
+use cg_collections::maps::{Map, Set};
 use cg_debug_info::{Chains, TableLine, without_version};
 use cg_names::demangle::demangle;
 use cg_names::identity::normal_function;
 use cg_names::structure::ParsedName;
-use cg_stream::maps::{Map, Set};
 
 use super::paths::base_name;
 use super::trace::At;
 use crate::ids::FunctionId;
 use crate::section::Section;
 
-/// What the profile and the object say of one line of cost.
+/// The result of comparing one cost line with the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlaceEvidence {
-    /// One of the two knows no line.
+    /// The line is unknown in the profile, or the object has no lines.
     Nothing,
-    /// They have the same line.
+    /// Profile and object have the same line.
     Agrees,
-    /// They have different lines: this is other code.
+    /// Profile and object have different lines, so the code differs.
     Differs,
 }
 
-/// Holds a line of the profile against the object's line table.
+/// Compares a line of the profile with the object's line table.
 pub(super) fn place_evidence(
     chains: &Chains,
     table: Option<TableLine>,
@@ -39,23 +39,25 @@ pub(super) fn place_evidence(
     let Some(table) = table.filter(|table| u64::from(table.line) == at.line) else {
         return PlaceEvidence::Differs;
     };
-    let said = section.strings.get(at.file);
-    if matches!(said, b"" | b"???") {
+    let profiled = section.strings.get(at.file);
+    if matches!(profiled, b"" | b"???") {
         return PlaceEvidence::Agrees;
     }
     let mut files = [table.file, table.first_file].into_iter().flatten();
-    // Directories are moved, and Valgrind joins them in ways of its own.
-    let is_said = |file| base_name(chains.file(file)) == base_name(said);
-    match table.file.is_none() || files.any(is_said) {
+    // Ignore directories: they may be moved, and Valgrind joins them differently.
+    let is_profiled = |file| base_name(chains.file(file)) == base_name(profiled);
+    match table.file.is_none() || files.any(is_profiled) {
         true => PlaceEvidence::Agrees,
         false => PlaceEvidence::Differs,
     }
 }
 
-/// Cost of which there is evidence, by the event that ranks, and how much of it is where the object has it.
+/// The cost for which there is evidence, by the ranking event.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Agreement {
+    /// All cost with evidence.
     pub(super) named: u64,
+    /// The cost whose place agrees with the object.
     pub(super) agrees: u64,
 }
 
@@ -67,28 +69,29 @@ impl Agreement {
         }
     }
 
-    /// Whether at least so many hundredths agree.
+    /// Returns true if at least this percentage agrees.
     pub(super) fn reaches(self, percent: u8) -> bool {
         u128::from(self.agrees) * 100 >= u128::from(self.named) * u128::from(percent)
     }
 }
 
-/// A function is as it was profiled if this share of its cost agrees, in percent: right ones agree wholly, but for what
-/// Valgrind takes down inexactly.
+/// The minimum percentage of a function's cost that must agree. An unchanged function agrees entirely, apart from Valgrind's
+/// inaccuracies.
 pub(super) const FUNCTION_AGREES: u8 = 95;
-/// An object of which less than this share agrees is another build, in percent; of one where more does, the functions that do
-/// not agree stay unresolved.
+/// The minimum percentage of an object's cost that must agree. With less, the object is another build. With more, only the
+/// functions that do not agree stay unresolved.
 const OBJECT_AGREES: u8 = 50;
-/// The same where names are all the evidence: functions that did not move bear the same names in every build.
+/// The minimum percentage if names are the only evidence. It is higher because even in another build some functions have the
+/// same place and name.
 const NAMES_AGREE: u8 = 95;
 
-/// What was seen of an object that is on trial.
+/// The evidence about an object on trial.
 #[derive(Default)]
 pub(super) struct BuildEvidence {
-    /// Groups of symbols that cover the same addresses, by name, mangled or not; spans refer to them by index.
+    /// Groups of symbols that cover the same addresses: the names, mangled or not. Spans refer to groups by index.
     groups: Vec<Vec<Vec<u8>>>,
-    /// Cache by function and group: whether a symbol of the group has the function's name; `None` if Valgrind did not
-    /// take that name from a symbol.
+    /// Cache by function and group: true if a symbol of the group has the function's name; `None` if Valgrind did not take
+    /// the name from a symbol.
     verdicts: Map<(FunctionId, u32), Option<bool>>,
     /// The last lookup in `verdicts`.
     last_verdict: Option<(FunctionId, u32, Option<bool>)>,
@@ -96,12 +99,13 @@ pub(super) struct BuildEvidence {
     by_name: Map<FunctionId, Agreement>,
 }
 
-/// What follows from the evidence.
+/// The conclusion from the evidence.
 pub(super) struct Judgement {
     pub(super) agreement: Agreement,
-    pub(super) is_the_one: bool,
-    /// Functions whose code is not where it was.
-    pub(super) strangers: Set<FunctionId>,
+    /// True if the object is the profiled build.
+    pub(super) is_profiled_build: bool,
+    /// Functions whose code is in another place than in the profile.
+    pub(super) moved_function_names: Set<FunctionId>,
 }
 
 impl BuildEvidence {
@@ -112,8 +116,8 @@ impl BuildEvidence {
         }
     }
 
-    /// Sees self cost of a function where a group of symbols is.
-    pub(super) fn see(
+    /// Adds the self cost of a function at a group of symbols.
+    pub(super) fn add_cost(
         &mut self,
         function: FunctionId,
         place: PlaceEvidence,
@@ -134,7 +138,11 @@ impl BuildEvidence {
     fn has_name(&mut self, function: FunctionId, group: u32, section: &Section) -> Option<bool> {
         let groups = &self.groups;
         let verdict = match self.last_verdict {
-            Some((known, of, verdict)) if (known, of) == (function, group) => verdict,
+            Some((last_function, last_group, verdict))
+                if (last_function, last_group) == (function, group) =>
+            {
+                verdict
+            }
             _ => *(self.verdicts.entry((function, group))).or_insert_with(|| {
                 let name = section.strings.get(section.key_of(function).name);
                 let is_one = |symbol: &Vec<u8>| is_called(name, symbol);
@@ -145,13 +153,13 @@ impl BuildEvidence {
         verdict
     }
 
-    /// Judges the object, and each of its functions: by places where there are any, else by name.
+    /// Judges the object and each of its functions: by places if there are any, else by name.
     pub(super) fn judge(self) -> Judgement {
         let sum = |agreements: &Map<FunctionId, Agreement>| {
             let mut sum = Agreement::default();
-            for of in agreements.values() {
-                sum.named = sum.named.saturating_add(of.named);
-                sum.agrees = sum.agrees.saturating_add(of.agrees);
+            for agreement in agreements.values() {
+                sum.named = sum.named.saturating_add(agreement.named);
+                sum.agrees = sum.agrees.saturating_add(agreement.agrees);
             }
             sum
         };
@@ -160,28 +168,30 @@ impl BuildEvidence {
             named: places.named.saturating_add(names.named),
             agrees: places.agrees.saturating_add(names.agrees),
         };
-        let is_the_one = match places.named {
+        let is_profiled_build = match places.named {
             0 => names.reaches(NAMES_AGREE),
             _ => agreement.reaches(OBJECT_AGREES),
         };
-        // In an object with lines, code without any is an assembler's, and nothing is inlined into it.
+        // In an object with lines, code without lines is written in assembly and contains no inlined functions.
         let functions = match places.named {
             0 => &self.by_name,
             _ => &self.by_place,
         };
-        let strangers = functions
+        let moved_function_names = functions
             .iter()
-            .filter(|(_, of)| !of.reaches(FUNCTION_AGREES));
-        let strangers = strangers.map(|(function, _)| *function).collect();
+            .filter(|(_, agreement)| !agreement.reaches(FUNCTION_AGREES));
+        let moved_function_names = moved_function_names
+            .map(|(function, _)| *function)
+            .collect();
         Judgement {
             agreement,
-            is_the_one,
-            strangers,
+            is_profiled_build,
+            moved_function_names,
         }
     }
 }
 
-/// Whether Valgrind took a name from a symbol: false for placeholders and for names that it changed.
+/// Returns true if Valgrind took a name from a symbol; false for placeholders and for names that Valgrind changed.
 pub(super) fn is_symbol(name: &[u8]) -> bool {
     !(name.is_empty()
         || name == b"???"
@@ -190,14 +200,14 @@ pub(super) fn is_symbol(name: &[u8]) -> bool {
         || name.ends_with(b"@plt"))
 }
 
-/// Whether a function of the profile is called like a symbol.
+/// Returns true if a function of the profile has the name of a symbol.
 pub(super) fn is_called(name: &[u8], symbol: &[u8]) -> bool {
     let symbol = without_version(symbol);
     let demangled = demangle(symbol);
     name == symbol || name == &*demangled || bare_name(name) == bare_name(&demangled)
 }
 
-/// The identifiers of a name: what all demanglers spell alike, and compilers add nothing to.
+/// Returns the identifiers of a name. All demanglers write these alike, and compilers do not add anything to them.
 pub(super) fn bare_name(name: &[u8]) -> Vec<Vec<u8>> {
     let normal = std::str::from_utf8(name).map(normal_function);
     let parsed = ParsedName::new(normal.as_ref().map_or(name, |name| name.as_bytes()));
@@ -214,7 +224,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_compared_without_what_demanglers_spell_in_their_own_ways() {
+    fn names_are_compared_without_parts_that_demanglers_write_differently() {
         for (name, symbol, expected) in [
             (
                 "void Log::put<int&, double, char>(int&, double&&, char&&)",

@@ -5,31 +5,31 @@ use super::objects::TracedObjects;
 use crate::section::Section;
 use crate::tables::{Added, CostRows};
 
-/// What chains of recursive functions have besides the first level, and what of the first level is the recursion.
+/// The costs of chains in recursive functions that need special treatment.
 pub(super) struct Recursion {
-    /// Self cost of deeper levels, and the cost of calls that leave the recursion from there.
+    /// The self cost of deeper levels, and the cost of their calls that leave the recursion.
     pub(super) deeper: ChainRows,
-    /// Calls from the first level back into the recursion.
+    /// The cost of calls from the first level back into the recursion.
     pub(super) back: ChainRows,
 }
 
 impl Recursion {
     pub(super) fn new(events: usize) -> Recursion {
         Recursion {
-            deeper: CostRows::of_arcs(events),
-            back: CostRows::of_arcs(events),
+            deeper: CostRows::for_arcs(events),
+            back: CostRows::for_arcs(events),
         }
     }
 }
 
-/// Adds the inclusive cost of each chain to those that its functions are inlined into, up to the host's own, which
-/// has that of the host.
+/// Adds the inclusive cost of each chain to the chains of the functions that it is inlined into, except the host, which
+/// already has its inclusive cost.
 ///
-/// Inclusive cost counts code that is entered while it is not yet active. If no recursive call leaves from a chain, its
-/// inclusive cost is its self cost and outgoing calls at all levels. If all recursive calls leave from it, it is the
-/// first level with these calls, which contain the deeper ones. Neither figure is ever more than the inclusive cost, so
-/// the larger one is exact in both cases; where some recursive calls leave from elsewhere, it is the most that is
-/// known.
+/// Inclusive cost counts code that is entered while it is not active. If a chain makes no recursive call, its inclusive cost
+/// is its self cost plus outgoing calls at all levels. If a chain makes all recursive calls, its inclusive cost is its first
+/// level plus these calls, which contain the deeper levels. Neither figure ever exceeds the inclusive cost, so the larger
+/// figure is exact in both cases. If only some of the recursive calls come from the chain, the larger figure is a lower
+/// bound.
 pub(super) fn add_inclusive_of_callers(
     chains: &mut ChainRows,
     recursion: Recursion,
@@ -65,15 +65,15 @@ pub(super) fn add_inclusive_of_callers(
     Ok(())
 }
 
-/// Adds what each chain has to those that its functions are inlined into, but for the host.
+/// Adds the cost of each chain to the chains of the functions that it is inlined into, except the host.
 fn add_to_callers(rows: &mut ChainRows, objects: &mut TracedObjects, section: &Section) -> Added {
-    // Copied before anything is added: cost that a chain gets from another one must not be passed on again.
+    // Copy all costs first, because cost from another chain must not be passed on again.
     let costs: Vec<(ChainKey, Vec<u64>)> = (rows.all())
         .map(|(row, key)| (key, rows.inclusive(row).to_vec()))
         .collect();
     for (key, cost) in costs {
         let place = objects.place(key.host, section);
-        // An object known by its lines alone does not tell all of what is in a chain.
+        // If an object is known only by its lines, the cost of its chains is incomplete.
         let Some(chains) = &objects.objects[place].chains else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! The files of an object, and keeping copies of them: yesterday's profile is read after today's build.
+//! The files of an object, and copies of these files for profiles that are read after the next build.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,15 +9,15 @@ use cg_debug_info::{Chains, DebugInfo, KeptObjects, ObjectFile};
 pub(super) struct ObjectFiles {
     object: PathBuf,
     build_id: Option<Vec<u8>>,
-    /// Its debug file, where that is another.
+    /// The object's debug file, if it is a separate file.
     debug_file: Option<PathBuf>,
-    /// Packages, and what several objects share.
+    /// Packages, and files that several objects share.
     beside: Vec<PathBuf>,
     split_files: Vec<(PathBuf, PathBuf)>,
 }
 
 impl ObjectFiles {
-    pub(super) fn of(object: &ObjectFile, info: &DebugInfo, chains: &Chains) -> ObjectFiles {
+    pub(super) fn new(object: &ObjectFile, info: &DebugInfo, chains: &Chains) -> ObjectFiles {
         ObjectFiles {
             object: object.path().to_owned(),
             build_id: object.build_id().map(<[u8]>::to_vec),
@@ -27,7 +27,7 @@ impl ObjectFiles {
         }
     }
 
-    /// Copies the files to a store, as those of the object that a profile knows by `path`.
+    /// Copies the files to a store. `path` is the path of the object in the profile.
     pub(super) fn keep(&self, path: &Path, store: &KeptObjects) -> io::Result<()> {
         store.keep(
             path,

@@ -1,53 +1,53 @@
-//! Inlined functions of profiles without addresses: what the lines of a function allow.
+//! Inlined functions of profiles without addresses, found by the lines of a function.
 //!
-//! The line table and the ranges of inlined code say which functions each line of a function is of. Where that is one,
-//! it is known; where it is several, as on a line with a whole `struct` or a macro, the cost stays the function's and the
-//! names are said. Cost is never split in proportion.
+//! The line table and the ranges of inlined code show the functions that each line may belong to. With one such function,
+//! the line is resolved. A line with a macro or a whole `struct` can belong to several functions. Its cost then stays with
+//! the host function, and the record lists the names. Cost is never split in proportion.
 
 use std::ops::Range;
 
+use cg_collections::maps::{Map, Set};
+use cg_collections::sorting::Order as _;
 use cg_debug_info::{
     ChainNodeId, Chains, CoveringSymbols, DebugInfo, ElfSymbol, Error, LineTableRow, ObjectFile,
     SourcePlace,
 };
-use cg_stream::maps::{Map, Set};
-use cg_stream::sorting::Order as _;
 
 use super::evidence::bare_name;
 use super::paths::is_same_file;
 use crate::ids::FunctionId;
 use crate::section::Section;
 
-/// The chains that lines of functions are of.
+/// The chains of lines of functions.
 pub(super) struct LineChains {
     pub(super) chains: Chains,
-    /// The paths that the line table has, in the order of its files.
+    /// The paths in the line table, in the order of its files.
     paths: Vec<Vec<u8>>,
-    /// For a function and a line number, of whichever file.
+    /// The chains by function and line number, for all files.
     lines: Map<(FunctionId, u32), Vec<LineChain>>,
-    /// The functions that a symbol names.
+    /// The functions with a matching symbol.
     known: Set<FunctionId>,
 }
 
-/// The file of a line, by its position among the paths, and the innermost function there.
+/// The file of a line, by its position among the paths, and the innermost function at the line.
 type LineChain = (Option<usize>, ChainNodeId);
 
-/// What the lines of a function allow.
+/// The functions that a line may belong to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Allowed {
-    /// Nothing is known of the line.
+    /// The line is unknown.
     Nothing,
-    /// One chain.
+    /// The line has one chain.
     Chain(ChainNodeId),
-    /// Chains with one innermost function.
+    /// The line has several chains with the same innermost function.
     Innermost(cg_debug_info::ChainFunctionId),
-    /// Several functions, sorted.
+    /// The line has several innermost functions, sorted here.
     OneOf(Vec<cg_debug_info::ChainFunctionId>),
 }
 
 impl LineChains {
-    /// Finds the lines of those functions of an object that its symbols name.
-    pub(super) fn of(
+    /// Finds the lines of an object's functions that have a matching symbol.
+    pub(super) fn read(
         object: &ObjectFile,
         info: &DebugInfo,
         functions: &[FunctionId],
@@ -65,7 +65,7 @@ impl LineChains {
             }
         }
         let (rows, table) = info.rows(&ranges);
-        // A row can span several chains: inlined code begins or ends in it.
+        // A row can span several chains if inlined code begins or ends in it.
         let mut begins: Vec<u64> = rows.iter().map(|row| row.begin).collect();
         begins.dedup();
         let edges = info.edges(&begins);
@@ -90,8 +90,8 @@ impl LineChains {
                     continue;
                 };
                 let end = owners.partition_point(|(range, _)| range.start <= address);
-                let holds = owners[..end].iter().rev().take(MOST_ALIASES);
-                for (_, function) in holds.filter(|(range, _)| range.contains(&address)) {
+                let near = owners[..end].iter().rev().take(MAX_ALIASES);
+                for (_, function) in near.filter(|(range, _)| range.contains(&address)) {
                     found.add(*function, row.place, node);
                 }
             }
@@ -107,12 +107,12 @@ impl LineChains {
         }
     }
 
-    /// Whether the object has a function of this name.
+    /// Returns true if the object has a symbol for this function.
     pub(super) fn knows(&self, function: FunctionId) -> bool {
         self.known.contains(&function)
     }
 
-    /// What a line of a function allows.
+    /// Returns the functions that a line of a function may belong to.
     pub(super) fn at(&self, function: FunctionId, file: &[u8], line: u64) -> Allowed {
         let line = u32::try_from(line).unwrap_or(0);
         let Some(nodes) = self.lines.get(&(function, line)).filter(|_| line != 0) else {
@@ -141,7 +141,7 @@ impl LineChains {
     }
 }
 
-/// The address ranges of symbols that can be a function of the profile, and which.
+/// Returns the address ranges of symbols that can be a function of the profile, each with the function.
 fn owners(
     symbols: &CoveringSymbols,
     functions: &[FunctionId],
@@ -167,8 +167,8 @@ fn owners(
             others.push(symbol);
         }
     }
-    // Demanglers spell parameters in their own ways. What several symbols can be is each of them: lines are then of more
-    // functions than they might be, and of none that they cannot be.
+    // Demanglers differ in how they write parameters. If a function can be several symbols, it gets the ranges of all of
+    // them. Lines then have some functions too many, but never lack the right function.
     let found: Set<FunctionId> = owners.iter().map(|(_, function)| *function).collect();
     let mut bare: Map<Vec<Vec<u8>>, Vec<FunctionId>> = Map::default();
     for function in functions
@@ -187,5 +187,5 @@ fn owners(
     owners
 }
 
-/// How many symbols that begin before an address are looked at for those that hold it.
-const MOST_ALIASES: usize = 64;
+/// The maximum number of preceding symbols to check for one that covers an address.
+const MAX_ALIASES: usize = 64;

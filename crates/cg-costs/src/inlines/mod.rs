@@ -1,11 +1,15 @@
-//! Inlined functions by name: what of a function's cost is whose.
+//! Inlined functions by name: splits a function's cost among the functions that are inlined into it.
 //!
-//! Callgrind charges what was inlined into a function to that function. With `--dump-instr=yes` its profiles have the
-//! addresses of instructions as the object counts them, and the debug information of the object says of which chain of
-//! inlined functions each is: `trace` keeps the cost lines until all is read, `objects` finds the objects, `add_up` adds
-//! the lines up by `chain` and holds them against the objects on the way (`evidence`) (`spans` tells what is known of
-//! code at an address), `inclusive` adds what is inlined to what it is inlined into, [`resolve`] does all of it and names
-//! the functions, [`write`] writes them. [`read_code`] looks at what ran, and says by what its machine code is known.
+//! Callgrind charges inlined code to the function that contains it. With `--dump-instr=yes`, its profiles have the addresses
+//! of instructions in the object, and the object's debug information has the chain of inlined functions at each address.
+//!
+//! - `trace` keeps the cost lines until all input has been read.
+//! - `objects` finds the object files.
+//! - `add_up` adds the lines up by `chain`. `spans` has the facts about the code at an address. At the same time, `evidence`
+//!   compares the lines with the objects.
+//! - `inclusive` adds the cost of inlined functions to the functions that contain them.
+//! - [`resolve`] runs these steps and names the functions. [`write`] writes their records.
+//! - [`read_code`] hashes the machine code of functions that ran.
 
 mod add_up;
 mod addresses;
@@ -27,3 +31,6 @@ pub(crate) use code::FunctionPrints;
 pub use code::read_code;
 pub use resolve::{Inlines, resolve};
 pub use trace::{At, CostLines, TracedNode};
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,4 @@
-//! The objects of a profile: finds their files, and has them tried by what the profile says of addresses.
+//! The objects of a profile. Finds their files and compares candidate files with the profile.
 
 use std::cell::Cell;
 use std::ffi::OsStr;
@@ -6,11 +6,11 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use cg_collections::maps::{Map, Set};
 use cg_debug_info::{
     ChainNodeId, Chains, CoveringSymbols, DebugInfo, ElfSymbol, Error, ObjectFile, Search,
     TableLineId,
 };
-use cg_stream::maps::{Map, Set};
 
 use super::evidence::{Agreement, BuildEvidence, FUNCTION_AGREES, PlaceEvidence, place_evidence};
 use super::keep::ObjectFiles;
@@ -20,48 +20,48 @@ use super::trace::{At, CostLines, CountsKind, Traced};
 use crate::ids::{FunctionId, StringId};
 use crate::section::Section;
 
-/// An object that something is charged to, and what was found out of it.
+/// An object with costs, and the results of reading its files.
 #[derive(Default)]
 pub(crate) struct TracedObject {
     pub(super) name: StringId,
-    /// Addresses that anything is charged to, sorted.
+    /// The addresses with costs, sorted.
     pub(super) addresses: Vec<u64>,
     pub(super) chains: Option<Chains>,
-    /// What lines allow, where the profile has no addresses; and their chains.
+    /// The chains that lines allow, if the profile has no addresses.
     pub(super) lines: Option<LineChains>,
-    /// Functions of it that have cost lines without addresses.
+    /// The object's functions that have cost lines without addresses.
     pub(super) functions: Vec<FunctionId>,
-    /// Where its debug information came from.
+    /// The source of the debug information.
     pub(super) source: Option<&'static str>,
-    /// The files that it and its debug information were read from.
+    /// The files from which the object and its debug information were read.
     pub(super) files: Option<ObjectFiles>,
     pub(super) unresolved: Option<Unresolved>,
-    /// How much of its cost is where the file has it.
+    /// The part of the object's cost that agrees with the file.
     pub(super) agreement: Agreement,
-    /// Functions of it whose code is elsewhere in the file, so that they stay unresolved.
-    pub(super) strangers: Set<FunctionId>,
-    /// The file that is being tried; `chains` and `spans` are its own meanwhile.
+    /// The object's functions whose code is in another place in the file. They stay unresolved.
+    pub(super) moved_function_names: Set<FunctionId>,
+    /// The file on trial. Until it is judged, `chains` and `spans` belong to this file.
     trial: Option<Trial>,
-    /// Candidate files that were not tried yet.
+    /// Candidate files that have not been tried yet.
     candidates: Vec<PathBuf>,
-    /// Its code, by its chains and its symbols.
+    /// The object's code, split by chains and symbols.
     pub(super) spans: Spans,
-    /// Index of the address that was found last.
+    /// The index of the address that was found last.
     last_index: Cell<usize>,
 }
 
-/// Why an object's inlined functions are not known.
+/// The reason for which an object's inlined functions are unknown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Unresolved {
-    /// The profile does not say which object it is.
+    /// The profile does not name the object.
     Unnamed,
-    /// No file of its name is there.
+    /// There is no file of the object's name.
     Missing,
     /// There is no debug information.
     NoDebugInfo,
-    /// Its code is not where the profile has it.
+    /// The place of its code differs from the profile.
     AnotherBuild,
-    /// It could not be read; the reader's words.
+    /// The object could not be read. Contains the reader's message.
     Unreadable(String),
 }
 
@@ -77,24 +77,24 @@ impl Unresolved {
     }
 }
 
-/// An object file that may be the one that was profiled.
+/// An object file that may be the profiled object.
 struct Trial {
-    /// Where its debug information came from, and the files.
+    /// The source of the debug information, and the files.
     source: Result<(&'static str, ObjectFiles), Error>,
     evidence: BuildEvidence,
 }
 
-/// The objects of a section; `object_of` maps functions to their indices.
+/// The objects of a section.
 #[derive(Default)]
 pub(crate) struct TracedObjects {
     pub(super) objects: Vec<TracedObject>,
     positions: Map<StringId, usize>,
-    /// By function.
+    /// The position of each function's object.
     object_of: Vec<Option<u32>>,
 }
 
 impl TracedObjects {
-    /// All objects with the addresses that anything is charged to.
+    /// Collects all objects, with the addresses that have costs.
     pub(super) fn collect(trace: &mut CostLines, section: &Section) -> io::Result<TracedObjects> {
         let mut found = TracedObjects::default();
         if trace.has_lines_without_address() {
@@ -122,19 +122,19 @@ impl TracedObjects {
         Ok(found)
     }
 
-    /// Whether an object's code is known by lines and not by addresses.
+    /// Returns true if an object's code is known by lines and not by addresses.
     pub(super) fn has_lines_only(&self, name: StringId) -> bool {
         (self.objects.iter()).any(|object| object.name == name && object.lines.is_some())
     }
 
-    /// The position of an object.
+    /// Returns the position of an object.
     pub(super) fn position(&self, name: StringId) -> Option<usize> {
         self.positions.get(&name).copied()
     }
 
-    /// The position of a function's object.
+    /// Returns the position of a function's object.
     pub(super) fn place(&mut self, function: FunctionId, section: &Section) -> usize {
-        use cg_stream::intern::Id as _;
+        use cg_collections::intern::Id as _;
         let index = function.index();
         if self.object_of.len() <= index {
             self.object_of.resize(index + 1, None);
@@ -148,7 +148,7 @@ impl TracedObjects {
         place
     }
 
-    /// The index of an object, which is added if it is new.
+    /// Returns the position of an object. Adds the object if it is new.
     fn place_of(&mut self, name: StringId) -> usize {
         let objects = &mut self.objects;
         *self.positions.entry(name).or_insert_with(|| {
@@ -160,7 +160,7 @@ impl TracedObjects {
         })
     }
 
-    /// Finds the files that may be the objects, and what lines allow in those that have no addresses.
+    /// Finds candidate files of the objects. Reads the line tables of objects without addresses.
     pub(super) fn find_candidates(&mut self, section: &Section, search: &Search) {
         for object in &mut self.objects {
             let name = section.strings.get(object.name);
@@ -179,8 +179,8 @@ impl TracedObjects {
         }
     }
 
-    /// Opens the next candidate file of each object; false if no object has any left. The objects use the chains of
-    /// these files until [`TracedObjects::judge`].
+    /// Opens the next candidate file of each object. Returns false if no object has any candidates left. Until
+    /// [`TracedObjects::judge`], the objects use the chains of these files.
     pub(super) fn try_next(&mut self, search: &Search) -> bool {
         let mut is_tried = false;
         for object in &mut self.objects {
@@ -189,8 +189,8 @@ impl TracedObjects {
         is_tried
     }
 
-    /// Accepts or rejects the files that were tried, and their functions. False if what is rejected had chains, so that the
-    /// sums made with them are wrong.
+    /// Accepts or rejects the files on trial, and their functions. Returns false if something with chains was rejected. The
+    /// sums over these chains are then wrong.
     pub(super) fn judge(&mut self) -> bool {
         let mut holds = true;
         for object in &mut self.objects {
@@ -201,7 +201,7 @@ impl TracedObjects {
         holds
     }
 
-    /// Drops the lines of objects whose line tables do not fit the profile.
+    /// Drops the lines of objects whose line tables do not agree with the profile.
     pub(super) fn check_lines(
         &mut self,
         trace: &mut CostLines,
@@ -244,13 +244,13 @@ impl TracedObjects {
 }
 
 impl TracedObject {
-    /// Finds what the lines of its functions allow.
+    /// Reads the chains that the lines of the object's functions allow.
     fn read_lines(&mut self, section: &Section, search: &Search) {
         while let Some(path) = self.candidates.pop() {
             let read = ObjectFile::open(&path, &search.limits).and_then(|object| {
-                let info = DebugInfo::of(&object, search)?;
-                let lines = LineChains::of(&object, &info, &self.functions, section)?;
-                let files = ObjectFiles::of(&object, &info, &lines.chains);
+                let info = DebugInfo::find(&object, search)?;
+                let lines = LineChains::read(&object, &info, &self.functions, section)?;
+                let files = ObjectFiles::new(&object, &info, &lines.chains);
                 Ok((info.source().name(), lines, files))
             });
             match read {
@@ -266,33 +266,30 @@ impl TracedObject {
         }
     }
 
-    /// The chains of its code.
+    /// Returns the chains of the object's code.
     pub(super) fn chains(&self) -> Option<&Chains> {
         (self.chains.as_ref()).or_else(|| self.lines.as_ref().map(|lines| &lines.chains))
     }
 
-    /// The files of its debug information that are not there.
+    /// Returns the missing files of the object's debug information.
     pub(super) fn missing(&self) -> &[String] {
-        self.chains().map_or(&[], |chains| &chains.troubles.missing)
+        self.chains().map_or(&[], |chains| &chains.errors.missing)
     }
 
-    /// What of its debug information could not be read.
+    /// Describes the unreadable part of the object's debug information; `None` if all of it could be read.
     pub(super) fn damage(&self) -> Option<String> {
-        let troubles = &self.chains()?.troubles;
-        match (troubles.exhausted, troubles.damaged_units) {
-            (true, _) => Some(
-                "reading its debug information takes longer than any that compilers write"
-                    .to_owned(),
-            ),
+        let errors = &self.chains()?.errors;
+        match (errors.exhausted, errors.damaged_units) {
+            (true, _) => Some("its debug information takes too long to read".to_owned()),
             (false, 0) => None,
             (false, units) => Some(format!(
-                "{units} of its units could not be read to their ends, the first as {}",
-                troubles.first_damage.as_deref().unwrap_or("it is damaged")
+                "{units} of its units could not be read completely (first error: {})",
+                errors.first_damage.as_deref().unwrap_or("damaged")
             )),
         }
     }
 
-    /// The index of an address. Lines mostly come in address order, so a few entries from the last hit on are searched
+    /// Returns the index of an address. Lines are mostly in address order, so this searches a few entries after the last hit
     /// first.
     #[inline]
     pub(super) fn index_of(&self, address: u64) -> Option<usize> {
@@ -306,10 +303,10 @@ impl TracedObject {
         Some(index)
     }
 
-    /// Opens the next file that may be the object; false where there is none.
+    /// Opens the next candidate file. Returns false if there is none.
     fn try_next(&mut self, search: &Search) -> bool {
         while let Some(path) = self.candidates.pop() {
-            match Trial::of(&path, &self.addresses, search) {
+            match Trial::open(&path, &self.addresses, search) {
                 Ok((trial, chains, spans)) => {
                     (self.trial, self.chains, self.spans) = (Some(trial), chains, spans);
                     return true;
@@ -320,7 +317,7 @@ impl TracedObject {
         false
     }
 
-    /// What the profile and the file say of a line at a span.
+    /// Compares the profile with the file for a line in a span.
     pub(super) fn evidence(&mut self, position: usize, at: At, section: &Section) -> PlaceEvidence {
         let table = self.spans.at(position).facts.line;
         self.place_evidence(table, at, section)
@@ -343,13 +340,13 @@ impl TracedObject {
         )
     }
 
-    /// Whether the file has this code of a function where the profile has it.
+    /// Returns true if the file has this code of a function at the same place as the profile.
     #[inline]
     pub(super) fn has(&self, function: FunctionId, evidence: PlaceEvidence) -> bool {
-        evidence != PlaceEvidence::Differs && !self.strangers.contains(&function)
+        evidence != PlaceEvidence::Differs && !self.moved_function_names.contains(&function)
     }
 
-    /// The innermost function at an instruction, as far as the file has what was profiled there.
+    /// Returns the innermost function at an instruction; `None` if the file does not agree with the profile there.
     pub(super) fn innermost(
         &self,
         function: FunctionId,
@@ -363,9 +360,9 @@ impl TracedObject {
         Some((chains, node))
     }
 
-    /// Holds self cost of a function in a span against the file that is tried.
+    /// Adds the self cost of a function in a span to the evidence for the file on trial.
     #[inline]
-    pub(super) fn see(
+    pub(super) fn add_evidence(
         &mut self,
         function: FunctionId,
         position: usize,
@@ -375,18 +372,20 @@ impl TracedObject {
     ) {
         if let Some(trial) = &mut self.trial {
             let group = self.spans.at(position).facts.symbols;
-            trial.evidence.see(function, place, group, count, section);
+            trial
+                .evidence
+                .add_cost(function, place, group, count, section);
         }
     }
 
-    /// Accepts or rejects the file that was tried; false if it, or any function of it, is rejected and had chains.
+    /// Accepts or rejects the file on trial. Returns false if the file or any of its functions is rejected and had chains.
     fn judge(&mut self, trial: Trial) -> bool {
         let judgement = trial.evidence.judge();
         self.agreement = judgement.agreement;
         self.unresolved = match trial.source {
-            // A stripped object has too few symbols to tell.
+            // A stripped object has too few symbols for a comparison.
             Err(Error::NoDebugInfo) => Some(Unresolved::NoDebugInfo),
-            _ if !judgement.is_the_one => Some(Unresolved::AnotherBuild),
+            _ if !judgement.is_profiled_build => Some(Unresolved::AnotherBuild),
             Err(error) => {
                 self.candidates.clear();
                 Some(Unresolved::Unreadable(error.to_string()))
@@ -394,8 +393,9 @@ impl TracedObject {
             Ok((source, files)) => {
                 self.candidates.clear();
                 (self.source, self.files) = (Some(source), Some(files));
-                (self.unresolved, self.strangers) = (None, judgement.strangers);
-                return self.strangers.is_empty();
+                (self.unresolved, self.moved_function_names) =
+                    (None, judgement.moved_function_names);
+                return self.moved_function_names.is_empty();
             }
         };
         self.spans = Spans::default();
@@ -404,8 +404,8 @@ impl TracedObject {
 }
 
 impl Trial {
-    /// Opens a file; returns it with its chains, if it has debug information, and its code cut into spans.
-    fn of(
+    /// Opens a file. Returns it with its chains, if it has debug information, and with its code split into spans.
+    fn open(
         path: &Path,
         addresses: &[u64],
         search: &Search,
@@ -439,13 +439,13 @@ impl Trial {
         let (source, chains) = match debug {
             Ok((source, info)) => {
                 let chains = info.chains(addresses);
-                let files = ObjectFiles::of(&object, &info, &chains);
+                let files = ObjectFiles::new(&object, &info, &chains);
                 (Ok((source, files)), Some(chains))
             }
             Err(error) => (Err(error), None),
         };
         let code = addresses.iter().zip(group_of).enumerate();
-        let spans = Spans::of(code.map(|(index, (address, symbols))| {
+        let spans = Spans::new(code.map(|(index, (address, symbols))| {
             let chains = chains.as_ref();
             let facts = CodeFacts {
                 node: chains.and_then(|chains| chains.innermost[index]),

@@ -1,6 +1,6 @@
-//! When two paths are of one source file.
+//! Comparison of paths of source files.
 
-/// Whether two paths are of one file: equal, or one is the other below a directory.
+/// Returns true if two paths mean the same file: they are equal, or one ends with the other after a slash.
 pub(super) fn is_same_file(a: &[u8], b: &[u8]) -> bool {
     let ends = |long: &[u8], short: &[u8]| {
         long.strip_suffix(short)
@@ -9,7 +9,7 @@ pub(super) fn is_same_file(a: &[u8], b: &[u8]) -> bool {
     !a.is_empty() && !b.is_empty() && (ends(a, b) || ends(b, a))
 }
 
-/// The last component of a path.
+/// Returns the last component of a path.
 pub(super) fn base_name(path: &[u8]) -> &[u8] {
     path.rsplit(|byte| *byte == b'/').next().unwrap_or(path)
 }

@@ -1,14 +1,14 @@
-//! Finds out which functions the cost of a section is of, as if nothing had been inlined.
+//! Attributes the cost of a section to functions as if nothing had been inlined.
 
 use std::ffi::OsStr;
 use std::io;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
+use cg_collections::intern::TooMany;
+use cg_collections::maps::Map;
 use cg_debug_info::{ChainFunction, Chains, KeptObjects, Search};
 use cg_reader::Error;
-use cg_stream::intern::TooMany;
-use cg_stream::maps::Map;
 
 use super::add_up::{CostLineSums, Roots, add_up};
 use super::chain::ChainRows;
@@ -18,7 +18,7 @@ use crate::ids::{FunctionId, StringId};
 use crate::section::Section;
 use crate::tables::NoRoom;
 
-/// A function of a chain as records name it.
+/// A function of a chain, with its name and file in records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct InlinedFunction {
     pub(super) name: StringId,
@@ -29,21 +29,22 @@ pub(super) struct InlinedFunction {
 pub struct Inlines {
     pub(super) objects: TracedObjects,
     pub(super) chains: ChainRows,
-    /// By object: its functions, in the order of [`Chains::functions`], and its files in that of [`Chains::files`].
+    /// The functions of each object, in the order of [`Chains::functions`].
     pub(super) functions: Vec<Vec<InlinedFunction>>,
+    /// The files of each object, in the order of [`Chains::files`].
     pub(super) files: Vec<Vec<StringId>>,
-    /// Cost whose chain is known, by event.
+    /// The cost with a known chain, by event.
     pub(super) resolved: Vec<u64>,
-    /// Functions of which code may be each, where lines do not tell.
+    /// Groups of functions for ambiguous lines. The code of a line belongs to one of the group's functions.
     pub(super) several: Vec<Vec<cg_debug_info::ChainFunctionId>>,
 }
 
-/// Resolves what the section's trace has.
+/// Resolves the inlined functions of the section's cost lines; `None` if it has no cost lines.
 pub fn resolve(section: &mut Section, search: &Search) -> Result<Option<Inlines>, Error> {
     let Some(trace) = &mut section.trace else {
         return Ok(None);
     };
-    // The next part has a trace of its own.
+    // The next part begins with an empty trace.
     let mut trace = std::mem::take(trace);
     let ranking = section.ranking_event();
     let kept = |error: io::Error| {
@@ -57,8 +58,8 @@ pub fn resolve(section: &mut Section, search: &Search) -> Result<Option<Inlines>
         .check_lines(&mut trace, section, ranking)
         .map_err(kept)?;
     let no_room = |no_room: NoRoom| Error::whole(no_room.to_string());
-    // An object is mostly the one that was profiled, so that its lines are added up by its chains while they are held
-    // against its symbols, and once more only where it turns out to be another.
+    // An object is usually the profiled build. So its lines are added up by its chains and compared with its symbols in one
+    // pass. Only if the object proves to be another build, the lines are added up again.
     let mut added = None;
     let added = loop {
         let is_tried = objects.try_next(search);
@@ -93,7 +94,7 @@ pub fn resolve(section: &mut Section, search: &Search) -> Result<Option<Inlines>
 }
 
 impl Inlines {
-    /// Copies the files of all objects that were resolved to a store.
+    /// Copies the files of all resolved objects to a store.
     fn keep(&self, section: &Section, store: &KeptObjects) -> Result<(), Error> {
         for object in &self.objects.objects {
             if let (Some(files), None) = (&object.files, &object.unresolved) {
@@ -110,7 +111,7 @@ impl Inlines {
         Ok(())
     }
 
-    /// Finds out what the functions of chains are called in records.
+    /// Determines the names of the chains' functions in records.
     fn name(&mut self, roots: &Roots, section: &mut Section) -> Result<(), TooMany> {
         for (place, object) in self.objects.objects.iter().enumerate() {
             let (mut functions, mut files) = (Vec::new(), Vec::new());
@@ -126,14 +127,14 @@ impl Inlines {
         Ok(())
     }
 
-    /// Why objects that cost something are not resolved, each with its cost by the event that ranks.
+    /// Returns the unresolved objects, each with the reason.
     pub(super) fn unresolved(&self) -> impl Iterator<Item = (StringId, &Unresolved)> {
         (self.objects.objects.iter())
             .filter_map(|object| Some((object.name, object.unresolved.as_ref()?)))
     }
 }
 
-/// What the functions of an object's chains are called in records.
+/// Determines the names of the functions of one object's chains in records.
 fn named_functions(
     place: usize,
     chains: &Chains,
@@ -142,12 +143,12 @@ fn named_functions(
     section: &mut Section,
 ) -> Result<Vec<InlinedFunction>, TooMany> {
     let key_of = |function: &ChainFunction| (function.name.clone(), function.declared.file);
-    let mut of_name = Map::<_, InlinedFunction>::default();
+    let mut by_name = Map::<_, InlinedFunction>::default();
     let mut out = Vec::new();
     for (id, function) in chains.functions() {
         let hosts = roots.get(&(place, id.index()));
         let hosts = hosts.map_or(&[][..], Vec::as_slice);
-        let found = match out_of_line(&function.name, hosts, section) {
+        let found = match find_out_of_line(&function.name, hosts, section) {
             Some((host, name)) => Some(InlinedFunction {
                 name: section.strings.intern(&name)?,
                 file: section.key_of(host).file,
@@ -155,15 +156,15 @@ fn named_functions(
             None => None,
         };
         if let Some(found) = found.filter(|_| !function.name.is_empty()) {
-            of_name.entry(key_of(function)).or_insert(found);
+            by_name.entry(key_of(function)).or_insert(found);
         }
         out.push(found);
     }
     let mut named = Vec::with_capacity(out.len());
     for ((_, function), found) in chains.functions().zip(out) {
-        // Each unit has entries of its own for a function.
+        // Each unit has its own entries for a function.
         named.push(
-            match found.or_else(|| of_name.get(&key_of(function)).copied()) {
+            match found.or_else(|| by_name.get(&key_of(function)).copied()) {
                 Some(found) => found,
                 None => InlinedFunction {
                     name: match function.name.as_slice() {
@@ -181,10 +182,11 @@ fn named_functions(
     Ok(named)
 }
 
-/// The profile's function that is the out-of-line copy of an inlined one, and what both are called, so that they are one row:
-/// the host of the same name, else the only other host, whose name is an alias or another spelling. Where there are only
-/// clones and parts of it, the function is called as they are without what a compiler appended.
-fn out_of_line(
+/// Finds the profile's function that is the out-of-line copy of an inlined function. Returns it with a common name, so that
+/// they share a row. This is the host with the same name, or else the only host that is not a clone; its name is then an
+/// alias or another spelling. If there are only clones and parts, the common name is their name without the compiler's
+/// suffix.
+fn find_out_of_line(
     name: &[u8],
     hosts: &[FunctionId],
     section: &Section,
@@ -209,7 +211,7 @@ fn out_of_line(
     }
 }
 
-/// A name without what GCC and LLVM append for parts and clones of a function.
+/// Removes the suffixes that GCC and LLVM append to the names of parts and clones of a function.
 fn without_clone(name: &[u8]) -> &[u8] {
     const MARKS: [&str; 7] = [
         " [clone ",
@@ -233,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_compilers_append_to_clones_is_no_part_of_a_name() {
+    fn suffixes_of_clones_are_removed_from_names() {
         for (name, expected) in [
             (
                 "app::weigh(int, int) [clone .part.0]",

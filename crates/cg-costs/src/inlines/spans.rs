@@ -1,8 +1,8 @@
-//! The code of an object, cut where its chain of inlined functions, its line or its symbols change.
+//! The code of an object, split into spans. A span ends when the chain of inlined functions, the line or the symbols change.
 //!
-//! All cost lines in a span are treated alike, and a span is mostly code of one function of the profile. Callgrind
-//! writes the blocks of a function in no address order, so a lookup table replaces the search by address: it says for
-//! every few bytes of code in which span they begin.
+//! All cost lines in a span are treated alike, and a span mostly belongs to one function of the profile. Callgrind does not
+//! write the blocks of a function in address order, so a lookup table replaces the search by address. For every few bytes of
+//! code, the table has the span that contains their first byte.
 
 use std::ops::RangeInclusive;
 
@@ -16,12 +16,13 @@ use crate::ids::{FunctionId, StringId};
 /// All code of an object by address. The first span begins at 0.
 pub(super) struct Spans {
     spans: Vec<CodeSpan>,
-    /// Index of the span that was found last, where the next line mostly is too.
+    /// The index of the span that was found last. The next line is mostly in the same span.
     last: usize,
-    /// The start of the second span, and the number of low address bits that the table ignores.
+    /// The start of the second span.
     begin: u64,
+    /// The number of low address bits that the table ignores.
     shift: u32,
-    /// By piece of code from `begin` on: index of the span that the piece begins in.
+    /// For each piece of code from `begin` on, the index of the span in which the piece begins.
     table: Vec<u32>,
 }
 
@@ -29,9 +30,9 @@ pub(super) struct Spans {
 pub(super) struct CodeSpan {
     begin: u64,
     pub(super) facts: CodeFacts,
-    /// What its last line was charged to.
+    /// The owner of the last line in the span.
     pub(super) owner: Option<SpanOwner>,
-    /// Self cost of the owner that is not in its row yet, from lines that count only the first event.
+    /// The owner's self cost that is not in its row yet, from lines that count only the first event.
     pub(super) own: u64,
 }
 
@@ -42,16 +43,16 @@ pub(super) struct SpanOwner {
     is_first: bool,
     file: StringId,
     line: u64,
-    /// Whether the line is that of the span.
+    /// The comparison of the line with the line of the span.
     pub(super) place: PlaceEvidence,
     pub(super) row: ChainId,
-    /// Whether the chain is known.
+    /// True if the chain is known.
     pub(super) is_resolved: bool,
 }
 
 impl SpanOwner {
-    /// Whom a line is charged to.
-    pub(super) fn of(
+    /// Creates the owner of a line.
+    pub(super) fn new(
         line: &Traced,
         place: PlaceEvidence,
         row: ChainId,
@@ -68,7 +69,7 @@ impl SpanOwner {
         }
     }
 
-    /// Whether a line is charged to the same.
+    /// Returns true if a line has this owner.
     #[inline]
     pub(super) fn owns(&self, line: &Traced) -> bool {
         (self.function, self.is_first, self.file, self.line)
@@ -79,7 +80,7 @@ impl SpanOwner {
         self.function
     }
 
-    /// Self cost of it, at no address.
+    /// Creates a line of the owner's self cost, without an address.
     pub(super) fn own_cost<'c>(&self, counts: &'c [u64]) -> Traced<'c> {
         let at = At {
             address: None,
@@ -90,27 +91,27 @@ impl SpanOwner {
     }
 }
 
-/// What is known of the code at an address.
+/// The facts about the code at an address.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct CodeFacts {
     /// The innermost function.
     pub(super) node: Option<ChainNodeId>,
     /// The line in the line table.
     pub(super) line: Option<TableLineId>,
-    /// The group of symbols.
+    /// The group of symbols that cover the address.
     pub(super) symbols: u32,
 }
 
-/// Code of which nothing is known.
+/// A single span without facts.
 impl Default for Spans {
     fn default() -> Spans {
-        Spans::of(std::iter::once((0, CodeFacts::default())))
+        Spans::new(std::iter::once((0, CodeFacts::default())))
     }
 }
 
 impl Spans {
-    /// Makes spans from sorted addresses and what is known of each.
-    pub(super) fn of(code: impl Iterator<Item = (u64, CodeFacts)>) -> Spans {
+    /// Creates spans from sorted addresses with their facts.
+    pub(super) fn new(code: impl Iterator<Item = (u64, CodeFacts)>) -> Spans {
         let mut spans: Vec<CodeSpan> = Vec::new();
         for (address, facts) in code {
             match spans.last() {
@@ -157,13 +158,13 @@ impl Spans {
         self.spans.len()
     }
 
-    /// A span by its position.
+    /// Returns the span at a position.
     #[inline]
     pub(super) fn at(&mut self, position: usize) -> &mut CodeSpan {
         &mut self.spans[position]
     }
 
-    /// The position of the span that holds an address.
+    /// Returns the position of the span that contains an address.
     #[inline]
     pub(super) fn holding(&mut self, address: u64) -> usize {
         if self.begins_by(self.last, address) && !self.begins_by(self.last + 1, address) {
@@ -173,14 +174,14 @@ impl Spans {
         self.last
     }
 
-    /// The first and the last address of a span, by its position.
+    /// Returns the first and the last address of the span at a position.
     #[inline]
     pub(super) fn bounds(&self, position: usize) -> RangeInclusive<u64> {
         let next = self.spans.get(position + 1);
         self.spans[position].begin..=next.map_or(u64::MAX, |next| next.begin - 1)
     }
 
-    /// Whether the span at a position begins at the address or before it.
+    /// Returns true if the span at a position begins at or before the address.
     #[inline]
     fn begins_by(&self, position: usize, address: u64) -> bool {
         (self.spans.get(position)).is_some_and(|span| span.begin <= address)
@@ -193,7 +194,7 @@ impl Spans {
         let piece = usize::try_from(distance >> self.shift).unwrap_or(usize::MAX);
         let first = |piece: usize| self.table.get(piece).map(|position| *position as usize);
         let last = self.spans.len() - 1;
-        // The code behind the table is all in the last span.
+        // All code after the end of the table is in the last span.
         let from = first(piece).unwrap_or(last);
         let to = first(piece.saturating_add(1)).unwrap_or(last);
         match to - from {
@@ -208,7 +209,7 @@ impl Spans {
 mod tests {
     use super::*;
 
-    /// Code with a group of symbols, of which nothing else is known.
+    /// Returns facts that have only a group of symbols.
     fn facts(symbols: u32) -> CodeFacts {
         CodeFacts {
             symbols,
@@ -227,10 +228,10 @@ mod tests {
             far.to_vec(),
         ] {
             let numbered = code.iter().zip(0..);
-            let mut spans = Spans::of(numbered.map(|(address, number)| (*address, facts(number))));
+            let mut spans = Spans::new(numbered.map(|(address, number)| (*address, facts(number))));
             let around =
                 |address: &u64| [-40, -1, 0, 1, 40].map(|by| address.saturating_add_signed(by));
-            // From every span to every other one.
+            // Search forwards and backwards, around each address.
             for address in code.iter().chain(code.iter().rev()).flat_map(around) {
                 let begun = code.partition_point(|begin| *begin <= address);
                 assert_eq!(
@@ -248,9 +249,9 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_of_which_the_same_is_known_are_one() {
+    fn neighbours_with_the_same_facts_are_one_span() {
         let code = [(8, 1), (16, 1), (24, 2), (32, 1)];
-        let mut spans = Spans::of(
+        let mut spans = Spans::new(
             code.into_iter()
                 .map(|(address, symbols)| (address, facts(symbols))),
         );

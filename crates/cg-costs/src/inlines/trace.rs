@@ -1,14 +1,14 @@
-//! The cost lines of a profile, spooled until all of it is read: inlined functions are looked up for all addresses at
-//! once, and a table of every instruction would take many times the memory.
+//! The cost lines of a profile, spooled until all input has been read. Inlined functions are looked up for all addresses at
+//! once, and a table of all instructions would need far more memory.
 //!
-//! A line takes a few bytes, as it does in the profile, and beyond a limit the lines go to a temporary file. So memory
-//! grows with the number of different addresses and not of lines. Reading the lines back takes most of the time, so the
-//! addresses, which are needed first, are collected while lines are added.
+//! A line takes a few bytes, about as many as in the profile. Beyond a limit, the lines go to a temporary file. So memory
+//! grows with the number of different addresses, not with the number of lines. Reading the lines back takes most of the
+//! time. The addresses are needed first, so they are collected while lines are added.
 
 use std::io::{self, Read, Seek, SeekFrom, Write};
 
-use cg_stream::intern::Id as _;
-use cg_stream::maps::{Map, Set};
+use cg_collections::intern::Id as _;
+use cg_collections::maps::{Map, Set};
 use tempfile::SpooledTempFile;
 
 use super::addresses::AddressSet;
@@ -16,26 +16,25 @@ use crate::ids::FileFunctionId;
 use crate::ids::{FunctionId, StringId};
 use crate::packing::{from_zigzag, put, put_difference, take, take_difference, zigzag};
 
-/// Where a cost was charged to, inside its function.
+/// The place of a cost inside its function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct At {
-    /// The instruction, where the profile has addresses.
+    /// The instruction; `None` if the profile has no addresses.
     pub address: Option<u64>,
-    /// The file of its line.
+    /// The file of the line.
     pub file: StringId,
-    /// The number of its line; 0 where the profile knows none.
+    /// The line number; 0 if it is unknown.
     pub line: u64,
 }
 
-/// What the counts of a line are.
+/// The kind of a line's counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CountsKind {
     /// Self cost.
     Own,
-    /// Inclusive cost of calls that leave from here.
+    /// Inclusive cost of calls.
     Calls,
-    /// Inclusive cost of calls that belong to a recursion: of this function itself or of functions that call it in
-    /// turn.
+    /// Inclusive cost of calls that belong to a recursion. The callee is this function or a function in its cycle.
     CallsBack,
 }
 
@@ -43,16 +42,16 @@ pub(crate) enum CountsKind {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Traced<'a> {
     pub(crate) function: FunctionId,
-    /// Whether it is part of the inclusive cost of the function's first level.
+    /// True if the cost belongs to the inclusive cost of the function's first level.
     pub(crate) is_first: bool,
     pub(crate) at: At,
     pub(crate) counted: CountsKind,
-    /// Without trailing zeros.
+    /// The counts, without trailing zeros.
     pub(crate) counts: &'a [u64],
 }
 
 impl<'a> Traced<'a> {
-    /// Self cost.
+    /// Creates a line of self cost.
     pub(super) fn own(
         function: FunctionId,
         is_first: bool,
@@ -75,20 +74,20 @@ pub struct CostLines {
     /// Write buffer.
     pending: Vec<u8>,
     written: u64,
-    /// The line that the next one is delta-encoded against.
+    /// The line that the next line is delta-encoded against.
     last: Last,
-    /// The addresses of each object's lines; objects in order of first use, of which the first `ended_objects` are from
-    /// parts that ended.
+    /// The addresses of each object's lines. The objects are in the order of their first use.
     objects: Vec<(StringId, AddressSet)>,
     positions: Map<StringId, usize>,
+    /// The number of objects in complete parts.
     ended_objects: usize,
-    /// The position of the object of the last line's node, where that had an address.
+    /// The position of the object of the last line's node; `None` if the node has had no address yet.
     last_object: Option<usize>,
     has_lines_without_address: bool,
-    /// Arcs between the nodes of this part.
+    /// Arcs between the nodes of the current part.
     arcs: Set<(FileFunctionId, FileFunctionId)>,
     parts: Vec<PartTrace>,
-    /// Offset at which the part begins that has not ended yet.
+    /// The offset at which the current part begins.
     begin: u64,
     error: Option<io::Error>,
 }
@@ -102,7 +101,7 @@ struct Last {
 }
 
 impl Last {
-    /// Writes where a line is, which becomes the last.
+    /// Writes the place of a line, which becomes the last line.
     fn put(&mut self, at: At, out: &mut Vec<u8>) {
         if let Some(address) = at.address {
             put_difference(out, address.wrapping_sub(self.address));
@@ -118,7 +117,7 @@ impl Last {
     }
 }
 
-/// Offsets of a part in the file: its lines from `begin` on, then the functions of its nodes up to `end`.
+/// The offsets of a part in the file: its lines from `begin` on, then the functions of its nodes up to `end`.
 struct PartTrace {
     begin: u64,
     lines_end: u64,
@@ -129,30 +128,30 @@ struct PartTrace {
 /// The function that a node folds into.
 #[derive(Clone, Copy, Debug)]
 pub struct TracedNode {
-    /// The function as the file names it.
+    /// The function under the file's own name.
     pub node: FileFunctionId,
-    /// The function of the section that it is.
+    /// The function in the section.
     pub function: FunctionId,
-    /// It is a deeper level of a recursion.
+    /// True for a deeper level of a recursion.
     pub is_deeper: bool,
-    /// The cycle that the function is in, where that is a recursion.
+    /// The cycle of the function; `None` if the function is not in a cycle that is a recursion.
     pub circle: Option<usize>,
 }
 
-/// Bytes kept in memory. A profile of 100 MB is about 30 MB here.
+/// The number of bytes kept in memory. A profile of 100 MB takes about 30 MB here.
 const IN_MEMORY: usize = 64 << 20;
 const BUFFER: usize = 1 << 16;
 
-// Bits of a line's first byte.
+// The bits of a line's first byte.
 const OTHER_NODE: u8 = 1;
 const CALLS: u8 = 2;
 const HAS_ADDRESS: u8 = 4;
 const OTHER_FILE: u8 = 8;
-/// The bits from this one on hold the number of counts.
+/// The position of the first of the bits that contain the number of counts.
 const COUNTS: u32 = 4;
-/// With this many counts or more, the number of counts follows separately.
+/// The minimum number of counts that is written as a separate number.
 const MANY: usize = 15;
-/// First byte of a line with an address and one count.
+/// The first byte of a line with an address and one count.
 const SHORT: u8 = HAS_ADDRESS | 1 << COUNTS;
 
 impl Default for CostLines {
@@ -176,8 +175,8 @@ impl Default for CostLines {
 }
 
 impl CostLines {
-    /// Adds a line of a node, of calls where it has a callee; `object` returns the node's object. If the line cannot be
-    /// kept, `CostLines::read` returns the error.
+    /// Adds a line of a node. With a callee, it is a line of calls. `object` returns the node's object. If the line cannot
+    /// be kept, `CostLines::read` returns the error.
     #[inline]
     pub fn add(
         &mut self,
@@ -191,9 +190,9 @@ impl CostLines {
         if is_other {
             self.last_object = None;
         }
-        self.note(object, at);
+        self.add_address(object, at);
         let is_other_file = at.file.index() != self.last.file;
-        // Most lines are these: an event, and numbers that take a byte.
+        // Most lines are of this kind: one event, and numbers that take one byte.
         if let (Some(address), None, &[count]) = (at.address, callee, counts)
             && !is_other
             && !is_other_file
@@ -253,7 +252,7 @@ impl CostLines {
     }
 
     #[inline]
-    fn note(&mut self, object: impl FnOnce() -> StringId, at: At) {
+    fn add_address(&mut self, object: impl FnOnce() -> StringId, at: At) {
         let Some(address) = at.address else {
             self.has_lines_without_address = true;
             return;
@@ -275,12 +274,12 @@ impl CostLines {
         position
     }
 
-    /// Whether any line has no address.
+    /// Returns true if any line has no address.
     pub(super) fn has_lines_without_address(&self) -> bool {
         self.has_lines_without_address
     }
 
-    /// The addresses of the parts that ended, by object, in the order in which the objects came.
+    /// Takes the addresses of complete parts, by object, in the order of the objects' first use.
     pub(super) fn take_addresses(&mut self) -> impl Iterator<Item = (StringId, AddressSet)> {
         self.last_object = None;
         self.positions.clear();
@@ -289,12 +288,13 @@ impl CostLines {
             .take(self.ended_objects)
     }
 
-    /// Which nodes of the part that has not ended call which.
+    /// Returns the pairs of caller and callee in the current part.
     pub fn arcs(&self) -> impl Iterator<Item = (FileFunctionId, FileFunctionId)> {
         self.arcs.iter().copied()
     }
 
-    /// Ends a part: says what its nodes stand for, and whether deeper levels of a recursion have nodes of their own.
+    /// Ends a part. `nodes` has the functions of its nodes. `has_levels` is true if deeper levels of a recursion have
+    /// separate nodes.
     pub fn end_part(&mut self, has_levels: bool, nodes: impl Iterator<Item = TracedNode>) {
         self.flush();
         let lines_end = self.written;
@@ -336,10 +336,10 @@ impl CostLines {
         self.pending.clear();
     }
 
-    /// Hands every line of the parts that ended to `lines`.
+    /// Passes all lines of complete parts to `lines`.
     ///
     /// # Errors
-    /// Where the lines could not be kept.
+    /// Returns an error if the lines could not be kept.
     pub(crate) fn read(&mut self, lines: &mut impl TakeLines) -> io::Result<()> {
         if let Some(error) = self.error.take() {
             return Err(error);
@@ -377,7 +377,7 @@ impl CostLines {
                     if let Some(node) = function {
                         lines.run(node.function, !node.is_deeper, &mut run);
                     }
-                    // Lines that nobody took are passed over.
+                    // Skip the remaining lines of the run.
                     run.by_ref().for_each(drop);
                     (last.address, last.line) = (run.address, run.line);
                     return Some(run.bytes);
@@ -395,7 +395,7 @@ impl CostLines {
                             _ => CountsKind::Calls,
                         },
                     };
-                    // Without levels all of a recursion is at one, and only what leaves it counts once.
+                    // Without levels, a whole recursion is at one level, and only calls out of it are first-level cost.
                     let is_nested = counted == CountsKind::CallsBack && !part.has_levels;
                     lines.line(&Traced {
                         function: node.function,
@@ -412,11 +412,11 @@ impl CostLines {
     }
 }
 
-/// Takes the lines when they are read back.
+/// A consumer of lines that are read back.
 pub(crate) trait TakeLines {
     fn line(&mut self, line: &Traced);
 
-    /// Takes a run of lines of a function; `is_first` is that of each of them.
+    /// Takes a run of lines of a function. `is_first` applies to each line.
     fn run(&mut self, function: FunctionId, is_first: bool, run: &mut CostRun) {
         while let Some((address, line, count)) = run.next() {
             if let Some(at) = run.at(address, line) {
@@ -432,8 +432,8 @@ impl<See: FnMut(&Traced)> TakeLines for See {
     }
 }
 
-/// A run of lines of the most frequent form: self cost of one function in one file, each with an address, a line near
-/// the last one, and one small count.
+/// A run of lines of the most frequent form: self cost of one function in one file. Each line has an address, a line number
+/// near the previous one, and one small count.
 pub(crate) struct CostRun<'b> {
     bytes: &'b [u8],
     address: u64,
@@ -442,7 +442,7 @@ pub(crate) struct CostRun<'b> {
 }
 
 impl<'b> CostRun<'b> {
-    /// The deltas to the next address and line, the count there, and the bytes behind them.
+    /// Returns the differences to the next address and line with its count, and the bytes after them.
     #[inline(always)]
     fn peek(&self) -> Option<([u8; 3], &'b [u8])> {
         match self.bytes {
@@ -457,7 +457,7 @@ impl<'b> CostRun<'b> {
         }
     }
 
-    /// Where a line of the run is.
+    /// Returns the place of a line of the run.
     #[inline]
     pub(super) fn at(&self, address: u64, line: u64) -> Option<At> {
         Some(At {
@@ -469,7 +469,7 @@ impl<'b> CostRun<'b> {
 }
 
 impl Iterator for CostRun<'_> {
-    /// An address, its line, and the count there.
+    /// An address, its line number, and its count.
     type Item = (u64, u64, u64);
 
     #[inline(always)]
@@ -482,30 +482,30 @@ impl Iterator for CostRun<'_> {
     }
 }
 
-/// The function that a node folds into, as read back.
+/// The function that a node folds into, when read back.
 #[derive(Clone, Copy)]
 struct NodeFunction {
     function: FunctionId,
     is_deeper: bool,
-    /// Counted from 1; 0 of none.
+    /// The number of the function's cycle, counted from 1; 0 if it is not in a cycle.
     circle: u64,
 }
 
 impl NodeFunction {
-    /// Whether a call of this callee can lead back to the function.
+    /// Returns true if a call of this callee can lead back to the function.
     fn calls_back(self, callee: NodeFunction) -> bool {
         self.function == callee.function || (self.circle != 0 && self.circle == callee.circle)
     }
 }
 
-/// A line as it was written, its counts aside.
+/// A line as it was written, without its counts.
 struct CostLine {
     last: Last,
     at: At,
     callee: Option<usize>,
 }
 
-/// Reads a line; `None` where `bytes` end within it.
+/// Reads a line; `None` if `bytes` ends within it.
 #[inline(always)]
 fn read_line<'b>(
     bytes: &'b [u8],
@@ -559,8 +559,8 @@ fn read_line<'b>(
     Some((CostLine { last, at, callee }, rest))
 }
 
-/// Reads a range of the file piece by piece. `read` takes one piece from the beginning of the bytes and returns the rest,
-/// or `None` where the bytes end within the piece.
+/// Reads a range of the file piece by piece. `read` takes one piece from the beginning of the bytes and returns the rest, or
+/// `None` if the bytes end within the piece.
 fn pieces(
     file: &mut SpooledTempFile,
     range: std::ops::Range<u64>,
@@ -593,7 +593,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_come_back_as_they_went_whatever_their_numbers() {
+    fn lines_are_read_back_unchanged() {
         let id = |index| FileFunctionId::at(index).unwrap();
         let function = |index| FunctionId::at(index).unwrap();
         let file = |index| StringId::at(index).unwrap();
@@ -601,9 +601,9 @@ mod tests {
         let many: Vec<u64> = (0..40).collect();
         let mut expected = Vec::new();
         for part in 0..2 {
-            // So many that buffers end within lines.
+            // Enough lines for buffers to end within lines.
             for round in 0..30_000u64 {
-                // Some in a row, as most lines are.
+                // Several consecutive lines have the same node, as in most profiles.
                 let node = (round / 6 % 7) as usize;
                 let (address, name, line) = match round % 6 {
                     0 => (None, round as usize % 5, round % 99),
@@ -623,7 +623,7 @@ mod tests {
                     2 => &[],
                     _ => &small,
                 };
-                // Of a function of a circle one call goes back to it, and one leaves.
+                // From a function in a cycle, one call goes back into the cycle and one leaves it.
                 let callee = [None, Some(6), Some(5), None, None, None][(round % 6) as usize];
                 trace.add(id(node), || file(node % 2), at, callee.map(id), counts);
                 let counted = match callee {

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::hash::BuildHasher as _;
 
+use cg_collections::intern::Id as _;
+use cg_collections::sorting::Order as _;
 use cg_debug_info::{ChainNodeId, Chains, SourcePlace};
 use cg_reader::{Error, Out};
-use cg_stream::intern::Id as _;
 use cg_stream::rows::{InlineRow, NameId, NamesRef, StackRef};
-use cg_stream::sorting::Order as _;
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
@@ -18,21 +18,21 @@ use super::resolve::{InlinedFunction, Inlines};
 use super::trace::At;
 use crate::ids::{FunctionId, StringId};
 use crate::section::Section;
-use crate::write::PartOf;
+use crate::write::PartAndThread;
 use crate::write::tables::{ChainFrame, SectionTables, name};
 
-/// The cost of code of one chain, as it is written.
+/// A row to write: the cost of the code of one chain.
 struct ChainRow<'i> {
     key: ChainKey,
     frames: Vec<ChainFrame>,
-    /// The group of functions of which it may be each.
-    of_several: Option<usize>,
+    /// The group of possible functions, if the code is ambiguous.
+    several: Option<usize>,
     own: Cow<'i, [u64]>,
     inclusive: Option<Cow<'i, [u64]>>,
 }
 
 impl ChainRow<'_> {
-    /// Adds code that the same is said of. Counts that are read as signed add up modulo 2^64 as others do.
+    /// Adds the cost of code with the same record. Signed counts also add up modulo 2^64.
     fn add(&mut self, own: &[u64], inclusive: Option<&[u64]>) {
         let add = |sums: &mut Cow<[u64]>, counts: &[u64]| {
             for (sum, count) in sums.to_mut().iter_mut().zip(counts) {
@@ -48,7 +48,7 @@ impl ChainRow<'_> {
 }
 
 impl InlinedFunction {
-    /// The function as a frame at no line.
+    /// Converts the function to a frame without a line.
     fn frame(self) -> ChainFrame {
         ChainFrame {
             name: self.name,
@@ -64,7 +64,7 @@ impl Inlines {
     pub(crate) fn write(
         &self,
         tables: &mut SectionTables<'_>,
-        of: PartOf,
+        part: PartAndThread,
         out: &mut Out,
     ) -> Result<(), Error> {
         let section = tables.section;
@@ -89,8 +89,8 @@ impl Inlines {
                 file: name(innermost.file),
                 obj: name(host.object),
                 ambiguous: NamesRef::Ids(&ambiguous),
-                part: of.part,
-                thread: of.thread,
+                part: part.part,
+                thread: part.thread,
                 cost: tables.cells(&row.own),
                 incl: row
                     .inclusive
@@ -103,8 +103,8 @@ impl Inlines {
         Ok(())
     }
 
-    /// The rows in their order. Code whose chains bear the same names at the same lines is one row, whatever the debug
-    /// information has several entries for.
+    /// Returns the rows in the order of records. Chains with the same names at the same lines become one row, even if the
+    /// debug information has several entries for them.
     fn rows<'i>(&'i self, section: &'i Section) -> Vec<ChainRow<'i>> {
         let chains = &self.chains;
         let mut rows: Vec<ChainRow> = Vec::new();
@@ -112,12 +112,12 @@ impl Inlines {
         let hasher = FixedState::default();
         for (row, key) in chains.all() {
             let frames = self.frames(section, key);
-            let of_several = match key.inlined {
+            let several = match key.inlined {
                 Some(Inlined::OneOf(several)) => Some(several),
                 _ => None,
             };
-            let same = |row: &ChainRow| (row.key.host, row.of_several) == (key.host, of_several);
-            let hash = hasher.hash_one((key.host, of_several, &frames));
+            let same = |row: &ChainRow| (row.key.host, row.several) == (key.host, several);
+            let hash = hasher.hash_one((key.host, several, &frames));
             let found = known.find(hash, |index: &usize| {
                 same(&rows[*index]) && rows[*index].frames == frames
             });
@@ -135,13 +135,13 @@ impl Inlines {
                     rows.push(ChainRow {
                         key,
                         frames,
-                        of_several,
+                        several,
                         own: Cow::Borrowed(chains.own(row)),
                         inclusive: inclusive.map(Cow::Borrowed),
                     });
                     known.insert_unique(hash, index, |index: &usize| {
                         let row: &ChainRow = &rows[*index];
-                        hasher.hash_one((row.key.host, row.of_several, &row.frames))
+                        hasher.hash_one((row.key.host, row.several, &row.frames))
                     });
                 }
             }
@@ -158,7 +158,7 @@ impl Inlines {
         rows
     }
 
-    /// The frames of a chain, innermost first; the last is the host.
+    /// Returns the frames of a chain, innermost first. The last frame is the host.
     fn frames(&self, section: &Section, key: ChainKey) -> Vec<ChainFrame> {
         let host = section.key_of(key.host);
         let place = self.objects.position(host.object);
@@ -170,7 +170,7 @@ impl Inlines {
                 Some(Inlined::Chain(innermost)) => {
                     self.push_frames(section, place, chains, innermost, &mut frames);
                 }
-                // What is between the two is not known, and not where the one is called in the other.
+                // The functions between the innermost function and the host are unknown, and so is the line of the call.
                 Some(Inlined::Innermost(function)) => {
                     let function = self.functions[place][function.index()];
                     frames.extend([function, function].map(InlinedFunction::frame));
@@ -183,14 +183,14 @@ impl Inlines {
             file: host.file,
         };
         match frames.last_mut() {
-            // The profile's own name of the function that the others are inlined into.
+            // Use the profile's name of the host.
             Some(last) => self.rename(section, last, host),
             None => frames.push(host.frame()),
         }
         frames
     }
 
-    /// The names of the functions of which code may be each.
+    /// Returns the names of the functions that ambiguous code may belong to.
     fn ambiguous(&self, section: &Section, key: ChainKey) -> Vec<NameId> {
         let Some(Inlined::OneOf(several)) = key.inlined else {
             return Vec::new();
@@ -233,7 +233,7 @@ impl Inlines {
         }
     }
 
-    /// Gives a frame its function; its line's file is said only where it is another than the function's.
+    /// Gives a frame this function. The frame keeps the file of its line only if it differs from the function's file.
     fn rename(&self, section: &Section, frame: &mut ChainFrame, function: InlinedFunction) {
         let file = std::mem::replace(&mut frame.file, function.file);
         frame.name = function.name;
@@ -252,7 +252,7 @@ impl Inlines {
         };
     }
 
-    /// The innermost function at an instruction of a function, where it is an inlined one.
+    /// Returns the innermost function at an instruction of a function; `None` if it is not an inlined function.
     pub fn innermost(
         &self,
         section: &Section,
@@ -265,7 +265,7 @@ impl Inlines {
         chains.node(node).inlined_into.is_some().then_some(node)
     }
 
-    /// The inlined functions of a chain of an object, without the function that they are inlined into.
+    /// Returns the inlined functions of a chain, without the function that they are inlined into.
     pub(crate) fn inlined(
         &self,
         section: &Section,

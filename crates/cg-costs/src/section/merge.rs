@@ -1,15 +1,15 @@
-//! Functions that turn out to be the same once a part, or all inputs, are read.
+//! Merges functions that prove to be the same after a part, or all input, has been read.
 
 use std::mem;
 
-use cg_stream::maps::Map;
+use cg_collections::maps::Map;
 
 use super::{ArcKey, Section};
 use crate::ids::FunctionId;
 use crate::tables::{Added, CostRows, LineTable};
 
 impl Section {
-    /// Merges each function of `same` into the one it maps to, with its lines and arcs.
+    /// Merges each key of `same` into its value, with lines and arcs.
     pub fn merge(&mut self, same: &Map<FunctionId, FunctionId>) -> Added {
         if same.is_empty() {
             return Ok(());
@@ -27,7 +27,7 @@ impl Section {
         }
         let lines = mem::replace(&mut self.lines, LineTable::new(self.events.len()));
         self.add_lines(&lines, |function| Some((resolve(function), false)))?;
-        let arcs = mem::replace(&mut self.arcs, CostRows::of_arcs(self.events.len()));
+        let arcs = mem::replace(&mut self.arcs, CostRows::for_arcs(self.events.len()));
         for (arc, key) in arcs.all() {
             let key = ArcKey {
                 caller: resolve(key.caller),
@@ -39,16 +39,16 @@ impl Section {
         Ok(())
     }
 
-    /// Adds a part whose names are interned in this section; `same` maps functions to those they are merged into. A
-    /// part has only self cost and lines.
+    /// Adds a part whose names are interned in this section. `same` maps functions of the part to the functions that they
+    /// are merged into. A part has only self cost and lines.
     pub fn add_part(&mut self, part: &mut Section, same: &Map<FunctionId, FunctionId>) -> Added {
         if self.functions.row_count() == 0 {
-            // The first part is most often the only one, and need not be added up again.
+            // The first part is usually the only part, so move its tables instead of adding them up.
             mem::swap(&mut self.functions, &mut part.functions);
             mem::swap(&mut self.lines, &mut part.lines);
             mem::swap(&mut self.total, &mut part.total);
             self.merge(same)?;
-            // In the next part these ids may stand for functions of their own.
+            // In the next part, these ids may mean separate functions.
             self.merged.clear();
             return Ok(());
         }

@@ -1,13 +1,13 @@
-//! One `run` … `end` section in the making: functions, lines and arcs under keys, their counts in flat tables.
+//! An unfinished `run` … `end` section: functions, lines and arcs under keys, with their counts in flat tables.
 //!
-//! Callgrind and Cachegrind profiles are added up here, part by part and file by file, and written once all is read.
-//! Nothing in it knows a file format; the readers hand over what they found, already attributed to functions.
+//! Callgrind and Cachegrind profiles are added up here, part by part and file by file, and written when all input has been
+//! read. This module does not know any file format. The readers add costs that are already attributed to functions.
 
 use std::hash::Hash;
 
+use cg_collections::intern::TooMany;
+use cg_collections::maps::Map;
 use cg_debug_info::ChainNodeId;
-use cg_stream::intern::TooMany;
-use cg_stream::maps::Map;
 use cg_stream::record::Count;
 
 use super::ids::{ArcId, FunctionId, StringId, Strings};
@@ -26,46 +26,46 @@ pub use run::{Agreed, RunFacts};
 /// The key of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SectionFunction {
-    /// Its name.
+    /// The function's name.
     pub name: StringId,
-    /// Its source file.
+    /// The function's source file.
     pub file: StringId,
-    /// Its object.
+    /// The function's object.
     pub object: StringId,
 }
 
 /// The calls from one line of a function to another function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct ArcKey {
-    /// Who calls.
+    /// The calling function.
     pub caller: FunctionId,
-    /// Who is called.
+    /// The called function.
     pub callee: FunctionId,
-    /// The file of the call site; not given where it is the caller's.
+    /// The file of the call site; [`StringId::NOT_GIVEN`] if it is the caller's file.
     pub site: StringId,
     /// The line of the call site.
     pub line: u64,
-    /// The call instruction, where the profile has addresses and they or inlined functions are wanted.
+    /// The call instruction, if the profile has addresses and either these or inlined functions are wanted.
     pub address: Option<u64>,
     /// The function inlined into the caller at the call site, as a node of the chains of the caller's object.
     pub inlined: Option<ChainNodeId>,
 }
 
-/// What is known of a function besides its costs.
+/// Facts about a function, apart from its costs.
 #[derive(Clone, Copy, Debug, Default)]
 struct FunctionFacts {
     calls: u64,
-    /// Whether the function has a record. Functions that were never charged and merged ones have none.
+    /// True if the function has a record. Functions without any cost and merged functions have no record.
     is_present: bool,
 }
 
-/// A section in the making.
+/// An unfinished section.
 pub struct Section {
-    /// The names in it.
+    /// The names in the section.
     pub strings: Strings,
-    /// What its `run` record says.
+    /// The facts for the `run` record.
     pub run: RunFacts,
-    /// Whether the functions have inclusive cost.
+    /// True if functions have inclusive cost.
     has_inclusive: bool,
     is_complete: bool,
     events: Vec<String>,
@@ -73,21 +73,21 @@ pub struct Section {
     total: Vec<Count>,
     functions: CostRows<FunctionId, SectionFunction, FunctionFacts>,
     lines: LineTable<FunctionId>,
-    /// With each arc, how many calls it stands for.
+    /// The arcs, each with its number of calls.
     arcs: CostRows<ArcId, ArcKey, u64>,
     cycles: Cycles,
-    /// Maps merged functions to those they were merged into.
+    /// Maps each merged function to the function that it was merged into.
     merged: Map<FunctionId, FunctionId>,
-    /// Functions by how they were reached, where stacks are wanted.
+    /// Functions by level and callers, if stacks are wanted.
     pub stacks: Option<StackGraph>,
-    /// The cost lines, where inlined functions or machine code are wanted.
+    /// The cost lines, if inlined functions or machine code are wanted.
     pub trace: Option<CostLines>,
-    /// What the machine code of functions is known by, where that is wanted.
+    /// The hashes of the functions' machine code, if they are wanted.
     pub(crate) prints: FunctionPrints,
 }
 
 impl Section {
-    /// A section for what this tool counted.
+    /// Creates an empty section for profiles of this tool.
     pub fn new(tool: &'static str, has_inclusive: bool) -> Section {
         let mut strings = Strings::default();
         // The first string of a table always has an id.
@@ -102,7 +102,7 @@ impl Section {
             total: Vec::new(),
             functions: CostRows::new(0),
             lines: LineTable::new(0),
-            arcs: CostRows::of_arcs(0),
+            arcs: CostRows::for_arcs(0),
             cycles: Cycles::default(),
             merged: Map::default(),
             stacks: None,
@@ -111,7 +111,7 @@ impl Section {
         }
     }
 
-    /// The function that this one was merged into, or the function itself.
+    /// Returns the function that this function was merged into, or the function itself.
     #[inline]
     pub(crate) fn merged_into(&self, function: FunctionId) -> FunctionId {
         if self.merged.is_empty() {
@@ -120,33 +120,33 @@ impl Section {
         self.merged.get(&function).copied().unwrap_or(function)
     }
 
-    /// Whether functions have inclusive cost.
+    /// Returns true if functions have inclusive cost.
     pub(crate) fn has_inclusive(&self) -> bool {
         self.has_inclusive
     }
 
-    /// Notes that something which belongs to this section could not be read, so that it gets no `end`.
-    pub fn leave_open(&mut self) {
+    /// Marks the section as incomplete because of an error in the input. It then gets no `end`.
+    pub fn mark_incomplete(&mut self) {
         self.is_complete = false;
     }
 
-    /// The events of all parts so far.
+    /// Returns the events of all parts so far.
     pub fn events(&self) -> &[String] {
         &self.events
     }
 
-    /// How many events there are in all parts so far.
+    /// Returns the number of events in all parts so far.
     pub fn event_count(&self) -> usize {
         self.events.len()
     }
 
-    /// How all counts so far are read.
+    /// Returns the signedness of all counts so far.
     pub fn signedness(&self) -> Signedness {
         self.signedness
     }
 
-    /// Reads all counts as signed from here on, as a negative one was met.
-    pub fn become_signed(&mut self) -> Added {
+    /// Treats all counts as signed from now on, because the input has a negative count.
+    pub fn switch_to_signed(&mut self) -> Added {
         let fits =
             self.functions.fits_signed() && self.lines.fits_signed() && self.arcs.fits_signed();
         if !fits {
@@ -156,7 +156,7 @@ impl Section {
         Ok(())
     }
 
-    /// The columns for these events: those of the same name, else new ones.
+    /// Returns the columns for these events. Adds columns for new names.
     pub fn columns(&mut self, names: &[String]) -> Vec<usize> {
         let columns = names
             .iter()
@@ -181,12 +181,12 @@ impl Section {
         columns
     }
 
-    /// The function with this identity.
+    /// Returns the function with this key. Adds it if it is new.
     pub fn function(&mut self, key: SectionFunction) -> Result<FunctionId, TooMany> {
         self.functions.row(key)
     }
 
-    /// The functions that have a record, and what makes them one and the same.
+    /// Iterates over the functions with a record, and their keys.
     pub fn present(&self) -> impl Iterator<Item = (FunctionId, SectionFunction)> {
         let functions = &self.functions;
         functions
@@ -194,30 +194,30 @@ impl Section {
             .filter(|(function, _)| functions.facts(*function).is_present)
     }
 
-    /// What makes a function itself.
+    /// Returns the key of a function.
     pub fn key_of(&self, function: FunctionId) -> SectionFunction {
         self.functions.key(function)
     }
 
-    /// The self cost of a function.
+    /// Returns the self cost of a function.
     pub fn cost(&self, function: FunctionId) -> &[u64] {
         self.functions.own(function)
     }
 
-    /// The inclusive cost of a function.
+    /// Returns the inclusive cost of a function.
     pub(crate) fn inclusive(&self, function: FunctionId) -> &[u64] {
         self.functions.inclusive(function)
     }
 
-    /// How often a function was called.
+    /// Returns the number of calls of a function.
     pub(crate) fn calls(&self, function: FunctionId) -> u64 {
         self.functions.facts(function).calls
     }
 
-    /// Source lines, once all of them are there.
+    /// Merges the rows of each source line, after all lines have been added.
     ///
     /// # Errors
-    /// Where a sum has no room.
+    /// Returns an error if a sum exceeds 64 bits.
     pub(crate) fn settle_lines(&mut self) -> Added {
         self.lines.settle(self.signedness)
     }
@@ -226,27 +226,27 @@ impl Section {
         &self.lines
     }
 
-    /// The arcs, each with its number of calls.
+    /// Returns the arcs, each with its number of calls.
     pub(crate) fn arcs(&self) -> &CostRows<ArcId, ArcKey, u64> {
         &self.arcs
     }
 
-    /// The number of each function's circle of functions that call each other.
+    /// Returns the number of each function's cycle, for functions in a cycle.
     pub(crate) fn cycle_numbers(&self) -> Map<FunctionId, u64> {
         self.cycles.numbers()
     }
 
-    /// The sums of all self cost, by event.
+    /// Returns the sum of all self cost, by event.
     pub(crate) fn total(&self) -> &[Count] {
         &self.total
     }
 
-    /// Whether all that belongs to it could be read.
+    /// Returns true if all input of the section could be read.
     pub(crate) fn is_complete(&self) -> bool {
         self.is_complete
     }
 
-    /// Adds self cost, and to the total with it.
+    /// Adds self cost to a function and to the total.
     #[inline]
     pub fn add_cost(&mut self, function: FunctionId, cost: &[u64]) -> Added {
         self.functions.facts_mut(function).is_present = true;
@@ -257,7 +257,7 @@ impl Section {
         Ok(())
     }
 
-    /// Adds inclusive cost and calls.
+    /// Adds inclusive cost and calls to a function.
     pub fn add_inclusive(&mut self, function: FunctionId, inclusive: &[u64], calls: u64) -> Added {
         let facts = self.functions.facts_mut(function);
         facts.is_present = true;
@@ -280,14 +280,14 @@ impl Section {
         self.lines.absorb(lines, function, self.signedness)
     }
 
-    /// Splits arcs by the chain of inlined functions at the call site, which `innermost` finds by caller and place;
-    /// keeps call sites at different addresses apart only with `has_addresses`.
-    pub fn tell_arcs_apart(
+    /// Splits arcs by the chain of inlined functions at the call site. `innermost` finds the chain by caller and place.
+    /// Merges call sites at different addresses unless `has_addresses` is set.
+    pub fn split_arcs_by_chain(
         &mut self,
         innermost: impl Fn(&Section, FunctionId, At) -> Option<ChainNodeId>,
         has_addresses: bool,
     ) -> Added {
-        let arcs = std::mem::replace(&mut self.arcs, CostRows::of_arcs(self.events.len()));
+        let arcs = std::mem::replace(&mut self.arcs, CostRows::for_arcs(self.events.len()));
         for (arc, key) in arcs.all() {
             let at = At {
                 address: key.address,
@@ -307,19 +307,19 @@ impl Section {
         Ok(())
     }
 
-    /// Adds to an arc.
+    /// Adds calls and inclusive cost to an arc.
     pub fn add_arc(&mut self, key: ArcKey, calls: u64, inclusive: &[u64]) -> Added {
         let arc = self.arcs.row(key)?;
         add_calls(self.arcs.facts_mut(arc), calls)?;
         self.arcs.add_inclusive(arc, inclusive, self.signedness)
     }
 
-    /// Notes that these functions form a cycle, so that their inclusive cost is a matter of convention.
+    /// Records that these functions form a cycle. Their inclusive cost is then a matter of convention.
     pub fn add_cycle(&mut self, members: &[FunctionId]) {
         self.cycles.join(members);
     }
 
-    /// Forgets all counts, for the next part of the same file; names keep their ids.
+    /// Removes all counts, for the next part of the same file. Names keep their ids.
     pub fn clear(&mut self) {
         self.run = self.run.next_part();
         self.is_complete = true;
@@ -328,7 +328,7 @@ impl Section {
         self.total.clear();
         self.functions = CostRows::new(0);
         self.lines = LineTable::new(0);
-        self.arcs = CostRows::of_arcs(0);
+        self.arcs = CostRows::for_arcs(0);
         self.cycles = Cycles::default();
         self.merged.clear();
         self.stacks = self.stacks.as_ref().map(|_| StackGraph::default());
@@ -336,3 +336,6 @@ impl Section {
         self.prints.clear();
     }
 }
+
+#[cfg(test)]
+mod tests;

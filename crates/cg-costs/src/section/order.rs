@@ -1,17 +1,17 @@
-//! The order of records: by cost, largest first, then by names as bytes (law 5). And what records say of a row.
+//! The order of records: by cost, largest first, then by names as bytes (law 5). Also converts rows to fields of records.
 
 use std::cmp::Ordering;
 
-use cg_stream::intern::Id as _;
+use cg_collections::intern::Id as _;
+use cg_collections::sorting::Order as _;
 use cg_stream::record::{Counts, Name};
-use cg_stream::sorting::Order as _;
 
 use super::{Section, SectionFunction};
 use crate::ids::{FunctionId, StringId};
 
 impl Section {
-    /// The event that ranks: the first that anything costs at all. xtrees begin with those of what is still allocated,
-    /// which may be nothing.
+    /// Returns the event that determines the order of records: the first event with any cost. The first events of xtrees
+    /// count the memory that is still allocated, and these counts may all be 0.
     pub(crate) fn ranking_event(&self) -> usize {
         let functions = &self.functions;
         let is_counted = |event: &usize| {
@@ -23,29 +23,29 @@ impl Section {
         (0..self.events.len()).find(is_counted).unwrap_or(0)
     }
 
-    /// What a function costs itself, by one event.
+    /// Returns the self cost of a function for one event.
     pub(crate) fn cost_by(&self, event: usize, function: FunctionId) -> u64 {
         self.cost(function).get(event).copied().unwrap_or(0)
     }
 
-    /// A name, unless it is not given.
+    /// Returns a name; `None` if it is missing.
     pub(crate) fn name(&self, id: StringId) -> Option<Name<'_>> {
         (id != StringId::NOT_GIVEN).then(|| Name::from_bytes(self.strings.get(id)))
     }
 
-    /// The counts of a row, as records have them.
+    /// Converts a row to the counts of a record.
     pub(crate) fn counts(&self, row: &[u64]) -> Counts<'_> {
         let counts = row.iter().map(|cell| self.signedness.count(*cell));
         Counts::from_row(&self.events, counts)
     }
 
-    /// Descending by an event.
+    /// Compares rows by an event, in descending order.
     pub(crate) fn by_cost(&self, event: usize, a: &[u64], b: &[u64]) -> Ordering {
         let count = |row: &[u64]| row.get(event).map(|cell| self.signedness.count(*cell));
         count(b).cmp(&count(a))
     }
 
-    /// All functions in the order of their names, and where each stands in it.
+    /// Returns all functions, sorted by name, and the position of each function in this order.
     pub(crate) fn functions_by_name(&self) -> (Vec<FunctionId>, Vec<u32>) {
         let mut functions: Vec<(FunctionId, SectionFunction)> = self.functions.all().collect();
         functions.order_by(|(_, a), (_, b)| self.by_function(*a, *b));

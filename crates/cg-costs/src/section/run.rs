@@ -1,27 +1,27 @@
-//! What the `run` record says of a section besides its figures.
+//! The facts in the `run` record of a section, apart from its figures.
 
 use std::collections::BTreeMap;
 use std::mem;
 
 use cg_stream::record::{CostFacts, Description, PartialRun};
 
-/// A fact that each part may state; the whole states it only if all parts agree on it.
+/// A fact that each part may state. The whole section states it only if all parts agree.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Agreed<T> {
     /// No part states it.
     #[default]
-    Unsaid,
-    /// Stated by an earlier part, and valid until this part states something else.
+    Unset,
+    /// Stated by an earlier part, and valid until this part states another value.
     Inherited(T),
-    /// All parts that state it state this.
+    /// All parts with a value state this value.
     One(T),
-    /// Two parts state different things.
+    /// Two parts state different values.
     Differing,
 }
 
-/// The sum of what two parts say. Callgrind computes it modulo 2^64, and one close to 2^64 is below 0: such sums are signed.
-/// A sum that is too large for both readings is none.
-fn sum_of_summaries(a: u64, b: u64) -> Option<u64> {
+/// Adds the summaries of two parts. Callgrind computes a summary modulo 2^64, so a summary close to 2^64 is negative and the
+/// sum is signed. Returns `None` if the sum exceeds 64 bits both as unsigned and as signed.
+fn add_summaries(a: u64, b: u64) -> Option<u64> {
     a.checked_add(b).or_else(|| {
         Some(
             a.cast_signed()
@@ -32,11 +32,11 @@ fn sum_of_summaries(a: u64, b: u64) -> Option<u64> {
 }
 
 impl<T: PartialEq> Agreed<T> {
-    /// Takes what a part states.
-    pub fn say(&mut self, value: T) {
+    /// Records the value that a part states.
+    pub fn record(&mut self, value: T) {
         match self {
-            Agreed::Unsaid | Agreed::Inherited(_) => *self = Agreed::One(value),
-            Agreed::One(said) if *said == value => {}
+            Agreed::Unset | Agreed::Inherited(_) => *self = Agreed::One(value),
+            Agreed::One(known) if *known == value => {}
             _ => *self = Agreed::Differing,
         }
     }
@@ -44,14 +44,14 @@ impl<T: PartialEq> Agreed<T> {
     pub(crate) fn one(&self) -> Option<&T> {
         match self {
             Agreed::One(value) | Agreed::Inherited(value) => Some(value),
-            Agreed::Unsaid | Agreed::Differing => None,
+            Agreed::Unset | Agreed::Differing => None,
         }
     }
 
-    /// What two inputs say alike; one that says nothing does not agree.
+    /// Returns the value that two inputs agree on. An input without a value does not agree with a value.
     fn and(self, other: Agreed<T>) -> Agreed<T> {
         match (self, other) {
-            (Agreed::Unsaid, Agreed::Unsaid) => Agreed::Unsaid,
+            (Agreed::Unset, Agreed::Unset) => Agreed::Unset,
             (Agreed::One(a) | Agreed::Inherited(a), Agreed::One(b) | Agreed::Inherited(b))
                 if a == b =>
             {
@@ -61,14 +61,12 @@ impl<T: PartialEq> Agreed<T> {
         }
     }
 
-    /// What another part begins with.
+    /// Returns the initial value for the next part.
     fn inherited(&self) -> Agreed<T>
     where
         T: Clone,
     {
-        self.one()
-            .cloned()
-            .map_or(Agreed::Unsaid, Agreed::Inherited)
+        self.one().cloned().map_or(Agreed::Unset, Agreed::Inherited)
     }
 }
 
@@ -78,14 +76,14 @@ pub struct RunFacts {
     tool: &'static str,
     /// The program that wrote the profile.
     pub creator: Agreed<String>,
-    /// The command that was profiled.
+    /// The profiled command.
     pub command: Agreed<String>,
-    /// Its process.
+    /// The id of the profiled process.
     pub pid: Agreed<u64>,
     part: Agreed<u64>,
-    /// The part that is being read: its number, and why it was written.
+    /// The number and the trigger of the current part.
     this_part: (Option<u64>, Option<String>),
-    /// The parts that were read of runs that have more.
+    /// The parts in the input, for runs that may have more parts.
     partial: Vec<PartialRun>,
     /// The number of the thread.
     pub thread: Agreed<u64>,
@@ -93,10 +91,10 @@ pub struct RunFacts {
     descriptions: BTreeMap<String, Agreed<String>>,
     /// The inputs.
     pub sources: Vec<String>,
-    /// How many parts were read.
+    /// The number of parts.
     pub parts: u64,
-    /// The file's own `summary:` by event, added up over the parts, modulo 2^64 as Callgrind computes it.
-    /// `None` where they do not add up to a number of 64 bits.
+    /// The file's own `summary:` by event, added up over the parts modulo 2^64, as in Callgrind; `None` if the sum exceeds
+    /// 64 bits.
     pub(crate) summary: BTreeMap<String, Option<u64>>,
     /// Long names of events, from `event:` lines.
     pub event_names: BTreeMap<String, String>,
@@ -105,7 +103,7 @@ pub struct RunFacts {
 }
 
 impl RunFacts {
-    /// Nothing said yet, of what this tool wrote.
+    /// Creates empty facts about profiles of this tool.
     pub fn new(tool: &'static str) -> RunFacts {
         RunFacts {
             tool,
@@ -113,15 +111,15 @@ impl RunFacts {
         }
     }
 
-    /// The facts of another part of the same file, which may repeat nothing of its header.
+    /// Returns the initial facts for the next part of the same file, whose header may be incomplete.
     pub(crate) fn next_part(&self) -> RunFacts {
         RunFacts {
             creator: self.creator.inherited(),
             command: self.command.inherited(),
             pid: self.pid.inherited(),
             descriptions: (self.descriptions.iter())
-                .filter(|(key, _)| !is_of_part(key))
-                .map(|(key, said)| (key.clone(), said.inherited()))
+                .filter(|(key, _)| !is_part_key(key))
+                .map(|(key, value)| (key.clone(), value.inherited()))
                 .collect(),
             sources: self.sources.clone(),
             event_names: self.event_names.clone(),
@@ -130,8 +128,8 @@ impl RunFacts {
         }
     }
 
-    /// The facts of this section with another input in it. As where streams are added up, only what both say is said of
-    /// the sum; an input without a part says nothing and has no part in it.
+    /// Combines the facts with the facts of another input. As with sums of streams, the result has only facts that both
+    /// inputs state. An input without a part adds only its sources.
     pub fn and(mut self, other: RunFacts) -> RunFacts {
         for source in &other.sources {
             self.add_source(source);
@@ -166,9 +164,9 @@ impl RunFacts {
             partial,
             thread: self.thread.and(other.thread),
             descriptions: (self.descriptions.into_iter())
-                .map(|(key, said)| {
-                    let said = said.and(others.remove(&key).unwrap_or_default());
-                    (key, said)
+                .map(|(key, value)| {
+                    let value = value.and(others.remove(&key).unwrap_or_default());
+                    (key, value)
                 })
                 .collect(),
             sources: self.sources,
@@ -179,18 +177,18 @@ impl RunFacts {
         }
     }
 
-    /// The number of the part that is being read.
-    pub fn say_part(&mut self, part: u64) {
-        self.part.say(part);
+    /// Records the number of the current part.
+    pub fn record_part(&mut self, part: u64) {
+        self.part.record(part);
         self.this_part.0 = Some(part);
     }
 
-    /// The number of the part, where all parts have it.
+    /// Returns the number of the part; `None` if the parts have different numbers.
     pub fn part(&self) -> Option<u64> {
         self.part.one().copied()
     }
 
-    /// Notes that a part of this process was read to its end.
+    /// Records that a part of this process has been read completely.
     pub fn end_part(&mut self, pid: Option<u64>) {
         self.parts += 1;
         if let (Some(part), Some(trigger)) = mem::take(&mut self.this_part) {
@@ -198,19 +196,19 @@ impl RunFacts {
         }
     }
 
-    /// The tool, as records have it.
+    /// Returns the tool's name in records.
     pub fn tool(&self) -> &'static str {
         self.tool
     }
 
-    /// Adds an input, once.
+    /// Adds an input, unless it is already listed.
     pub fn add_source(&mut self, source: &str) {
         if self.sources.iter().all(|known| known != source) {
             self.sources.push(source.to_owned());
         }
     }
 
-    /// A `desc:` line, split at its first colon.
+    /// Adds a `desc:` line, split at its first colon.
     pub fn add_description(&mut self, key: &str, value: &str) {
         if key == TRIGGER {
             self.this_part.1 = Some(value.to_owned());
@@ -219,34 +217,34 @@ impl RunFacts {
             self.descriptions
                 .entry(key.to_owned())
                 .or_default()
-                .say(value.to_owned());
+                .record(value.to_owned());
         }
     }
 
-    /// Adds what a part's `summary:` says of an event.
+    /// Adds the count of an event from a part's `summary:`.
     pub fn add_summary(&mut self, event: &str, count: u64) {
         let sum = self.summary.entry(event.to_owned()).or_insert(Some(0));
-        *sum = sum.and_then(|sum| sum_of_summaries(sum, count));
+        *sum = sum.and_then(|sum| add_summaries(sum, count));
     }
 
-    /// The cache parameters and the like.
+    /// Returns the descriptions of the simulation, such as cache parameters.
     pub(crate) fn description(&self) -> Option<Description> {
         let by_key: BTreeMap<String, String> = self
             .descriptions
             .iter()
-            .filter(|(key, _)| !is_of_part(key))
+            .filter(|(key, _)| !is_part_key(key))
             .filter_map(|(key, value)| Some((key.clone(), value.one()?.clone())))
             .collect();
         (!by_key.is_empty()).then_some(Description::ByKey(by_key))
     }
 
-    /// What only these tools say, without the summary.
+    /// Returns the facts that only these tools record, without the summary.
     pub fn facts(&self) -> CostFacts {
         let described = |key: &str| self.descriptions.get(key)?.one().cloned();
         let (part, trigger) = (self.part(), described(TRIGGER));
-        let is_told = part.is_some() && trigger.is_some();
+        let is_recorded = part.is_some() && trigger.is_some();
         CostFacts {
-            partial: if is_told {
+            partial: if is_recorded {
                 Vec::new()
             } else {
                 self.partial.clone()
@@ -263,7 +261,7 @@ impl RunFacts {
     }
 }
 
-/// The texts that two maps have under the same key.
+/// Returns the entries that two maps have in common.
 fn agreed(
     mut texts: BTreeMap<String, String>,
     other: &BTreeMap<String, String>,
@@ -272,11 +270,12 @@ fn agreed(
     texts
 }
 
-// These two keys of `desc:` lines are of the run and not of how it was simulated.
+// These two keys of `desc:` lines describe the part, not the simulation.
 const TRIGGER: &str = "Trigger";
 const TIMERANGE: &str = "Timerange";
 
-/// Whether a `desc:` line is of a part alone; Callgrind writes the others for the first part of a file.
-fn is_of_part(key: &str) -> bool {
+/// Returns true if a `desc:` line describes only one part. Callgrind writes the other lines only in the first part of a
+/// file.
+fn is_part_key(key: &str) -> bool {
     [TRIGGER, TIMERANGE].contains(&key)
 }

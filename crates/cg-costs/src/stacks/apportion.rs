@@ -1,24 +1,24 @@
-//! Shares as integers, and sums divided by them without a remainder.
+//! Integer shares, and the division of sums by shares without a remainder.
 
-/// Shares are fixed-point fractions, and this is 1. The product of a share and a count fits in 128 bits.
+/// The share 1. Shares are fixed-point fractions, and the product of a share and a count fits in 128 bits.
 pub(super) const WHOLE: u64 = 1 << 62;
 
-/// A remainder of a share up to this size comes from rounding down, and is no cost of the program.
+/// The maximum remainder of a share that is attributed to rounding and not to a cost of the program.
 pub(super) const ROUNDING: u64 = WHOLE >> 20;
 
-/// `share` of the number `of`, rounded down.
-pub(super) fn part(share: u64, of: u128) -> u128 {
-    u128::from(share) * of / u128::from(WHOLE)
+/// Returns `share` times `number`, rounded down.
+pub(super) fn part(share: u64, number: u128) -> u128 {
+    u128::from(share) * number / u128::from(WHOLE)
 }
 
-/// A part of a share: `numerator` of `denominator`, which is at least as large.
+/// Returns the fraction `numerator / denominator` of a share. The fraction is at most 1.
 pub(super) fn part_of_share(share: u64, numerator: u64, denominator: u128) -> u64 {
     let product = u128::from(share) * u128::from(numerator) / denominator.max(1);
     u64::try_from(product).unwrap_or(WHOLE).min(WHOLE)
 }
 
-/// Divides a sum in proportion to weights, by largest remainders: the parts add up to the sum, and each is the exact
-/// one rounded down or up. Where no weight is more than 0 all parts are 0.
+/// Divides a sum in proportion to weights, by the method of largest remainders. The parts add up to the sum, and each part
+/// is the exact value rounded down or up. If all weights are 0, all parts are 0.
 pub(super) fn apportion(sum: u64, weights: &[u64]) -> Vec<u64> {
     let all: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
     if all == 0 {
@@ -33,7 +33,7 @@ pub(super) fn apportion(sum: u64, weights: &[u64]) -> Vec<u64> {
     let given: u64 = parts.iter().sum();
     let mut order: Vec<usize> = (0..weights.len()).collect();
     order.sort_by_key(|position| (std::cmp::Reverse(remainders[*position]), *position));
-    // Fewer are missing than there are parts with a remainder.
+    // The missing sum is smaller than the number of parts with a remainder.
     let missing = usize::try_from(sum - given).unwrap_or(usize::MAX);
     for position in order.into_iter().take(missing) {
         parts[position] += 1;
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_share_is_all() {
+    fn a_whole_share_is_the_whole_number() {
         assert_eq!(part(WHOLE, u128::from(u64::MAX)), u128::from(u64::MAX));
         assert_eq!(part_of_share(WHOLE, u64::MAX, u128::from(u64::MAX)), WHOLE);
         assert_eq!(part_of_share(WHOLE, 1, 2), WHOLE / 2);

@@ -1,55 +1,56 @@
-//! Estimates stacks from a graph of calls: each path by which a function can be reached gets the share of the
-//! function's cost that enters by this path.
+//! Estimates stacks from a call graph. Each path to a function gets the share of the function's cost that enters by this
+//! path.
 //!
-//! There can be more paths than anybody can write down, as with thirty layers of functions that each call all of the
-//! next. So the most costly path is followed first, and paths below 1/[`FINEST`] of the total where there are more than
-//! [`ENOUGH`], paths deeper than [`DEEPEST`] or beyond [`MOST_CONTEXTS`] are not followed: they become one frame called
-//! `[pruned]` on the stack that leads there.
+//! The number of paths can be too large to write, for example with thirty layers of functions that each call the whole next
+//! layer. So the most expensive path is followed first. Some paths are not followed: paths below 1/[`FINEST`] of the total
+//! if there are already [`ENOUGH`] paths, paths deeper than [`DEEPEST`], and all paths after the first [`MOST_CONTEXTS`].
+//! They become one frame called `[pruned]` on the stack of their caller.
 //!
-//! On each path into a cycle, every member appears once, reached by the most costly calls from the member where the
-//! cycle was entered. Callgrind counts calls inside a cycle repeatedly, so their cost says nothing about shares.
+//! On each path into a cycle, every member appears once. It is reached by the most expensive calls from the member at which
+//! the cycle was entered. Callgrind counts calls inside a cycle repeatedly, so their cost cannot be used for shares.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::rc::Rc;
 
-use cg_stream::maps::Map;
+use cg_collections::maps::Map;
 
 use super::apportion::{ROUNDING, WHOLE, apportion, part};
 use super::units::{ContextGraph, ContextUnits};
 
-/// Paths that cost less than the total divided by this are not followed once there are [`ENOUGH`].
+/// The divisor of the total that gives the minimum cost of a path, after the first [`ENOUGH`] paths.
 const FINEST: u128 = 100_000;
 
-/// So many paths are followed, whatever they cost: more than most programs have, and no more than viewers can draw.
+/// The number of paths that are followed even if they are cheap. Most programs have fewer, and viewers can draw this many.
 const ENOUGH: usize = 20_000;
 
-/// How many frames deep calls are followed.
+/// The maximum number of frames in a followed path.
 const DEEPEST: usize = 256;
 
-/// How many paths into functions are followed.
+/// The maximum number of paths into functions.
 const MOST_CONTEXTS: usize = 1_000_000;
 
-/// Limit on the arcs and members visited to find paths inside cycles; beyond it the entry member counts as the caller
-/// of all others.
+/// The maximum number of arcs and members to visit for paths inside cycles. After that, the entry member counts as the
+/// caller of all other members.
 const MOST_INSIDE: usize = 4_000_000;
 
 /// Stacks with their costs.
 pub(super) struct Estimate {
-    /// Stacks by their innermost frame and the stack that called it.
+    /// The stacks. A stack has an innermost frame and the stack of its caller.
     pub(super) paths: Vec<Path>,
     pub(super) rows: Vec<EstimatedRow>,
-    /// Self cost, by the ranking event, of functions that only one chain of calls leads to.
+    /// The self cost, by the ranking event, of functions with only one chain of callers.
     pub(super) certain: u128,
-    /// Self cost, by the ranking event, that is in `[pruned]`, and of how many functions there is any.
+    /// The self cost in `[pruned]`, by the ranking event.
     pub(super) pruned: u128,
+    /// The number of functions with self cost in `[pruned]`.
     pub(super) pruned_functions: usize,
 }
 
 /// A stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Path {
-    /// Index of the caller's stack.
+    /// The index of the caller's stack.
     pub(super) outer: Option<usize>,
     pub(super) at: PathFrame,
 }
@@ -58,34 +59,34 @@ pub(super) struct Path {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PathFrame {
     Context(usize),
-    /// Stands for calls that are not followed.
+    /// A replacement for calls that are not followed.
     Pruned,
 }
 
-/// What a stack costs, an entry an event.
+/// The cost of a stack, with one entry per event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct EstimatedRow {
     pub(super) path: usize,
     pub(super) cost: Vec<u64>,
 }
 
-/// A path into a unit, waiting to be followed.
+/// A path into a unit that has not been followed yet.
 struct Way {
-    /// Its cost by the ranking event, in parts of [`WHOLE`].
+    /// The cost of the path by the ranking event, in units of 1/[`WHOLE`].
     amount: u128,
-    /// How many paths were found before this one: breaks ties.
+    /// The number of paths found before this path. Breaks ties.
     order: usize,
     outer: Option<usize>,
     depth: usize,
     unit: usize,
     entry: usize,
-    /// By event.
+    /// The share of the unit that enters by this path, by event.
     share: Box<[u64]>,
-    /// Whether no other path leads here.
+    /// True if no other path enters the unit.
     is_certain: bool,
 }
 
-/// A stack that self cost is charged to.
+/// A stack that gets a share of a function's self cost.
 struct ChargedStack {
     path: usize,
     share: Box<[u64]>,
@@ -96,24 +97,24 @@ struct Expansion<'g> {
     graph: &'g ContextGraph<'g>,
     units: &'g ContextUnits,
     paths: Vec<Path>,
-    /// By context.
+    /// The stacks of each context.
     charged: Vec<Vec<ChargedStack>>,
-    /// Stacks that end in `[pruned]`, with the cost that was not followed.
+    /// The stacks that end in `[pruned]`, with the cost that was not followed.
     pruned: Vec<(usize, Vec<u128>)>,
     ways: BinaryHeap<Way>,
     found: usize,
-    /// The least cost that is followed, in parts of [`WHOLE`].
+    /// The minimum cost of a followed path, in units of 1/[`WHOLE`].
     threshold: u128,
     trees: Map<(usize, usize), Rc<CircleTree>>,
     inside_left: usize,
 }
 
-/// The callers of a cycle's members, for the member by which the cycle is entered.
+/// The callers of a cycle's members, for one entry member.
 struct CircleTree {
-    /// Position of the entry member.
+    /// The position of the entry member.
     first: usize,
-    /// By member: the position of its caller and its depth below the entry. `None` if the entry counts as caller of all
-    /// others.
+    /// For each member, the position of its caller and its depth below the entry; `None` if the entry member counts as the
+    /// caller of all other members.
     callers: Option<Vec<(Option<usize>, usize)>>,
 }
 
@@ -127,7 +128,7 @@ impl CircleTree {
     }
 }
 
-/// Makes stacks of a graph.
+/// Estimates the stacks of a graph.
 pub(super) fn estimate(graph: &ContextGraph) -> Estimate {
     let units = ContextUnits::new(graph);
     let own = |context: &&[u64]| u128::from(context.get(graph.ranking).copied().unwrap_or(0));
@@ -150,24 +151,24 @@ pub(super) fn estimate(graph: &ContextGraph) -> Estimate {
 }
 
 impl Expansion<'_> {
-    /// Queues the paths that begin without a caller: the cost of each unit that no call accounts for.
+    /// Queues the paths without a caller, for the cost of each unit that does not enter by calls.
     fn begin(&mut self) {
         let events = self.graph.event_count();
-        let mut left_out = vec![0; events];
+        let mut pruned = vec![0; events];
         for (position, unit) in self.units.all.iter().enumerate() {
             let share: Box<[u64]> = (0..events).map(|event| unit.root_share(event)).collect();
             let is_certain = unit.entering.is_empty();
             let entry = unit.root(self.graph);
             if !self.find(None, 0, position, entry, share.clone(), is_certain) {
-                for (event, sum) in left_out.iter_mut().enumerate() {
+                for (event, sum) in pruned.iter_mut().enumerate() {
                     *sum += part(share[event], unit.flow[event]);
                 }
             }
         }
-        self.prune(None, left_out);
+        self.prune(None, pruned);
     }
 
-    /// Queues a path if it is worth following; returns whether it is.
+    /// Queues a path if it is worth following. Returns true if it was queued.
     fn find(
         &mut self,
         outer: Option<usize>,
@@ -197,7 +198,7 @@ impl Expansion<'_> {
         true
     }
 
-    /// Whether a path is followed that costs so much.
+    /// Returns true if a path with this cost is followed.
     fn is_worth(&self, amount: u128) -> bool {
         let has_room = self.found < ENOUGH && self.paths.len() < ENOUGH;
         amount >= self.threshold.max(1) || (amount > 0 && has_room)
@@ -216,7 +217,7 @@ impl Expansion<'_> {
         }
     }
 
-    /// The cost that flows through a path, by event.
+    /// Returns the cost that flows through a path, by event.
     fn flow_of(&self, way: &Way) -> Vec<u128> {
         let flow = &self.units.all[way.unit].flow;
         let flows = way.share.iter().zip(flow);
@@ -239,7 +240,8 @@ impl Expansion<'_> {
             let own = graph.own[*context];
             let ranked = u128::from(own.get(graph.ranking).copied().unwrap_or(0));
             let amount = u128::from(way.share[graph.ranking]) * ranked;
-            // A single function has one stack per path, whatever it costs; a cycle has one per member.
+            // A single function gets a stack for each path, even if it is cheap. A cycle has one stack per member, so its
+            // cheap members get none.
             if !self.is_worth(amount) && unit.members.len() > 1 {
                 break;
             }
@@ -273,7 +275,7 @@ impl Expansion<'_> {
                 .map(|(event, share)| units.share(graph, *arc, event, *share))
                 .collect();
             let path = self.path(way, &tree, position, &mut paths);
-            let into = units.of[callee];
+            let into = units.unit_of[callee];
             let is_only = is_certain && units.all[into].entering.len() == 1;
             let is_only = is_only && units.all[into].root_share(graph.ranking) <= ROUNDING;
             if self.find(Some(path), depth, into, callee, share, is_only) {
@@ -283,7 +285,7 @@ impl Expansion<'_> {
                 });
             }
         }
-        // Each number taken was rounded down.
+        // Each subtracted number was rounded down, so a small remainder is not a cost.
         if left.iter().any(|count| *count > taken) {
             let entry = units.position[way.entry];
             let path = self.path(way, &tree, entry, &mut paths);
@@ -291,7 +293,7 @@ impl Expansion<'_> {
         }
     }
 
-    /// The stack of a unit's member, where the unit was entered by the path `way`.
+    /// Returns the stack of a unit's member, for a unit entered by the path `way`. Adds the stack if it is new.
     fn path(
         &mut self,
         way: &Way,
@@ -319,11 +321,11 @@ impl Expansion<'_> {
             known.insert(position, path);
             outer = Some(path);
         }
-        // The position itself is either known or has just been added.
+        // The stack of `position` is either known or has just been added.
         outer.unwrap_or(0)
     }
 
-    /// Charges cost that is not followed to a `[pruned]` frame on the stack `outer`.
+    /// Adds a `[pruned]` frame to the stack `outer`, for cost that is not followed.
     fn prune(&mut self, outer: Option<usize>, flow: Vec<u128>) {
         if flow.iter().all(|count| *count == 0) {
             return;
@@ -335,7 +337,7 @@ impl Expansion<'_> {
         self.pruned.push((self.paths.len() - 1, flow));
     }
 
-    /// How the members of a unit are reached from its entry member: by the most costly calls.
+    /// Returns the callers of a unit's members, which follow the most expensive calls from the entry member.
     fn tree(&mut self, unit: usize, entry: usize) -> Rc<CircleTree> {
         if let Some(tree) = self.trees.get(&(unit, entry)) {
             return Rc::clone(tree);
@@ -440,7 +442,7 @@ impl Expansion<'_> {
             cost: vec![0; events],
         }));
         for (event, left_over) in left_over.into_iter().enumerate() {
-            // Counts of an event sum to 64 bits, and so do parts of them.
+            // The counts of an event add up to at most 64 bits, so parts of the counts fit too.
             let weight = |(_, flow): &(usize, Vec<u128>)| {
                 u64::try_from(flow[event])
                     .unwrap_or(u64::MAX)

@@ -1,39 +1,38 @@
-//! What a profile records of stacks: functions by level and callers, and the calls between functions whose callers it
-//! does not record.
+//! The stack data in a profile: functions by level and callers, and calls between functions whose callers are not recorded.
 
-use cg_stream::intern::{Slices, TooMany};
+use cg_collections::intern::{Slices, TooMany};
 
 use crate::ids::{ArcId, FunctionId};
 use crate::tables::{Added, CostRows, NoRoom, Signedness, add_calls};
 
-cg_stream::ids! {
-    /// A function with its recursion level and its callers, as far as they are known.
+cg_collections::ids! {
+    /// A function with its recursion level and its callers, which may be unknown.
     pub struct ContextId;
     /// The callers of a context.
     pub struct CallersId;
 }
 
-/// A function at one recursion level, reached through one chain of callers where the profile records them.
+/// A function at one recursion level, with one chain of callers if the profile records them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Context {
     /// The function.
     pub function: FunctionId,
-    /// Recursion level, counted from 1; the last one stands for all deeper ones.
+    /// The recursion level, counted from 1. The last level includes all deeper levels.
     pub level: u64,
-    /// How it was reached.
+    /// The callers of the function.
     pub callers: Callers,
 }
 
 /// The callers of a context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Callers {
-    /// The profile does not record them.
+    /// The profile does not record the callers.
     Unknown,
-    /// The profile names them.
+    /// The profile records the callers.
     Known {
-        /// Nearest caller first.
+        /// The callers, nearest first.
         callers: CallersId,
-        /// Whether the chain goes on beyond the last of them.
+        /// True if the last caller has unrecorded callers.
         is_cut: bool,
     },
 }
@@ -50,19 +49,19 @@ impl Default for StackGraph {
         StackGraph {
             callers: Slices::default(),
             contexts: CostRows::new(0),
-            calls: CostRows::of_arcs(0),
+            calls: CostRows::for_arcs(0),
         }
     }
 }
 
 impl StackGraph {
-    /// Gives every context counts of more events.
+    /// Adds columns for more events to every context.
     pub(crate) fn widen(&mut self, events: usize) {
         self.contexts.widen(events);
         self.calls.widen(events);
     }
 
-    /// Callers that the file itself names, innermost first; with `is_cut` there were more.
+    /// Interns callers that the file records, innermost first. `is_cut` is true if there were more callers.
     pub fn known_callers(
         &mut self,
         callers: &[FunctionId],
@@ -110,12 +109,12 @@ impl StackGraph {
         self.contexts.own(context)
     }
 
-    /// The nearest first.
+    /// Returns the callers, nearest first.
     pub(super) fn callers(&self, callers: CallersId) -> &[FunctionId] {
         self.callers.get(callers)
     }
 
-    /// Calls: caller, callee, how many and their cost.
+    /// Iterates over the calls: caller, callee, number of calls and cost.
     pub(super) fn calls(&self) -> impl Iterator<Item = (ContextId, ContextId, u64, &[u64])> {
         self.calls.all().map(|(arc, (caller, callee))| {
             let calls = *self.calls.facts(arc);

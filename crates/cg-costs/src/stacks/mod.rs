@@ -1,18 +1,18 @@
-//! Stacks of callgrind profiles (`--stacks`).
+//! Stacks of Callgrind profiles (`--stacks`).
 //!
-//! A profile taken with `--separate-callers=N` has them: a name is that of a function with up to N functions that called
-//! it, and its self cost is that of this stack. Any other profile is a graph of calls, of which stacks can only be
-//! estimated: a function's cost is divided among the ways in which it was called in proportion to what the calls cost.
-//! [`graph`] keeps what is known of either kind, `expand` estimates, and `write()` makes records of both.
+//! A profile made with `--separate-callers=N` contains stacks: each name has a function and up to N callers, and its self
+//! cost is the cost of this stack. Other profiles contain only a call graph, so stacks have to be estimated. A
+//! function's cost is divided among its callers in proportion to the cost of their calls. [`graph`] stores both kinds of
+//! data, `expand` estimates stacks, and `write()` writes the records.
 
 mod apportion;
 mod expand;
 pub mod graph;
 mod units;
 
+use cg_collections::intern::{Id as _, TooMany};
 use cg_reader::{Error, Out};
 use cg_stacks::table::{FrameId, FrameParts, StackKey, StackLinkId, StackTable};
-use cg_stream::intern::{Id as _, TooMany};
 use cg_stream::record::RunRecord;
 
 use crate::ids::FunctionId;
@@ -22,13 +22,13 @@ use expand::{Estimate, PathFrame, estimate};
 use graph::{Callers, Context, StackGraph};
 use units::{ContextArc, ContextGraph};
 
-/// What stands for the calls that an estimate does not follow.
+/// The name of the frame that replaces calls that an estimate does not follow.
 const PRUNED: &[u8] = b"[pruned]";
 
-/// A recursion level becomes at most this many frames; the last level stands for all deeper ones.
-const MOST_COPIES: u64 = 200;
+/// The maximum number of frames for a recursive function. The last frame includes all deeper levels.
+const MAX_COPIES: u64 = 200;
 
-/// Writes the stacks of a section; says what of them is estimated.
+/// Writes the stacks of a section. Returns a message if stacks are estimated.
 pub(crate) fn write(
     section: &Section,
     graph: &StackGraph,
@@ -39,23 +39,23 @@ pub(crate) fn write(
     let has_guesses = graph.contexts().any(|(_, context)| is_guessed(context));
     if section.signedness() == Signedness::Signed && has_guesses {
         return Err(Error::whole(
-            "expected counts of a run, found negative ones: stacks of a difference cannot be estimated",
+            "expected counts of a run, found negative counts; stacks of a difference cannot be estimated",
         ));
     }
     let mut stacks = Stacked::new(section, graph);
-    let said = stacks
+    let message = stacks
         .add_all()
         .map_err(|no_room| Error::whole(no_room.to_string()))?;
     cg_stacks::write::write_open(run, &stacks.table, out)?;
-    Ok(said)
+    Ok(message)
 }
 
-/// A table of stacks in the making.
+/// An unfinished table of stacks.
 struct Stacked<'s> {
     section: &'s Section,
     graph: &'s StackGraph,
     table: StackTable,
-    /// By function.
+    /// The frame of each function.
     frames: Vec<Option<FrameId>>,
 }
 
@@ -86,7 +86,7 @@ impl<'s> Stacked<'s> {
         Ok(None)
     }
 
-    /// A stack that the profile has.
+    /// Adds a stack that the profile contains.
     fn add_known(
         &mut self,
         context: Context,
@@ -101,15 +101,15 @@ impl<'s> Stacked<'s> {
         for caller in callers.iter().rev() {
             stack = Some(self.push(stack, *caller)?);
         }
-        // A level counts all activations of the function on the stack, including those among its callers.
+        // A level counts all activations of the function on the stack, including activations among its callers.
         let among = callers.iter().filter(|caller| **caller == context.function);
         let copies = context.level.saturating_sub(among.count() as u64).max(1);
-        for _ in 0..copies.min(MOST_COPIES) {
+        for _ in 0..copies.min(MAX_COPIES) {
             stack = Some(self.push(stack, context.function)?);
         }
         let row = StackKey {
             stack,
-            cut: is_cut || copies > MOST_COPIES,
+            cut: is_cut || copies > MAX_COPIES,
             ..StackKey::default()
         };
         self.add(row, own)
@@ -149,7 +149,7 @@ impl<'s> Stacked<'s> {
         } = estimate(&calls);
         let mut stacks: Vec<StackLinkId> = Vec::with_capacity(paths.len());
         for path in paths {
-            // A path comes after its caller's path.
+            // A path follows its caller's path.
             let outer = path.outer.map(|outer| stacks[outer]);
             stacks.push(match path.at {
                 PathFrame::Context(context) => self.push(outer, contexts[context].function)?,
@@ -171,44 +171,44 @@ impl<'s> Stacked<'s> {
             };
             self.add(estimated, &row.cost)?;
         }
-        let mut said = self.how_certain(certain, &calls);
+        let mut message = self.estimate_message(certain, &calls);
         if pruned_functions > 0 {
-            said.push_str(&self.how_much_is_pruned(pruned, pruned_functions, &calls));
+            message.push_str(&self.pruned_message(pruned, pruned_functions, &calls));
         }
-        Ok(said)
+        Ok(message)
     }
 
-    /// What the estimate does not follow: how much, and of how many functions.
-    fn how_much_is_pruned(&self, pruned: u128, functions: usize, calls: &ContextGraph) -> String {
+    /// Describes the cost that the estimate does not follow, and its number of functions.
+    fn pruned_message(&self, pruned: u128, functions: usize, calls: &ContextGraph) -> String {
         let own = calls.own.iter().filter_map(|own| own.get(calls.ranking));
         let total: u128 = own.map(|count| u128::from(*count)).sum();
-        // Rounded up: it is something.
+        // Rounded up, so that a cost above 0 never shows as 0 %.
         let thousandths = (pruned * 100_000).div_ceil(total.max(1));
         let event = self.section.events().get(calls.ranking);
         format!(
-            "; {pruned} {} ({}.{:03}%) of {functions} {} in frames {}: ways that cost too little or are too deep to be followed",
+            "; frames {} have {pruned} {} ({}.{:03}%) of {functions} {}, from paths too cheap or too deep to follow",
+            String::from_utf8_lossy(PRUNED),
             event.map_or("", String::as_str),
             thousandths / 1000,
             thousandths % 1000,
             if functions == 1 {
-                "function is"
+                "function"
             } else {
-                "functions are"
+                "functions"
             },
-            String::from_utf8_lossy(PRUNED),
         )
     }
 
-    fn how_certain(&self, certain: u128, calls: &ContextGraph) -> String {
+    fn estimate_message(&self, certain: u128, calls: &ContextGraph) -> String {
         let own = calls.own.iter().filter_map(|own| own.get(calls.ranking));
         let total: u128 = own.map(|count| u128::from(*count)).sum();
         let tenths = (certain * 1000).checked_div(total).unwrap_or(0);
         let event = self.section.events().get(calls.ranking);
         format!(
-            "stacks are estimated from a graph of calls: of {}, {}.{}% is of functions that one chain of calls leads to, whose stacks are exact; valgrind --tool=callgrind --separate-callers=N keeps N callers apart",
-            event.map_or("", String::as_str),
+            "stacks are estimated from a call graph: exact for {}.{}% of {} (functions with only one chain of callers); valgrind --tool=callgrind --separate-callers=N records N callers",
             tenths / 10,
-            tenths % 10
+            tenths % 10,
+            event.map_or("", String::as_str)
         )
     }
 
@@ -239,9 +239,9 @@ impl<'s> Stacked<'s> {
                 let key = self.section.key_of(function);
                 let strings = &self.section.strings;
                 let frame = FrameParts {
-                    name: self.table.given(strings.get(key.name))?,
-                    file: self.table.given(strings.get(key.file))?,
-                    obj: self.table.given(strings.get(key.object))?,
+                    name: self.table.text_unless_empty(strings.get(key.name))?,
+                    file: self.table.text_unless_empty(strings.get(key.file))?,
+                    obj: self.table.text_unless_empty(strings.get(key.object))?,
                     ..FrameParts::default()
                 };
                 let frame = self.table.frame(frame)?;
@@ -252,3 +252,6 @@ impl<'s> Stacked<'s> {
         self.table.push(outer, frame)
     }
 }
+
+#[cfg(test)]
+mod tests;

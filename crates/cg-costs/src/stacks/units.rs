@@ -1,19 +1,19 @@
-//! Units for handing cost on: single functions, and cycles, which are entered and left as one. So the graph of units
-//! has no cycles.
+//! The units among which cost is distributed: single functions, and cycles of functions as one unit each. So the graph of
+//! units has no cycles.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use cg_stream::sorting::Order as _;
+use cg_collections::sorting::Order as _;
 
 use super::apportion::{WHOLE, part, part_of_share};
 use crate::circles;
 
-/// A graph of calls between contexts, which are numbered from 0.
+/// A call graph between contexts, which are numbered from 0.
 pub(super) struct ContextGraph<'g> {
-    /// The event that decides which paths are worth a stack of their own.
+    /// The event that decides which paths get a separate stack.
     pub(super) ranking: usize,
-    /// Self cost by context, an entry an event.
+    /// The self cost of each context, with one entry per event.
     pub(super) own: Vec<&'g [u64]>,
     pub(super) arcs: Vec<ContextArc<'g>>,
 }
@@ -27,8 +27,8 @@ pub(super) struct ContextArc<'g> {
 }
 
 impl ContextArc<'_> {
-    /// The cost of the calls. 0 for a number just below 2^64, which is how Callgrind writes a negative cost where its
-    /// counters were reset meanwhile.
+    /// Returns the cost of the calls; 0 for a number just below 2^64. Callgrind writes negative costs as such numbers if its
+    /// counters were reset during a call.
     pub(super) fn cost(&self, event: usize) -> u64 {
         match self.cost.get(event) {
             Some(cost) if cost.cast_signed() >= 0 => *cost,
@@ -43,31 +43,33 @@ impl ContextGraph<'_> {
     }
 }
 
-/// A context, or a cycle of contexts that is entered and left as one.
+/// A context, or a cycle of contexts as one unit.
 #[derive(Default)]
 pub(super) struct ContextUnit {
-    /// Those with the largest self cost first.
+    /// The contexts in the unit, largest self cost first.
     pub(super) members: Vec<usize>,
-    /// The arcs that come from other units, and those that go to other units, these with the largest flow first.
+    /// The arcs from other units.
     pub(super) entering: Vec<usize>,
+    /// The arcs to other units, largest flow first.
     pub(super) leaving: Vec<usize>,
-    /// Arcs between the members.
+    /// The arcs between members.
     pub(super) inside: Vec<usize>,
-    /// A member calls itself.
+    /// True if a member calls itself.
     pub(super) recurses: bool,
-    /// By event: the cost of the arcs that enter.
+    /// The cost of the entering arcs, by event.
     entered: Vec<u128>,
-    /// By event: self cost and that of the arcs that leave.
+    /// The self cost plus the cost of the leaving arcs, by event.
     spent: Vec<u128>,
     entering_calls: u128,
-    /// By event: the self cost of the unit, and the part of its callees' flow that comes through it.
+    /// The self cost of the unit plus its part of its callees' flow, by event.
     pub(super) flow: Vec<u128>,
 }
 
 /// The units of a graph.
 pub(super) struct ContextUnits {
-    /// The unit of each context, and its position among the members.
-    pub(super) of: Vec<usize>,
+    /// The unit of each context.
+    pub(super) unit_of: Vec<usize>,
+    /// The position of each context among the members of its unit.
     pub(super) position: Vec<usize>,
     pub(super) all: Vec<ContextUnit>,
 }
@@ -78,26 +80,26 @@ impl ContextUnits {
         let pairs = pairs.filter(|(caller, callee)| caller != callee);
         let circle_of = circles::find(graph.own.len(), pairs);
         let mut units = ContextUnits {
-            of: Vec::with_capacity(graph.own.len()),
+            unit_of: Vec::with_capacity(graph.own.len()),
             position: vec![0; graph.own.len()],
             all: Vec::new(),
         };
-        let mut of_circle = Vec::new();
+        let mut circle_units = Vec::new();
         for (context, circle) in circle_of.into_iter().enumerate() {
             let unit = match circle {
                 Some(circle) => {
-                    if of_circle.len() <= circle {
-                        of_circle.resize(circle + 1, None);
+                    if circle_units.len() <= circle {
+                        circle_units.resize(circle + 1, None);
                     }
-                    *of_circle[circle].get_or_insert_with(|| units.add(graph))
+                    *circle_units[circle].get_or_insert_with(|| units.add(graph))
                 }
                 None => units.add(graph),
             };
-            units.of.push(unit);
+            units.unit_of.push(unit);
             units.all[unit].members.push(context);
         }
         for (position, arc) in graph.arcs.iter().enumerate() {
-            let (caller, callee) = (units.of[arc.caller], units.of[arc.callee]);
+            let (caller, callee) = (units.unit_of[arc.caller], units.unit_of[arc.callee]);
             if arc.caller == arc.callee {
                 units.all[caller].recurses = true;
             } else if caller == callee {
@@ -110,7 +112,7 @@ impl ContextUnits {
         for unit in &mut units.all {
             unit.sum_up(graph);
         }
-        units.let_flow(graph);
+        units.compute_flow(graph);
         let flows: Vec<u128> = (0..graph.arcs.len())
             .map(|arc| units.flow(graph, arc, graph.ranking))
             .collect();
@@ -138,28 +140,31 @@ impl ContextUnits {
         self.all.len() - 1
     }
 
-    /// The share of the callee's unit that enters by an arc, if `of` is the share of the caller's unit.
-    pub(super) fn share(&self, graph: &ContextGraph, arc: usize, event: usize, of: u64) -> u64 {
+    /// Returns the share of the callee's unit that enters by an arc, given the share of the caller's unit.
+    pub(super) fn share(&self, graph: &ContextGraph, arc: usize, event: usize, caller: u64) -> u64 {
         let arc = &graph.arcs[arc];
-        let unit = &self.all[self.of[arc.callee]];
+        let unit = &self.all[self.unit_of[arc.callee]];
         if unit.entered[event] > 0 {
-            return part_of_share(of, arc.cost(event), unit.whole(event));
+            return part_of_share(caller, arc.cost(event), unit.whole(event));
         }
-        // Where no arc has any cost, the numbers of calls decide.
+        // If no arc has any cost, the numbers of calls decide.
         match unit.entering_calls {
-            0 => part_of_share(of, 1, unit.entering.len() as u128),
-            calls => part_of_share(of, arc.calls, calls),
+            0 => part_of_share(caller, 1, unit.entering.len() as u128),
+            calls => part_of_share(caller, arc.calls, calls),
         }
     }
 
-    /// How much self cost flows through an arc.
+    /// Returns the self cost that flows through an arc.
     pub(super) fn flow(&self, graph: &ContextGraph, arc: usize, event: usize) -> u128 {
         let share = self.share(graph, arc, event, WHOLE);
-        part(share, self.all[self.of[graph.arcs[arc].callee]].flow[event])
+        part(
+            share,
+            self.all[self.unit_of[graph.arcs[arc].callee]].flow[event],
+        )
     }
 
     /// Computes the flow of all units, callees first.
-    fn let_flow(&mut self, graph: &ContextGraph) {
+    fn compute_flow(&mut self, graph: &ContextGraph) {
         let mut waiting: Vec<usize> = self.all.iter().map(|unit| unit.leaving.len()).collect();
         let is_last = |unit: &usize| waiting[*unit] == 0;
         let mut ready: Vec<usize> = (0..self.all.len()).filter(is_last).collect();
@@ -174,7 +179,7 @@ impl ContextUnits {
             }
             self.all[unit].flow = flow;
             for arc in &self.all[unit].entering {
-                let caller = self.of[graph.arcs[*arc].caller];
+                let caller = self.unit_of[graph.arcs[*arc].caller];
                 waiting[caller] -= 1;
                 if waiting[caller] == 0 {
                     ready.push(caller);
@@ -198,12 +203,12 @@ impl ContextUnit {
         self.entering_calls = self.entering.iter().map(calls).sum();
     }
 
-    /// The denominator of the unit's shares. Incoming cost can exceed the cost spent where counters were reset.
+    /// Returns the denominator of the unit's shares. Incoming cost can exceed the spent cost if counters were reset.
     fn whole(&self, event: usize) -> u128 {
         self.entered[event].max(self.spent[event])
     }
 
-    /// The share of the unit that no call accounts for: what it spent beyond its incoming cost.
+    /// Returns the share of the unit without a caller: the spent cost beyond its incoming cost.
     pub(super) fn root_share(&self, event: usize) -> u64 {
         if self.entering.is_empty() {
             return WHOLE;
@@ -218,7 +223,8 @@ impl ContextUnit {
         }
     }
 
-    /// The member where the share without a caller begins: the one that spends most beyond its incoming cost.
+    /// Returns the member in which the share without a caller begins. It has the largest spent cost beyond its incoming
+    /// cost.
     pub(super) fn root(&self, graph: &ContextGraph) -> usize {
         if let [only] = self.members[..] {
             return only;

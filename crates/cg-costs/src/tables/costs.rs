@@ -1,10 +1,10 @@
-//! Tables of event counts: rows of 64-bit cells, added up exactly.
+//! Tables of event counts: rows of 64-bit cells with exact sums.
 
-use cg_stream::intern::TooMany;
+use cg_collections::intern::TooMany;
 use cg_stream::record::Count;
 
-/// How the 64 bits of a cell are read. Valgrind's own counts are unsigned and use the whole range (an underflow is
-/// written as 18446744073709551615); `cg_diff` writes negative ones.
+/// The interpretation of the 64 bits of a cell. Valgrind's own counts are unsigned and use the whole range (it writes an
+/// underflow as 18446744073709551615). `cg_diff` writes negative counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Signedness {
     /// As numbers from 0 to 2^64 - 1.
@@ -15,7 +15,7 @@ pub enum Signedness {
 }
 
 impl Signedness {
-    /// What a cell counts.
+    /// Converts a cell to its count.
     pub fn count(self, cell: u64) -> Count {
         match self {
             Signedness::Unsigned => cell.into(),
@@ -24,21 +24,21 @@ impl Signedness {
     }
 }
 
-/// Whether a section had room for what was added.
+/// The result of adding something to a section.
 pub type Added = Result<(), NoRoom>;
 
-/// Why a section cannot take a count, a name or a row.
+/// The reason for which a section cannot take a count, a name or a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoRoom {
-    /// A sum that 64 bits cannot hold.
+    /// A sum exceeds 64 bits.
     #[error("a sum of counts is beyond 64 bits")]
     Sum,
-    /// More different names or rows than there are ids.
+    /// There are more different names or rows than ids.
     #[error(transparent)]
     Ids(#[from] TooMany),
 }
 
-/// Rows of counts, one cell an event.
+/// Rows of counts, with one cell per event.
 #[derive(Clone, Debug, Default)]
 pub struct CostTable {
     events: usize,
@@ -46,7 +46,7 @@ pub struct CostTable {
 }
 
 impl CostTable {
-    /// An empty table with a column for each event.
+    /// Creates an empty table with a column for each event.
     pub fn new(events: usize) -> CostTable {
         CostTable {
             events,
@@ -54,12 +54,12 @@ impl CostTable {
         }
     }
 
-    /// How many columns there are.
+    /// Returns the number of columns.
     pub fn event_count(&self) -> usize {
         self.events
     }
 
-    /// Makes sure that there are this many rows.
+    /// Ensures that there are at least this many rows.
     pub fn grow_to(&mut self, rows: usize) {
         let cells = rows * self.events;
         if self.cells.len() < cells {
@@ -67,7 +67,7 @@ impl CostTable {
         }
     }
 
-    /// The counts of a row.
+    /// Returns the counts of a row.
     pub fn row(&self, row: usize) -> &[u64] {
         &self.cells[row * self.events..][..self.events]
     }
@@ -77,7 +77,7 @@ impl CostTable {
         &mut self.cells[row * self.events..][..self.events]
     }
 
-    /// Adds counts to a row; events beyond the end of `counts` count nothing, as trailing zeros are not written.
+    /// Adds counts to a row. `counts` may be shorter than the row, because trailing zeros are omitted.
     #[inline]
     pub fn add(&mut self, row: usize, counts: &[u64], signedness: Signedness) -> Added {
         add_row(self.row_mut(row), counts, signedness)
@@ -89,7 +89,7 @@ impl CostTable {
         add_inclusive_row(self.row_mut(row), counts, signedness)
     }
 
-    /// Makes all counts of a row 0.
+    /// Sets all counts of a row to 0.
     pub fn clear_row(&mut self, row: usize) {
         self.row_mut(row).fill(0);
     }
@@ -98,7 +98,7 @@ impl CostTable {
         self.cells.clear();
     }
 
-    /// Makes every row wider.
+    /// Adds columns for more events.
     pub(crate) fn widen(&mut self, events: usize) {
         if events == self.events {
             return;
@@ -112,16 +112,16 @@ impl CostTable {
         self.events = events;
     }
 
-    /// Whether all cells mean the same when they are read as signed.
+    /// Returns true if all cells keep their values when read as signed.
     pub fn fits_signed(&self) -> bool {
         self.cells.iter().all(|cell| cell.cast_signed() >= 0)
     }
 }
 
-/// Adds counts to the cells of a row. Where one of the sums is beyond 64 bits, the row stays as it was.
+/// Adds counts to the cells of a row. If one of the sums exceeds 64 bits, returns an error and does not change the row.
 #[inline]
 pub fn add_row(cells: &mut [u64], counts: &[u64], signedness: Signedness) -> Added {
-    // One event is what most profiles have.
+    // Fast path: most profiles have one event.
     if let ([cell], [count], Signedness::Unsigned) = (&mut *cells, counts, signedness) {
         *cell = cell.checked_add(*count).ok_or(NoRoom::Sum)?;
         return Ok(());
@@ -142,12 +142,12 @@ pub fn add_row(cells: &mut [u64], counts: &[u64], signedness: Signedness) -> Add
     Ok(())
 }
 
-/// Adds inclusive counts to the cells of a row, modulo 2^64 where one of them is below 0. Where a sum is beyond 64 bits,
-/// the row stays as it was.
+/// Adds inclusive counts to the cells of a row, modulo 2^64 if one of them is below 0. If a sum exceeds 64 bits, returns an
+/// error and does not change the row.
 ///
-/// Callgrind writes the cost of a call whose counters were set to zero meanwhile as a number just below 2^64, which is
-/// what is missing; other calls make good for it. So a sum beyond 2^64 is right where it is in the range of `i64` once
-/// these numbers are read as negative ones; where it is in neither range, nothing went backwards and the sum is an error.
+/// If the counters were reset during a call, Callgrind writes the negative cost of this call as a number just below 2^64.
+/// Other calls compensate for it. So a sum beyond 2^64 is correct if it fits in an `i64` when both numbers are read as
+/// signed. If the sum fits in neither range, no counter ran backwards and the sum is an error.
 #[inline]
 pub fn add_inclusive_row(cells: &mut [u64], counts: &[u64], signedness: Signedness) -> Added {
     if signedness == Signedness::Signed {
@@ -166,14 +166,14 @@ pub fn add_inclusive_row(cells: &mut [u64], counts: &[u64], signedness: Signedne
     Ok(())
 }
 
-/// The sum of two cells that are read as signed, and whether it is beyond 64 bits.
+/// Adds two cells as signed numbers. Returns the sum, and true if it exceeds 64 bits.
 #[inline]
 fn signed_sum(cell: u64, count: u64) -> (u64, bool) {
     let (sum, carry) = cell.cast_signed().overflowing_add(count.cast_signed());
     (sum.cast_unsigned(), carry)
 }
 
-/// Undoes an addition; modulo 2^64 a subtraction always does.
+/// Undoes an addition by subtracting modulo 2^64.
 #[cold]
 fn take_back(cells: &mut [u64], counts: &[u64]) {
     for (cell, count) in cells.iter_mut().zip(counts) {
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn negative_counts_are_added_as_such() {
+    fn negative_counts_are_added_as_signed() {
         let mut table = CostTable::new(1);
         table.grow_to(1);
         table
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn inclusive_sums_go_around_only_by_counts_below_0() {
+    fn inclusive_sums_wrap_around_only_for_negative_counts() {
         let sum = |counts: [u64; 2]| {
             let mut cells = [counts[0]];
             let added = add_inclusive_row(&mut cells, &counts[1..], Signedness::Unsigned);

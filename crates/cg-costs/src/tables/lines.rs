@@ -1,11 +1,11 @@
 //! Costs of lines and instructions, the most numerous rows of a profile. A row takes 16 bytes (its address and the
-//! offset of its counts), the id of its source line, and its packed counts.
+//! offset of its counts), plus the id of its source line and its packed counts.
 
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
 
-use cg_stream::intern::{Id, Keys, TooMany};
-use cg_stream::maps::{Map, Set};
+use cg_collections::intern::{Id, Keys, TooMany};
+use cg_collections::maps::{Map, Set};
 use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 
@@ -13,27 +13,27 @@ use super::costs::{Added, NoRoom, Signedness, add_inclusive_row};
 use super::packed::PackedCosts;
 use crate::ids::StringId;
 
-cg_stream::ids! {
-    /// A line of a function, or an instruction of it.
+cg_collections::ids! {
+    /// A line or an instruction of a function.
     pub(crate) struct LineId;
     /// A line of a file.
     struct SourceId;
 }
 
-/// A source line inside a function, or an instruction of it.
+/// A source line or an instruction of a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineKey<F> {
-    /// The function that cost arose in.
+    /// The function that is charged.
     pub function: F,
     /// The file of the line.
     pub file: StringId,
-    /// Its number.
+    /// The line number.
     pub line: u64,
-    /// The instruction, where addresses are kept.
+    /// The instruction, if addresses are kept.
     pub address: Option<u64>,
 }
 
-/// A line of a file. Interned, as lines of several functions and many instructions share one.
+/// A line of a file. Interned, because many instructions and several functions share a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct LineSource {
     file: StringId,
@@ -41,54 +41,54 @@ struct LineSource {
     has_address: bool,
 }
 
-/// Lines with their self cost and the cost of the calls that leave from them.
+/// Lines with their self cost and the cost of their calls.
 ///
-/// Profiles list the lines of a function one after the other. So a row is looked up only in the run of the current
-/// function. A function that comes again later has several rows for a line until `settle` merges them.
+/// Profiles list the lines of a function together, so a row is looked up only in the current run. A function that occurs
+/// again later has several rows for a line until `settle` merges them.
 pub struct LineTable<F> {
     lines: Keys<SourceId, LineSource>,
     last_line: Option<(LineSource, SourceId)>,
-    /// Runs of consecutive rows, each of one function.
+    /// Runs of consecutive rows of one function.
     runs: Vec<RowRun<F>>,
     sources: Vec<SourceId>,
-    /// 0 where a row has no address.
+    /// The address of each row; 0 for a row without an address.
     addresses: Vec<u64>,
     /// Self cost.
     own: PackedCosts,
-    /// The part of the self cost that arose in deeper levels of a recursion.
+    /// The part of the self cost that belongs to deeper levels of a recursion.
     deeper: SomeCosts,
-    /// Cost of the calls that leave from a line, for the rows that have such calls.
+    /// The cost of the calls from a line, for rows with calls.
     calls: SomeCosts,
     /// Hash index of the rows of the last run, by source line and address.
     last_run: HashTable<u32>,
     hasher: FixedState,
     /// The function of the last run; `None` if `last_run` lacks rows of that run.
-    at_hand: Option<F>,
-    /// Number of rows at which the table is next searched for functions with several runs.
+    last_function: Option<F>,
+    /// The number of rows at which the table is next searched for functions with several runs.
     next_settling: usize,
     /// Scratch buffer for the counts of a row.
     counts: Vec<u64>,
 }
 
-/// Rows of one function that were added one after the other.
+/// Consecutive rows of one function.
 struct RowRun<F> {
     function: F,
-    /// The first row; the run ends where the next one starts.
+    /// The first row. The run ends at the start of the next run.
     start: usize,
 }
 
-/// Costs that few rows have, stored sparsely.
+/// Costs of few rows, stored sparsely.
 struct SomeCosts {
-    /// Index into `costs` plus one; 0 or no entry for a row without such costs.
+    /// The index into `costs` plus one; 0 or no entry for a row without such costs.
     places: Vec<u32>,
     costs: PackedCosts,
 }
 
-/// A table with fewer rows is not searched for repeated functions before it is complete.
-const FEWEST_SETTLED: usize = 64 * 1024;
+/// The minimum number of rows at which an incomplete table is searched for repeated functions.
+const MIN_ROWS_TO_SETTLE: usize = 64 * 1024;
 
 impl<F: Copy + Eq + Hash> LineTable<F> {
-    /// An empty table with a column for each event.
+    /// Creates an empty table with a column for each event.
     pub fn new(events: usize) -> LineTable<F> {
         LineTable {
             lines: Keys::default(),
@@ -101,18 +101,18 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
             calls: SomeCosts::new(events),
             last_run: HashTable::new(),
             hasher: FixedState::default(),
-            at_hand: None,
-            next_settling: FEWEST_SETTLED,
+            last_function: None,
+            next_settling: MIN_ROWS_TO_SETTLE,
             counts: Vec::new(),
         }
     }
 
-    /// Number of rows; a line can have several until `settle` merges them.
+    /// Returns the number of rows. A line can have several rows until `settle` merges them.
     pub(crate) fn len(&self) -> usize {
         self.sources.len()
     }
 
-    /// All rows.
+    /// Iterates over all rows.
     pub(crate) fn all(&self) -> impl Iterator<Item = (LineId, LineKey<F>)> {
         let runs = self.runs.iter().enumerate();
         runs.flat_map(move |(position, run)| {
@@ -124,7 +124,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
         })
     }
 
-    /// What is known of a row of this function.
+    /// Returns the key of a row of this function.
     pub(crate) fn key(&self, function: F, line: LineId) -> LineKey<F> {
         let source = self.lines.get(self.sources[line.index()]);
         let address = self.addresses[line.index()];
@@ -143,16 +143,16 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
         self.add_to(row, counts, signedness)
     }
 
-    /// Adds the cost of calls that leave from a line.
+    /// Adds the cost of calls from a line.
     pub fn add_calls(&mut self, key: LineKey<F>, counts: &[u64], signedness: Signedness) -> Added {
         let row = self.row(key, signedness)?;
         self.add_to(row, &[], signedness)?;
         self.calls.add(row, counts, signedness)
     }
 
-    /// Adds the lines of another table. `function` maps a function of that table to one of this table, and tells
-    /// whether it is a deeper recursion level: of such a level only the self cost is added, as inclusive cost is that
-    /// of the first level. Lines of functions that map to `None` are left out.
+    /// Adds the lines of another table. `function` maps a function of the other table to a function of this table, with true
+    /// for a deeper recursion level. Deeper levels add only self cost, because inclusive cost belongs to the first level.
+    /// Skips functions that map to `None`.
     pub(crate) fn absorb<G: Copy + Eq + Hash>(
         &mut self,
         other: &LineTable<G>,
@@ -173,12 +173,12 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
             self.open_run(function);
             for row in other.rows(position) {
                 let into = self.push(sources[other.sources[row].index()], other.addresses[row])?;
-                self.add_row_of(into, other, row, is_deeper, signedness)?;
+                self.add_other_row(into, other, row, is_deeper, signedness)?;
             }
         }
-        // These rows are not in `last_run`, so the rows that follow begin a new run, whatever their function.
-        self.at_hand = None;
-        self.settle_where_long(signedness)
+        // These rows are not in `last_run`, so the following rows begin a new run, whatever their function is.
+        self.last_function = None;
+        self.settle_if_long(signedness)
     }
 
     /// Merges the rows of each line into one.
@@ -200,17 +200,17 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
                         [_] => settled.push(source, address)?,
                         _ => settled.find(source, address)?,
                     };
-                    settled.add_row_of(into, self, row, false, signedness)?;
+                    settled.add_other_row(into, self, row, false, signedness)?;
                 }
             }
             settled.lines = std::mem::take(&mut self.lines);
             *self = settled;
-            self.at_hand = None;
+            self.last_function = None;
         }
         Ok(())
     }
 
-    /// The count of an event in the self cost of a row.
+    /// Returns the count of an event in the self cost of a row.
     pub(crate) fn own_count(&self, line: LineId, event: usize) -> u64 {
         self.own.count(line.index(), event)
     }
@@ -220,8 +220,8 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
         self.own.read(line.index(), out);
     }
 
-    /// Reads the inclusive cost of a row into `out`: its self cost in the function's first level plus the calls that
-    /// leave from it. Returns false if that equals the self cost, as there are neither deeper levels nor calls.
+    /// Reads the inclusive cost of a row into `out`: its self cost in the function's first level plus its calls. Returns
+    /// false, without a change, if there are neither deeper levels nor calls. The inclusive cost then equals the self cost.
     pub(crate) fn inclusive(
         &self,
         line: LineId,
@@ -246,31 +246,31 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
         Ok(true)
     }
 
-    /// Gives every row cells for more events.
+    /// Adds cells for more events to every row.
     pub(crate) fn widen(&mut self, events: usize) {
         self.own.widen(events);
         self.deeper.costs.widen(events);
         self.calls.costs.widen(events);
     }
 
-    /// Whether all counts mean the same when they are read as signed.
+    /// Returns true if all counts keep their values when read as signed.
     pub(crate) fn fits_signed(&self) -> bool {
         [&self.own, &self.deeper.costs, &self.calls.costs]
             .iter()
             .all(|costs| costs.fits_signed())
     }
 
-    /// The rows of a run.
+    /// Returns the rows of a run.
     fn rows(&self, run: usize) -> Range<usize> {
         let end = self.runs.get(run + 1).map_or(self.len(), |next| next.start);
         self.runs[run].start..end
     }
 
-    /// The row of a line, with no cost yet where it is new.
+    /// Returns the row of a line. A new row has no costs yet.
     #[inline]
     fn row(&mut self, key: LineKey<F>, signedness: Signedness) -> Result<LineId, NoRoom> {
-        if self.at_hand != Some(key.function) {
-            self.settle_where_long(signedness)?;
+        if self.last_function != Some(key.function) {
+            self.settle_if_long(signedness)?;
             self.open_run(key.function);
         }
         let source = LineSource {
@@ -278,7 +278,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
             line: key.line,
             has_address: key.address.is_some(),
         };
-        // Most instructions are of the same line as the one before them.
+        // Most instructions have the same line as the previous instruction.
         let source = match self.last_line {
             Some((last, id)) if last == source => id,
             _ => {
@@ -290,40 +290,41 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
         Ok(self.find(source, key.address.unwrap_or(0))?)
     }
 
-    /// Settles the table if more than a quarter of its rows are repeats; checks again only when it has doubled.
-    fn settle_where_long(&mut self, signedness: Signedness) -> Added {
+    /// Settles a long table if more than a quarter of its rows belong to repeated functions. Checks again only when the
+    /// table has doubled.
+    fn settle_if_long(&mut self, signedness: Signedness) -> Added {
         if self.len() < self.next_settling {
             return Ok(());
         }
         let mut known: Set<F> = Set::default();
-        let again = |(position, run): (usize, &RowRun<F>)| match known.insert(run.function) {
+        let repeated = |(position, run): (usize, &RowRun<F>)| match known.insert(run.function) {
             true => 0,
             false => self.rows(position).len(),
         };
-        let again: usize = self.runs.iter().enumerate().map(again).sum();
-        if again > self.len() / 4 {
+        let repeated: usize = self.runs.iter().enumerate().map(repeated).sum();
+        if repeated > self.len() / 4 {
             self.settle(signedness)?;
         }
-        self.next_settling = FEWEST_SETTLED.max(2 * self.len());
+        self.next_settling = MIN_ROWS_TO_SETTLE.max(2 * self.len());
         Ok(())
     }
 
     /// Begins the rows of a function.
     fn open_run(&mut self, function: F) {
-        // Clearing a hash table takes time in proportion to its capacity, and few functions have many lines.
+        // Clearing a hash table takes time proportional to its capacity, and few functions have many lines.
         if self.last_run.capacity() > 4096 {
             self.last_run = HashTable::new();
         } else {
             self.last_run.clear();
         }
-        self.at_hand = Some(function);
+        self.last_function = Some(function);
         self.runs.push(RowRun {
             function,
             start: self.len(),
         });
     }
 
-    /// The row of the last run with this source line and address, new or known.
+    /// Finds the row of the last run with this source line and address, or adds it.
     #[inline]
     fn find(&mut self, source: SourceId, address: u64) -> Result<LineId, TooMany> {
         let hash = self.hasher.hash_one((source, address));
@@ -344,7 +345,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
         Ok(line)
     }
 
-    /// Adds a row; the caller adds its costs next.
+    /// Adds a row without costs. The caller has to add costs next.
     #[inline]
     fn push(&mut self, source: SourceId, address: u64) -> Result<LineId, TooMany> {
         let line = LineId::at(self.len())?;
@@ -363,8 +364,8 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
         Ok(())
     }
 
-    /// Adds the costs of a row of another table.
-    fn add_row_of<G>(
+    /// Adds the costs of another table's row.
+    fn add_other_row<G>(
         &mut self,
         line: LineId,
         other: &LineTable<G>,
@@ -374,7 +375,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
     ) -> Added {
         let mut counts = std::mem::take(&mut self.counts);
         if line.index() == self.own.len() {
-            self.own.push_row_of(&other.own, row);
+            self.own.push_copy(&other.own, row);
         } else {
             other.own.read(row, &mut counts);
             self.own.add(line.index(), &counts, signedness)?;
@@ -418,7 +419,7 @@ impl SomeCosts {
         }
     }
 
-    /// Reads the costs of a row into `out`; false where it has none.
+    /// Reads the costs of a row into `out`. Returns false if the row has no such costs.
     #[inline]
     fn read(&self, row: usize, out: &mut Vec<u64>) -> bool {
         match self.places.get(row).and_then(|place| place.checked_sub(1)) {
@@ -458,10 +459,10 @@ mod tests {
     }
 
     #[test]
-    fn functions_that_come_again_are_settled() {
+    fn repeated_functions_are_settled() {
         let mut table = LineTable::new(1);
         let mut expected = std::collections::BTreeMap::new();
-        // Rows are settled several times on the way; no two runs have the same lines.
+        // Rows are settled several times meanwhile. No two runs have the same lines.
         for number in 0..300_000u64 {
             let (function, line) = (if number / 7 % 2 == 0 { 'f' } else { 'g' }, number % 50_000);
             table
@@ -491,7 +492,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_of_0_is_not_none() {
+    fn address_0_differs_from_a_missing_address() {
         let mut table = LineTable::new(1);
         for (address, count) in [
             (None, 1),
@@ -515,7 +516,7 @@ mod tests {
     }
 
     #[test]
-    fn inclusive_cost_is_that_of_the_first_level() {
+    fn only_the_first_level_has_inclusive_cost() {
         let mut nodes = LineTable::new(1);
         for (node, line, own, calls) in [
             ('f', 1, 10, 100),
@@ -557,7 +558,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_that_cost_nothing_are_calls() {
+    fn calls_without_cost_are_calls() {
         let mut table = LineTable::new(1);
         table
             .add_calls(key('f', 1, None), &[], Signedness::Unsigned)

@@ -1,20 +1,19 @@
 //! Rows of counts in a variable-length encoding.
 //!
-//! A profile of instructions has millions of rows, in which most counts are 0 and most others below 128: thirteen
-//! 64-bit cells take a hundred bytes where seven suffice. So counts are stored as LEB128, without the zeros at the end
-//! of a row. A row that outgrows its bytes moves to the end of the buffer, with room to grow; the bytes left unused are
-//! less than twice those in use.
+//! A profile of instructions has millions of rows. Most counts in them are 0, and most others are below 128, so thirteen
+//! 64-bit cells would take a hundred bytes instead of seven. Counts are therefore stored as LEB128, without the zeros at the
+//! end of a row. A row that outgrows its bytes moves to the end of the buffer, with room to grow. The number of unused bytes
+//! stays below twice the number of used bytes.
 
 use super::costs::{Added, Signedness, add_inclusive_row, add_row};
 use crate::packing::{put, take};
 
-/// Rows of counts, one after the other in one piece of memory.
+/// Rows of counts in one contiguous buffer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PackedCosts {
     events: usize,
     bytes: Vec<u8>,
-    /// Offset of each row in `bytes`. A row begins with its length in bytes; bytes that its counts do not fill are
-    /// zeros.
+    /// The offset of each row in `bytes`. A row begins with its length in bytes. Bytes after its counts are zeros.
     starts: Vec<usize>,
     row: Vec<u64>,
     packed: Vec<u8>,
@@ -41,12 +40,12 @@ impl PackedCosts {
         self.bytes.reserve(bytes);
     }
 
-    /// How much memory the counts take.
+    /// Returns the size of the buffer in bytes.
     pub(crate) fn byte_count(&self) -> usize {
         self.bytes.len()
     }
 
-    /// Adds a row; counts that are left out are 0.
+    /// Adds a row. Missing counts are 0.
     #[inline]
     pub(crate) fn push(&mut self, counts: &[u64]) {
         self.starts.push(self.bytes.len());
@@ -56,23 +55,23 @@ impl PackedCosts {
         self.bytes.extend_from_slice(&self.packed);
     }
 
-    /// Adds a row of another table.
+    /// Adds a copy of another table's row.
     #[inline]
-    pub(crate) fn push_row_of(&mut self, other: &PackedCosts, row: usize) {
+    pub(crate) fn push_copy(&mut self, other: &PackedCosts, row: usize) {
         let (_, packed) = other.packed(row);
         self.starts.push(self.bytes.len());
         put(&mut self.bytes, packed.len() as u64);
         self.bytes.extend_from_slice(packed);
     }
 
-    /// Reads a row into `out`, a cell an event.
+    /// Reads a row into `out`, one cell per event.
     #[inline]
     pub(crate) fn read(&self, row: usize, out: &mut Vec<u64>) {
         let (_, packed) = self.packed(row);
         unpack(packed, self.events, out);
     }
 
-    /// The count of one event.
+    /// Returns the count of one event.
     pub(crate) fn count(&self, row: usize, event: usize) -> u64 {
         let (_, mut packed) = self.packed(row);
         let mut count = 0;
@@ -82,7 +81,7 @@ impl PackedCosts {
         count
     }
 
-    /// Adds to a row.
+    /// Adds counts to a row.
     pub(crate) fn add(&mut self, row: usize, counts: &[u64], signedness: Signedness) -> Added {
         self.add_by(row, |cells| add_row(cells, counts, signedness))
     }
@@ -131,7 +130,7 @@ impl PackedCosts {
         self.bytes.resize(end, 0);
     }
 
-    /// Offset and bytes of a row's packed counts.
+    /// Returns the offset and the bytes of a row's packed counts.
     #[inline]
     fn packed(&self, row: usize) -> (usize, &[u8]) {
         let all = &self.bytes[self.starts[row]..];
@@ -140,12 +139,12 @@ impl PackedCosts {
         (start, &rest[..length as usize])
     }
 
-    /// Gives every row cells for more events.
+    /// Adds cells for more events to every row.
     pub(crate) fn widen(&mut self, events: usize) {
         self.events = events;
     }
 
-    /// Whether all cells mean the same when they are read as signed.
+    /// Returns true if all cells keep their values when read as signed.
     pub(crate) fn fits_signed(&self) -> bool {
         let mut cells = Vec::new();
         (0..self.len()).all(|row| {
@@ -155,7 +154,7 @@ impl PackedCosts {
     }
 }
 
-/// Writes counts without the zeros at the end.
+/// Writes counts, without the zeros at the end.
 #[inline]
 fn pack(counts: &[u64], out: &mut Vec<u8>) {
     let length = counts.iter().rposition(|count| *count != 0);
@@ -215,8 +214,8 @@ mod tests {
     }
 
     #[test]
-    fn sums_are_those_of_a_table_of_cells() {
-        // A generator of numbers of all sizes; the sums of 60 of them stay below 2^64.
+    fn sums_equal_the_sums_in_a_table_of_cells() {
+        // A generator of numbers of all sizes. The sum of 60 of these numbers stays below 2^64.
         let mut state = 1u64;
         let mut random = || {
             state = state
@@ -245,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_beyond_64_bits_leaves_the_row_as_it_was() {
+    fn a_sum_beyond_64_bits_does_not_change_the_row() {
         let mut costs = PackedCosts::new(2);
         costs.push(&[5, u64::MAX]);
         assert_eq!(

@@ -1,8 +1,8 @@
-//! Costs under keys: a row for each function, line or arc, with its counts and what else is known of it.
+//! Costs under keys: a row for each function, line or arc, with its counts and other facts.
 
 use std::hash::Hash;
 
-use cg_stream::intern::{Id, Keys, TooMany};
+use cg_collections::intern::{Id, Keys, TooMany};
 
 use super::costs::{Added, CostTable, NoRoom, Signedness};
 
@@ -15,7 +15,7 @@ pub struct CostRows<I, K, T> {
 }
 
 impl<I: Id, K: Copy + Eq + Hash, T: Clone + Default> CostRows<I, K, T> {
-    /// A table for costs of so many events.
+    /// Creates a table with a column for each event.
     pub(crate) fn new(events: usize) -> CostRows<I, K, T> {
         CostRows {
             keys: Keys::default(),
@@ -25,15 +25,15 @@ impl<I: Id, K: Copy + Eq + Hash, T: Clone + Default> CostRows<I, K, T> {
         }
     }
 
-    /// A table whose rows have inclusive cost only.
-    pub fn of_arcs(events: usize) -> CostRows<I, K, T> {
+    /// Creates a table whose rows have only inclusive cost.
+    pub fn for_arcs(events: usize) -> CostRows<I, K, T> {
         CostRows {
             own: None,
             ..CostRows::new(events)
         }
     }
 
-    /// The row of a key; a new key gets a row of zeros.
+    /// Returns the row of a key. A new key gets a row of zeros.
     #[inline]
     pub fn row(&mut self, key: K) -> Result<I, TooMany> {
         let row = self.keys.intern(key)?;
@@ -63,7 +63,7 @@ impl<I: Id, K: Copy + Eq + Hash, T: Clone + Default> CostRows<I, K, T> {
             .add_inclusive(row.index(), counts, signedness)
     }
 
-    /// Takes all cost from a row.
+    /// Sets all costs of a row to 0.
     pub(crate) fn clear_row(&mut self, row: I) {
         self.inclusive.clear_row(row.index());
         if let Some(own) = &mut self.own {
@@ -79,33 +79,33 @@ impl<I: Id, K: Copy + Eq + Hash, T: Clone + Default> CostRows<I, K, T> {
         self.own.as_ref().map_or(&[], |own| own.row(row.index()))
     }
 
-    /// The inclusive cost of a row.
+    /// Returns the inclusive cost of a row.
     pub fn inclusive(&self, row: I) -> &[u64] {
         self.inclusive.row(row.index())
     }
 
-    /// What is known of a row besides its costs.
+    /// Returns the facts about a row, apart from its costs.
     pub fn facts(&self, row: I) -> &T {
         &self.facts[row.index()]
     }
 
-    /// The same, to be changed.
+    /// Returns the facts about a row for modification.
     pub fn facts_mut(&mut self, row: I) -> &mut T {
         &mut self.facts[row.index()]
     }
 
-    /// How many rows there are.
+    /// Returns the number of rows.
     pub fn row_count(&self) -> usize {
         self.keys.len()
     }
 
-    /// All rows with their keys, in the order in which they were first met.
+    /// Iterates over all rows with their keys, in the order in which the keys were first used.
     pub fn all(&self) -> impl Iterator<Item = (I, K)> {
         let keys = self.keys.all().iter().enumerate();
         keys.filter_map(|(position, key)| Some((I::at(position).ok()?, *key)))
     }
 
-    /// Makes every row wider.
+    /// Adds columns for more events.
     pub(crate) fn widen(&mut self, events: usize) {
         if let Some(own) = &mut self.own {
             own.widen(events);
@@ -113,12 +113,12 @@ impl<I: Id, K: Copy + Eq + Hash, T: Clone + Default> CostRows<I, K, T> {
         self.inclusive.widen(events);
     }
 
-    /// Whether all counts mean the same when they are read as signed.
+    /// Returns true if all counts keep their values when read as signed.
     pub(crate) fn fits_signed(&self) -> bool {
         self.own.as_ref().is_none_or(CostTable::fits_signed) && self.inclusive.fits_signed()
     }
 
-    /// Forgets all rows.
+    /// Removes all rows.
     pub fn clear(&mut self) {
         self.keys.clear();
         self.inclusive.clear();
@@ -129,7 +129,7 @@ impl<I: Id, K: Copy + Eq + Hash, T: Clone + Default> CostRows<I, K, T> {
     }
 }
 
-/// Adds to a number of calls.
+/// Adds to a number of calls. Returns an error if the sum exceeds 64 bits.
 pub fn add_calls(sum: &mut u64, calls: u64) -> Added {
     *sum = sum.checked_add(calls).ok_or(NoRoom::Sum)?;
     Ok(())
@@ -139,12 +139,12 @@ pub fn add_calls(sum: &mut u64, calls: u64) -> Added {
 mod tests {
     use super::*;
 
-    cg_stream::ids! {
+    cg_collections::ids! {
         struct PlaceId;
     }
 
     #[test]
-    fn rows_of_one_key_are_one() {
+    fn each_key_has_one_row() {
         let mut rows = CostRows::<PlaceId, char, u64>::new(1);
         let ids = ['a', 'b', 'a'].map(|key| rows.row(key).unwrap());
         for (row, count) in ids.into_iter().zip([1, 20, 300]) {
@@ -163,8 +163,8 @@ mod tests {
     }
 
     #[test]
-    fn arcs_have_no_cost_of_their_own() {
-        let mut rows = CostRows::<PlaceId, char, ()>::of_arcs(1);
+    fn arcs_have_no_self_cost() {
+        let mut rows = CostRows::<PlaceId, char, ()>::for_arcs(1);
         let row = rows.row('a').unwrap();
         rows.add_inclusive(row, &[7], Signedness::Unsigned).unwrap();
         assert_eq!((rows.own(row), rows.inclusive(row)), (&[][..], &[7][..]));

@@ -1,4 +1,4 @@
-//! Writes a section: `run`, then functions, lines and arcs in a total order, then `end`; or its stacks instead.
+//! Writes a section: `run`, then functions, lines and arcs in a total order, then `end`. Or writes its stacks instead.
 
 use cg_reader::{Error, Options, Out};
 use cg_stream::record::{CostFacts, Counts, Name, RunRecord, Total};
@@ -13,17 +13,17 @@ use tables::SectionTables;
 mod records;
 pub(crate) mod tables;
 
-/// The part and the thread that rows are of, where they are kept apart.
+/// The part and the thread of the rows, if parts are separate.
 #[derive(Clone, Copy)]
-pub(crate) struct PartOf {
+pub(crate) struct PartAndThread {
     pub(crate) part: Option<u64>,
     pub(crate) thread: Option<u64>,
 }
 
-/// Writes all of a section. Without an `end` record where something that belongs to it could not be read.
+/// Writes a section. Omits the `end` record if some of the section's input could not be read.
 ///
 /// # Errors
-/// Where the output cannot be written, and where the total is beyond 64 bits.
+/// Returns an error if the output cannot be written or the total exceeds 64 bits.
 pub fn write(
     section: &mut Section,
     inlines: Option<&Inlines>,
@@ -35,12 +35,12 @@ pub fn write(
     let section = &*section;
     check_total(section)?;
     out.run(&run_record(section, inlines))?;
-    let of = PartOf {
+    let part = PartAndThread {
         part: section.run.part().filter(|_| options.per_part),
         thread: (section.run.thread.one().copied()).filter(|_| options.per_part),
     };
     let mut tables = SectionTables::new(section);
-    let mut records = RecordWriting::new(&mut tables, inlines, of);
+    let mut records = RecordWriting::new(&mut tables, inlines, part);
     records.write_functions(out)?;
     if options.lines || options.instr {
         records.write_lines(out)?;
@@ -49,31 +49,31 @@ pub fn write(
         records.write_arcs(out)?;
     }
     if let Some(inlines) = inlines {
-        inlines.write(&mut tables, of, out)?;
+        inlines.write(&mut tables, part, out)?;
     }
     finish(section, out)
 }
 
-/// Writes the stacks that were kept of a section instead; says what of them is estimated.
+/// Writes the stacks of a section. Returns a message if stacks are estimated.
 ///
 /// # Errors
-/// As [`write()`], and where there are none to be told.
+/// Returns the errors of [`write()`], and an error if stacks cannot be estimated.
 pub fn write_stacks(
     section: &Section,
     graph: &StackGraph,
     out: &mut Out,
 ) -> Result<Option<String>, Error> {
     check_total(section)?;
-    let said = stacks::write(section, graph, run_record(section, None), out)?;
+    let message = stacks::write(section, graph, run_record(section, None), out)?;
     finish(section, out)?;
-    Ok(said)
+    Ok(message)
 }
 
 fn check_total(section: &Section) -> Result<(), Error> {
     for (event, total) in section.events().iter().zip(section.total()) {
         if u64::try_from(*total).is_err() && i64::try_from(*total).is_err() {
             return Err(Error::whole(format!(
-                "the sum of {event} is {total}, which 64 bits cannot hold"
+                "the sum of {event} is beyond 64 bits: {total}"
             )));
         }
     }
@@ -108,18 +108,21 @@ fn run_record(section: &Section, inlines: Option<&Inlines>) -> RunRecord {
     }
 }
 
-/// The files' own summary, where it is not the sum of their cost lines.
+/// Returns the files' own summary; `None` if it equals the sum of their cost lines.
 fn differing_summary(section: &Section) -> Option<Counts<'static>> {
     let summary = &section.run.summary;
     let signedness = section.signedness();
-    let said = |event: &String| Some(signedness.count((*summary.get(event)?)?));
+    let summed = |event: &String| Some(signedness.count((*summary.get(event)?)?));
     let mut totals = section.events().iter().zip(section.total());
-    let differs = totals.any(|(event, total)| said(event).is_some_and(|count| count != *total));
+    let differs = totals.any(|(event, total)| summed(event).is_some_and(|count| count != *total));
     differs.then(|| {
         let counts = section
             .events()
             .iter()
-            .filter_map(|event| Some((Name::from(event.clone()), said(event)?)));
+            .filter_map(|event| Some((Name::from(event.clone()), summed(event)?)));
         Counts(counts.collect())
     })
 }
+
+#[cfg(test)]
+mod tests;

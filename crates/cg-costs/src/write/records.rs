@@ -1,27 +1,27 @@
 //! The records of a section, in the order of law 5: by cost, largest first, then by names as bytes.
 
+use cg_collections::intern::Id as _;
+use cg_collections::maps::Map;
+use cg_collections::sorting::Order as _;
 use cg_debug_info::ChainNodeId;
 use cg_reader::{Error, Out};
-use cg_stream::intern::Id as _;
-use cg_stream::maps::Map;
 use cg_stream::record::RecordType;
 use cg_stream::rows::{AddressRef, CallRow, FnRow, FrameId, LineRow, StackRef};
-use cg_stream::sorting::Order as _;
 
-use super::PartOf;
+use super::PartAndThread;
 use super::tables::{SectionTables, function, name};
 use crate::ids::{FunctionId, StringId};
 use crate::inlines::{At, Inlines};
 use crate::section::Section;
 use crate::tables::{LineKey, Signedness};
 
-/// What is needed to write the records of a section.
+/// The state for writing the records of a section.
 pub(super) struct RecordWriting<'t, 's> {
     section: &'s Section,
     tables: &'t mut SectionTables<'s>,
     inlines: Option<&'s Inlines>,
-    of: PartOf,
-    /// The event that ranks.
+    part: PartAndThread,
+    /// The event that determines the order of records.
     ranking: usize,
     /// Chains of inlined functions, by object and innermost function.
     chains: Map<(StringId, ChainNodeId), Vec<FrameId>>,
@@ -31,14 +31,14 @@ impl<'t, 's> RecordWriting<'t, 's> {
     pub(super) fn new(
         tables: &'t mut SectionTables<'s>,
         inlines: Option<&'s Inlines>,
-        of: PartOf,
+        part: PartAndThread,
     ) -> RecordWriting<'t, 's> {
         RecordWriting {
             section: tables.section,
             ranking: tables.section.ranking_event(),
             tables,
             inlines,
-            of,
+            part,
             chains: Map::default(),
         }
     }
@@ -62,8 +62,8 @@ impl<'t, 's> RecordWriting<'t, 's> {
                 name: names.name,
                 file: names.file,
                 obj: names.obj,
-                part: self.of.part,
-                thread: self.of.thread,
+                part: self.part.part,
+                thread: self.part.thread,
                 calls: (section.has_inclusive()).then(|| section.calls(function)),
                 cost: self.tables.cells(section.cost(function)),
                 incl: (section.has_inclusive())
@@ -83,7 +83,7 @@ impl<'t, 's> RecordWriting<'t, 's> {
         let (functions, order) = section.functions_by_name();
         let mut rows = Vec::with_capacity(lines.len());
         for (line, key) in lines.all() {
-            let rank = self.rank_of(lines.own_count(line, self.ranking));
+            let rank = self.rank_cell(lines.own_count(line, self.ranking));
             rows.push((rank, order[key.function.index()], line));
             let object = section.key_of(key.function).object;
             self.add_chain(object, self.innermost(key))?;
@@ -115,8 +115,8 @@ impl<'t, 's> RecordWriting<'t, 's> {
                 line: key.line,
                 addr: key.address.map(AddressRef::Number),
                 inlined: self.chain(function.object, innermost),
-                part: self.of.part,
-                thread: self.of.thread,
+                part: self.part.part,
+                thread: self.part.thread,
                 cost: self.tables.cells(&own),
                 incl: has_inclusive.then(|| self.tables.cells(&inclusive)),
             };
@@ -125,7 +125,7 @@ impl<'t, 's> RecordWriting<'t, 's> {
         Ok(())
     }
 
-    /// The innermost function of an instruction, where it is an inlined one.
+    /// Returns the innermost function of an instruction; `None` if it is not an inlined function.
     fn innermost(&self, key: LineKey<FunctionId>) -> Option<ChainNodeId> {
         let at = At {
             address: key.address,
@@ -165,8 +165,8 @@ impl<'t, 's> RecordWriting<'t, 's> {
                 line: key.line,
                 addr: key.address.map(AddressRef::Number),
                 inlined: self.chain(caller.object, key.inlined),
-                part: self.of.part,
-                thread: self.of.thread,
+                part: self.part.part,
+                thread: self.part.thread,
                 callee: function(section.key_of(key.callee)),
                 calls: *arcs.facts(arc),
                 incl: self.tables.cells(arcs.inclusive(arc)),
@@ -176,12 +176,12 @@ impl<'t, 's> RecordWriting<'t, 's> {
         Ok(())
     }
 
-    /// Sort key of a row: the larger its count of the ranking event, the smaller the key.
+    /// Returns the sort key of a row. A larger count of the ranking event gives a smaller key.
     fn rank(&self, cells: &[u64]) -> u64 {
-        self.rank_of(cells.get(self.ranking).copied().unwrap_or(0))
+        self.rank_cell(cells.get(self.ranking).copied().unwrap_or(0))
     }
 
-    fn rank_of(&self, cell: u64) -> u64 {
+    fn rank_cell(&self, cell: u64) -> u64 {
         match self.section.signedness() {
             Signedness::Unsigned => !cell,
             // With the sign bit flipped, two's complement sorts like unsigned numbers.
@@ -189,7 +189,7 @@ impl<'t, 's> RecordWriting<'t, 's> {
         }
     }
 
-    /// Looks up the frames of a chain of inlined functions, unless that was done before.
+    /// Looks up the frames of a chain of inlined functions, unless they are already known.
     fn add_chain(&mut self, object: StringId, innermost: Option<ChainNodeId>) -> Result<(), Error> {
         if let (Some(inlines), Some(node)) = (self.inlines, innermost)
             && !self.chains.contains_key(&(object, node))
@@ -203,7 +203,7 @@ impl<'t, 's> RecordWriting<'t, 's> {
         Ok(())
     }
 
-    /// The frames of a chain that was looked up.
+    /// Returns the frames of a chain that was looked up.
     #[inline]
     fn chain(&self, object: StringId, innermost: Option<ChainNodeId>) -> StackRef<'_> {
         let chain = innermost.and_then(|node| self.chains.get(&(object, node)));

@@ -1,6 +1,6 @@
-//! The names of a section, and the frames of inlined functions that its rows refer to.
+//! The names of a section and the frames of inlined functions, for its rows.
 
-use cg_stream::intern::{Id as _, Keys, TooMany};
+use cg_collections::intern::{Id as _, Keys, TooMany};
 use cg_stream::record::{Frame, Name};
 use cg_stream::rows::{
     Cells, FrameId, FunctionRef, NameId, NameRef, Named, RowTables, TableNumber,
@@ -10,11 +10,11 @@ use crate::ids::StringId;
 use crate::section::{Section, SectionFunction};
 use crate::tables::Signedness;
 
-/// What rows of a section refer to. Their names have the ids that the section gives them.
+/// The tables for the ids in a section's rows. Names have the same ids as in the section.
 pub(crate) struct SectionTables<'s> {
     pub(crate) section: &'s Section,
     number: TableNumber,
-    /// Interned frames with the object they are said to be in: one call of an inlined function is in many chains.
+    /// Interned frames with the object in their record, because one call of an inlined function is in many chains.
     frames: Keys<FrameId, (ChainFrame, StringId)>,
 }
 
@@ -25,7 +25,7 @@ pub(crate) struct ChainFrame {
     pub(crate) file: StringId,
     /// The line of the call of the next inner function; 0 for the innermost.
     pub(crate) line: u64,
-    /// The file of the line, where it is not the function's own.
+    /// The file of the line; [`StringId::NOT_GIVEN`] if it is the function's own file.
     pub(crate) site: StringId,
 }
 
@@ -38,7 +38,7 @@ impl<'s> SectionTables<'s> {
         }
     }
 
-    /// A frame, said to be in this object.
+    /// Interns a frame with this object.
     pub(crate) fn frame_in(
         &mut self,
         frame: ChainFrame,
@@ -47,7 +47,7 @@ impl<'s> SectionTables<'s> {
         self.frames.intern((frame, object))
     }
 
-    /// A row of counts.
+    /// Converts a row of counts.
     #[inline]
     pub(crate) fn cells<'c>(&self, cells: &'c [u64]) -> Cells<'c> {
         match self.section.signedness() {
@@ -57,14 +57,14 @@ impl<'s> SectionTables<'s> {
     }
 }
 
-/// A name, unless it is not given.
+/// Converts the id of a name; `None` if the name is missing.
 #[inline]
 pub(crate) fn name(id: StringId) -> Option<NameRef<'static>> {
     let given = (id != StringId::NOT_GIVEN).then_some(id.index())?;
     NameId::at(given).ok().map(NameRef::Id)
 }
 
-/// The names of a function.
+/// Converts the names of a function.
 #[inline]
 pub(crate) fn function(key: SectionFunction) -> FunctionRef<'static> {
     FunctionRef {

@@ -1,4 +1,4 @@
-//! The instructions of a function, and their print.
+//! The instructions of a function, and their prints.
 
 use std::ops::Range;
 
@@ -6,25 +6,25 @@ use iced_x86::{ConstantOffsets, Decoder, Instruction, Mnemonic, OpKind, Register
 
 use super::references::{Around, Reference};
 
-/// An instruction with its bytes' place.
+/// An instruction, with the range of its bytes.
 pub(super) struct CodeInstruction {
     decoded: Instruction,
     constants: ConstantOffsets,
     bytes: Range<usize>,
-    /// Whether it ran.
+    /// True if the instruction was executed.
     pub(super) ran: bool,
 }
 
-/// The instructions of one function in the order of their addresses.
+/// The instructions of one function, in address order.
 pub(super) struct FunctionInstructions {
     bytes: Vec<u8>,
     all: Vec<CodeInstruction>,
-    /// Whether all of its bytes are instructions.
+    /// True if all bytes of the function are instructions.
     pub(super) are_whole: bool,
 }
 
 impl FunctionInstructions {
-    /// Decodes a function; none where it ran where no instruction begins.
+    /// Decodes a function; `None` if an executed address is not the beginning of an instruction.
     pub(super) fn read(
         decoder: &mut Decoder<'_>,
         bytes: &[u8],
@@ -40,7 +40,7 @@ impl FunctionInstructions {
             let begin = decoder.position();
             let decoded = decoder.decode();
             let address = decoded.ip();
-            // One that lies before this instruction and was not met is in the middle of the last.
+            // An executed address before this instruction is in the middle of the previous one.
             if ran.peek().is_some_and(|next| *next < address) {
                 return None;
             }
@@ -62,14 +62,15 @@ impl FunctionInstructions {
         ran.next().is_none().then_some(function)
     }
 
-    /// The print of some of the instructions, as if there were no others.
+    /// Computes the print of some of the instructions, as if there were no others.
     pub(super) fn print(
         &self,
         around: &mut Around<'_>,
         is_one: impl Fn(&CodeInstruction) -> bool,
     ) -> CodePrint {
         let mut print = CodePrint::default();
-        // Instructions before each, all of them and without padding; none of one that is not looked at.
+        // The number of preceding instructions, in total and without padding; `None` for an instruction that is not
+        // selected.
         let mut places: Vec<Option<[u64; 2]>> = Vec::with_capacity(self.all.len());
         let mut next = [0, 0];
         for instruction in &self.all {
@@ -90,7 +91,7 @@ impl FunctionInstructions {
             match target {
                 None => {}
                 Some(BranchTarget::Place(place)) => print.exact.number(place[0]),
-                Some(BranchTarget::NotLookedAt) => print.exact.number(u64::MAX),
+                Some(BranchTarget::NotSelected) => print.exact.number(u64::MAX),
                 Some(BranchTarget::Outside(address)) => {
                     add(&mut print.exact, &around.function(address))
                 }
@@ -108,7 +109,7 @@ impl FunctionInstructions {
         print
     }
 
-    /// Adds the bytes of an instruction but for those that say how far something is from it.
+    /// Hashes the bytes of an instruction, with relative addresses replaced by zeros.
     fn add_bytes(&self, instruction: &CodeInstruction, hash: &mut Fnv) {
         let constants = &instruction.constants;
         let displacement = (instruction.decoded.is_ip_rel_memory_operand()).then(|| {
@@ -127,31 +128,31 @@ impl FunctionInstructions {
                 .any(|(offset, size)| (*offset..offset.saturating_add(*size)).contains(&position));
             hash.byte(if is_distance { 0 } else { *byte });
         }
-        // So that no two sequences have the same bytes.
+        // With lengths, different sequences of instructions never give the same bytes.
         hash.number(instruction.bytes.len() as u64);
     }
 
-    /// Where a branch leads to.
+    /// Returns the kind of a branch target.
     fn inside(&self, target: u64, places: &[Option<[u64; 2]>]) -> BranchTarget {
         let found = self
             .all
             .binary_search_by_key(&target, |one| one.decoded.ip());
         match found.map(|index| places[index]) {
             Ok(Some(place)) => BranchTarget::Place(place),
-            Ok(None) => BranchTarget::NotLookedAt,
+            Ok(None) => BranchTarget::NotSelected,
             Err(_) => BranchTarget::Outside(target),
         }
     }
 }
 
-/// Where a branch leads to.
+/// The target of a branch.
 #[derive(Clone, Copy)]
 enum BranchTarget {
-    /// An instruction that is looked at: how many are before it, all of them and without padding.
+    /// A selected instruction, by the number of preceding instructions, in total and without padding.
     Place([u64; 2]),
-    /// One of the function's that is not.
-    NotLookedAt,
-    /// An address outside.
+    /// An instruction of the function that is not selected.
+    NotSelected,
+    /// An address outside the function.
     Outside(u64),
 }
 
@@ -175,7 +176,7 @@ impl CodeInstruction {
         matches!(self.decoded.mnemonic(), Mnemonic::Nop | Mnemonic::Int3)
     }
 
-    /// Where it branches to or what it calls, where its bytes say that.
+    /// Returns the target of a direct branch or call; `None` for other instructions.
     fn target(&self) -> Option<u64> {
         let is_near = self.decoded.op_count() > 0
             && matches!(
@@ -185,8 +186,8 @@ impl CodeInstruction {
         is_near.then(|| self.decoded.near_branch_target())
     }
 
-    /// The address of what it reads, writes or takes the address of, where that is counted from the instruction; and how
-    /// many bytes of it, 0 where it takes the address alone.
+    /// Returns the address and size of an operand with a relative address; `None` if there is none. The size is 0 if the
+    /// instruction only computes the address.
     fn data(&self) -> Option<(u64, usize)> {
         let size = match self.decoded.mnemonic() {
             Mnemonic::Lea => 0,
@@ -196,7 +197,7 @@ impl CodeInstruction {
             .then(|| (self.decoded.ip_rel_memory_address(), size))
     }
 
-    /// Adds what it does to which registers, and no number that it holds.
+    /// Hashes the operation and its registers, without constants and addresses.
     fn add_shape(&self, hash: &mut Fnv) {
         let decoded = &self.decoded;
         hash.number(decoded.mnemonic() as u64);
@@ -246,7 +247,7 @@ impl CodeInstruction {
     }
 }
 
-/// How many instructions, a hash of them, and one of what they do without the numbers that they hold.
+/// The number of instructions, an exact hash, and a hash without constants and addresses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct CodePrint {
     instructions: u64,
@@ -255,8 +256,8 @@ pub(super) struct CodePrint {
 }
 
 impl CodePrint {
-    /// The print of several places, whatever their order.
-    pub(super) fn of_several(mut places: Vec<CodePrint>) -> CodePrint {
+    /// Combines the prints of several copies of a function, in any order.
+    pub(super) fn combine(mut places: Vec<CodePrint>) -> CodePrint {
         if let [one] = places[..] {
             return one;
         }
@@ -278,7 +279,7 @@ impl CodePrint {
     }
 }
 
-/// FNV-1a of 64 bits, by hand: hashes are written to streams, and those of the library differ from version to version.
+/// A 64-bit FNV-1a hash. Hashes are written to streams, so they must not depend on the version of a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Fnv(u64);
 

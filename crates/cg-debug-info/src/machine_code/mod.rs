@@ -1,10 +1,9 @@
-//! What the machine code of a function is, in a form that can be compared with that of another build: of all its
-//! instructions, and of those that ran.
+//! Prints of a function's machine code: hashes that can be compared with another build. One print covers all instructions,
+//! another only the executed instructions.
 //!
-//! Where linking puts code and data differs from build to build, and no function changes by that. So an address that an
-//! instruction counts from where it stands is not compared, but what is there: which instruction of the function itself,
-//! the name of another function, the bytes of a constant. Data that can be written, and data whose address alone is taken,
-//! are not looked at.
+//! The linker puts code and data at different addresses in each build, without a change of the function. So instead of a
+//! relative address, a print contains the thing at this address: the instruction of the same function, the name of another
+//! function, or the bytes of a constant. Prints ignore writable data, and data of which only the address is taken.
 
 use iced_x86::{Decoder, DecoderOptions};
 
@@ -16,14 +15,14 @@ use references::References;
 mod instructions;
 mod references;
 
-/// Which version of the forms below a print is of. It changes with them, and with iced-x86, whose numbers of registers and
-/// mnemonics are part of them: prints of different versions say nothing of each other.
+/// The version of the format of prints. It changes with the format, and with iced-x86, whose numbers of registers and
+/// mnemonics are part of the hashes. Prints of different versions cannot be compared.
 const VERSION: u32 = 1;
 
-/// Longer functions than any compiler writes are not taken apart.
-const LONGEST_FUNCTION: u64 = 1 << 20;
+/// The maximum length of a function to decode. No compiler writes longer functions.
+const MAX_FUNCTION_LEN: u64 = 1 << 20;
 
-/// So many bytes of code are decoded for each byte of a file: symbols may overlap.
+/// The maximum number of bytes to decode per byte of a file. Symbols may overlap, so it is more than 1.
 const DECODED_PER_BYTE: u64 = 4;
 
 /// The code of an object.
@@ -32,40 +31,40 @@ pub struct MachineCode {
     bitness: u32,
     symbols: CoveringSymbols,
     references: References,
-    /// How many bytes may still be decoded.
+    /// The number of bytes that may still be decoded.
     left: u64,
 }
 
-/// What a function's machine code is known by. Equal prints are equal code; a print is `x86-64.1`, the number of
-/// instructions, a hash of them and one of them without constants, addresses and padding.
+/// The prints of a function's machine code. Equal prints mean equal code. A print consists of `x86-64.1`, the number of
+/// instructions, a hash of the instructions, and a hash without constants, addresses and padding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CodePrints {
-    /// Of all its instructions; none where it has several places, or data between its instructions.
+    /// The print of all instructions; `None` if the function has several copies, or data between its instructions.
     pub all: Option<String>,
-    /// Of those that ran.
+    /// The print of the executed instructions.
     pub ran: String,
 }
 
-/// Why the code of a function has no print.
+/// The reason for which a function's code has no print.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub enum NoPrint {
-    /// No symbol of its name is where it ran.
-    #[error("no symbol of its name is where it ran")]
+    /// No symbol with the function's name covers the executed addresses.
+    #[error("no symbol with the function's name at the executed addresses")]
     OtherSymbols,
-    /// It ran where no instruction begins.
-    #[error("it ran where no instruction begins")]
+    /// At some executed address no instruction begins.
+    #[error("no instruction begins at an executed address")]
     OtherInstructions,
-    /// It is longer, or there is more, than is decoded.
-    #[error("it is longer than what is decoded")]
+    /// The function is too long, or too much code has been decoded.
+    #[error("the code exceeds the size limit")]
     TooLarge,
 }
 
 impl MachineCode {
-    /// The code of an object, whose symbols may be in a debug file.
+    /// Reads the symbols and references of an object. A debug file may have further symbols.
     ///
     /// # Errors
-    /// Where it cannot be read, and where it is of another processor than x86.
-    pub fn of(object: ObjectFile, debug: Option<&ObjectFile>) -> Result<MachineCode, Error> {
+    /// Returns an error if the object cannot be read or is not for x86.
+    pub fn new(object: ObjectFile, debug: Option<&ObjectFile>) -> Result<MachineCode, Error> {
         let bitness = match object.machine() {
             object::elf::EM_X86_64 => 64,
             object::elf::EM_386 => 32,
@@ -73,7 +72,7 @@ impl MachineCode {
         };
         let files: Vec<&ObjectFile> = std::iter::once(&object).chain(debug).collect();
         let symbols = CoveringSymbols::all(&files)?;
-        let references = References::of(&object)?;
+        let references = References::new(&object)?;
         let left = object.length().saturating_mul(DECODED_PER_BYTE);
         Ok(MachineCode {
             object,
@@ -84,11 +83,11 @@ impl MachineCode {
         })
     }
 
-    /// The prints of a function that ran at these addresses, which are sorted. `is_called` says whether a symbol has its
-    /// name.
+    /// Computes the prints of a function, given its executed addresses in order. `is_called` returns true if a symbol has
+    /// the function's name.
     ///
     /// # Errors
-    /// Where the addresses are not those of the function in this object.
+    /// Returns an error if the function does not have these addresses in this object.
     pub fn prints(
         &mut self,
         is_called: impl Fn(&[u8]) -> bool,
@@ -105,7 +104,7 @@ impl MachineCode {
             rest = &rest[inside..];
         }
         let mut all = Vec::new();
-        let mut of_ran = Vec::new();
+        let mut ran_prints = Vec::new();
         for (range, ran) in places {
             let instructions = self.decode(range, ran)?;
             let references = &mut self.references;
@@ -113,22 +112,22 @@ impl MachineCode {
             if instructions.are_whole {
                 all.push(instructions.print(&mut around, |_| true));
             }
-            of_ran.push(instructions.print(&mut around, |instruction| instruction.ran));
+            ran_prints.push(instructions.print(&mut around, |instruction| instruction.ran));
         }
         let name = match self.bitness {
             64 => "x86-64",
             _ => "x86",
         };
-        // Which copies of a function ran is the input's doing.
-        let is_one = all.len() == 1 && of_ran.len() == 1;
-        let of_ran = instructions::CodePrint::of_several(of_ran);
+        // The program's input decides which copies of a function run, so prints of several copies cannot be compared.
+        let is_one = all.len() == 1 && ran_prints.len() == 1;
+        let ran = instructions::CodePrint::combine(ran_prints);
         Ok(CodePrints {
             all: is_one.then(|| all[0].text(name, VERSION)),
-            ran: of_ran.text(name, VERSION),
+            ran: ran.text(name, VERSION),
         })
     }
 
-    /// The instructions of a range of code.
+    /// Decodes the instructions of a range of code.
     fn decode(
         &mut self,
         range: std::ops::Range<u64>,
@@ -136,7 +135,7 @@ impl MachineCode {
     ) -> Result<FunctionInstructions, NoPrint> {
         let length = range.end - range.start;
         self.left = (self.left.checked_sub(length))
-            .filter(|_| length <= LONGEST_FUNCTION)
+            .filter(|_| length <= MAX_FUNCTION_LEN)
             .ok_or(NoPrint::TooLarge)?;
         let bytes = self.object.loaded(range.start, length);
         let bytes = bytes.ok_or(NoPrint::OtherInstructions)?;

@@ -1,33 +1,33 @@
-//! What the addresses in instructions are of: functions by name, also those of other objects, and constants.
+//! The targets of addresses in instructions: constants, and functions by name, including functions of other objects.
 
+use cg_collections::maps::Map;
 use cg_names::demangle::demangle_str;
-use cg_names::identity::function_of_build;
-use cg_stream::maps::Map;
+use cg_names::identity::normal_function_within_build;
 
 use crate::object_file::ObjectFile;
 use crate::stubs::{LoaderSlot, LoaderSlots, slot_of_stub, slots};
 use crate::symbols::without_version;
 use crate::{CoveringSymbols, Error};
 
-/// What is at an address.
+/// The target of an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Reference {
-    /// Something that is not compared.
+    /// A target that is not compared.
     Unknown,
-    /// So far behind the start of this function.
+    /// A function's name, and the offset from its start.
     Named(String, u64),
-    /// A constant of these bytes.
+    /// The bytes of a constant.
     Constant(Vec<u8>),
 }
 
-/// What the loader puts where, and what was looked up.
+/// The slots that the loader fills, and a cache of functions by address.
 pub(super) struct References {
-    /// Addresses that the loader writes an address to: of a function of that name, or of one of this object.
+    /// The addresses to which the loader writes the address of a function.
     slots: LoaderSlots<String>,
     functions: Map<u64, Reference>,
 }
 
-/// The references together with the object that they are of.
+/// The references together with their object.
 pub(super) struct Around<'a> {
     references: &'a mut References,
     object: &'a ObjectFile,
@@ -36,9 +36,9 @@ pub(super) struct Around<'a> {
 }
 
 impl References {
-    pub(super) fn of(object: &ObjectFile) -> Result<References, Error> {
+    pub(super) fn new(object: &ObjectFile) -> Result<References, Error> {
         Ok(References {
-            // Of 32 bits, relocations look otherwise, and what they lead to is not compared.
+            // Relocations of 32-bit objects have another format, so their targets are not compared.
             slots: match object.is_64_bit() {
                 true => slots(object, |_| true, stable)?,
                 false => LoaderSlots::default(),
@@ -62,21 +62,21 @@ impl References {
     }
 }
 
-/// A name without what tells builds apart.
+/// Returns a name without the parts that differ between builds.
 fn stable(name: &[u8]) -> String {
     let name = String::from_utf8_lossy(without_version(name));
-    function_of_build(&demangle_str(&name)).into_owned()
+    normal_function_within_build(&demangle_str(&name)).into_owned()
 }
 
 impl Around<'_> {
-    /// The function at an address: by its symbol, or of a stub that jumps to what the loader found, by that name.
+    /// Returns the function at an address: by its symbol or, for a stub, by the name of the function that the stub jumps to.
     pub(super) fn function(&mut self, address: u64) -> Reference {
         if let Some(known) = self.references.functions.get(&address) {
             return known.clone();
         }
         let found = self
             .named(address)
-            .or_else(|| self.behind_stub(address))
+            .or_else(|| self.stub_target(address))
             .unwrap_or(Reference::Unknown);
         let functions = &mut self.references.functions;
         functions.insert(address, found.clone());
@@ -89,11 +89,11 @@ impl Around<'_> {
         Some(Reference::Named(stable(&symbol.name), offset))
     }
 
-    fn behind_stub(&self, address: u64) -> Option<Reference> {
+    fn stub_target(&self, address: u64) -> Option<Reference> {
         self.in_slot(slot_of_stub(self.object, self.bitness, address)?)
     }
 
-    /// What the loader puts at an address.
+    /// Returns the function whose address the loader writes to this address.
     fn in_slot(&self, address: u64) -> Option<Reference> {
         match self.references.slots.get(&address)? {
             LoaderSlot::Named(name) => Some(Reference::Named(name.clone(), 0)),
@@ -101,7 +101,7 @@ impl Around<'_> {
         }
     }
 
-    /// What data an address is of: what the loader puts there, or so many bytes of a constant.
+    /// Returns the data at an address: the function whose address the loader writes there, or `size` bytes of a constant.
     pub(super) fn data(&mut self, address: u64, size: usize) -> Reference {
         if size == 0 {
             return Reference::Unknown;

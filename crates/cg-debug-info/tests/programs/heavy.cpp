@@ -1,5 +1,5 @@
-// Enough of the standard library that compilers inline to every depth, with a static function, an unnamed namespace, lambdas and
-// a pack of references.
+// Uses enough of the standard library for inlining at every depth. Has a static function, an unnamed namespace, lambdas
+// and a pack of references.
 #include <algorithm>
 #include <cstdio>
 #include <map>

@@ -1,5 +1,5 @@
-// Functions that no other unit knows, of which GCC's debug information has no mangled names: all inlined (-DHOW=always_inline), or
-// none (-DHOW=noinline), when their symbols say what they are called.
+// Functions that are local to their unit and have no mangled names in GCC's debug information. With -DHOW=always_inline all
+// are inlined. With -DHOW=noinline none are inlined, so they have symbols with their names.
 #define A __attribute__((HOW))
 #define NOP asm volatile("nop" ::: "memory")
 struct Plain { int x; };

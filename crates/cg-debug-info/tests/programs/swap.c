@@ -1,4 +1,4 @@
-// encode() costs 30 nops and decode() 20; run() calls them in two loops, 2,000 and 200 times.
+// encode() has 30 nops and decode() has 20. run() calls them in two loops, 2,000 and 200 times.
 #include <stdio.h>
 static inline unsigned encode(unsigned x) { asm volatile(".rept 30\n nop\n .endr" : "+r"(x)); return x; }
 static inline unsigned decode(unsigned x) { asm volatile(".rept 20\n nop\n .endr" : "+r"(x)); return x * 3; }

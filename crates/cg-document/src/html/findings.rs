@@ -1,73 +1,77 @@
-//! A page of findings: each is a fold that the address can name, with its stack and, below a frame, the source around its
-//! line.
+//! A page of findings. Each finding is a fold with its stack, and with the source around the line of each frame. The address
+//! of the page can refer to a finding.
 //!
-//! Without script it is a page to read. The script searches the findings and narrows them to a kind, a status, a process, a
-//! function or a file, which the address says: `#q=parse&kind=definite`. It is plain JavaScript, in files by purpose
+//! Without a script the page is static. The script searches the findings and filters them by kind, status, process, function
+//! or file. The address contains the filter: `#q=parse&kind=definite`. The script is plain JavaScript, in files by purpose
 //! (`findings/*.js`).
 
 use std::io;
 
-use super::{HtmlWriter, Tone, head, heading, spans};
+use super::{HtmlWriter, Script, Tone, head, heading, spans};
 use crate::{Block, Span, push_encoded};
 
 const STYLE: &str = include_str!("findings/findings.css");
-const SCRIPT: &str = include_str!("sent/findings.js");
+const SCRIPT: Script = Script {
+    text: include_str!("sent/findings.js"),
+    hash: include_str!("sent/findings.js.sha256"),
+};
 
-/// Findings that a browser lays out together when they come into sight: with many of them a search would take long otherwise.
+/// The number of findings that a browser lays out together when they become visible. Without this, a search among many
+/// findings would be slow.
 const CHUNK: usize = 50;
 
-/// A page of findings, top to bottom.
+/// A page of findings, from top to bottom.
 pub struct FindingsPage<'a> {
-    /// What it is.
+    /// The title of the page.
     pub title: &'a str,
-    /// Whether `lead` is good or bad news.
+    /// The tone of `lead`.
     pub tone: Tone,
-    /// What is to be said first.
+    /// The first sentences.
     pub lead: Vec<Block<'a>>,
-    /// What follows.
+    /// The rest of the page.
     pub parts: Vec<PagePart<'a>>,
 }
 
-/// One part of a page of findings.
+/// A part of a page of findings.
 pub enum PagePart<'a> {
-    /// What any document has.
+    /// Blocks as in any document.
     Blocks(Vec<Block<'a>>),
     /// Findings.
     Findings {
-        /// What they have in common.
+        /// The common heading of the findings.
         heading: &'static str,
-        /// Whether their folds are open.
+        /// True if the folds are open.
         is_open: bool,
-        /// In the order they are shown.
+        /// The findings in the order of display.
         findings: Vec<PageFinding>,
     },
 }
 
-/// One fold: a finding, or several that are equal.
+/// A fold for a finding, or for several equal findings.
 pub struct PageFinding {
-    /// What the address knows it by, of letters, digits and `-`: `#finding-ID`.
+    /// The id of the finding in the address, of letters, digits and `-`: `#finding-ID`.
     pub id: String,
-    /// The line that stays.
+    /// The visible line.
     pub summary: Vec<Span>,
-    /// A kind that it can be narrowed to.
+    /// The kind, for filters.
     pub kind: String,
-    /// A status that it can be narrowed to.
+    /// The status, for filters.
     pub status: &'static str,
-    /// The numbers of the processes that have it, one for each of those that are equal.
+    /// The numbers of the processes with this finding, one for each of the equal findings.
     pub processes: Vec<usize>,
-    /// Its stack, innermost first.
+    /// The stack, innermost frame first.
     pub frames: Vec<PageFrame>,
-    /// What else there is to say, a line each; those of one process have its number.
+    /// Further remarks, one per line. A remark about a single process has its number.
     pub remarks: Vec<(String, Option<usize>)>,
 }
 
 /// A line of a stack.
 pub struct PageFrame {
-    /// What it says, one part after the other.
+    /// The text of the line in parts.
     pub parts: Vec<FramePart>,
-    /// Whether the finding is blamed on it.
+    /// True if this is the blamed frame.
     pub is_blamed: bool,
-    /// The source of its line, as far as that was looked for.
+    /// The source around the line; `None` if it was not requested.
     pub source: Option<FrameSource>,
 }
 
@@ -76,28 +80,28 @@ pub struct PageFrame {
 pub enum FramePart {
     /// Words.
     Words(String),
-    /// A function, by which other findings are found.
+    /// A function, which links to other findings with it.
     Function(String),
-    /// A file, by which other findings are found.
+    /// A file, which links to other findings with it.
     File(String),
 }
 
-/// What became of the source of a frame.
+/// The source of a frame.
 pub enum FrameSource {
-    /// The lines around that of the frame.
+    /// The source is shown.
     Shown {
-        /// With their numbers.
+        /// The lines around the line of the frame, with their numbers.
         lines: Vec<(u64, String)>,
-        /// The frame's own.
+        /// The number of the frame's line.
         line: u64,
-        /// What is to be said of it.
+        /// A remark about the source.
         remark: Option<&'static str>,
     },
-    /// It is not shown, for this reason.
+    /// The source is not shown, for this reason.
     Missing(String),
 }
 
-/// What a page is narrowed to, as its address says it: `kind=definite&status=new`.
+/// Returns a filter of the page in the form of its address: `kind=definite&status=new`.
 pub fn filter_address<'p>(pairs: impl IntoIterator<Item = (&'p str, &'p str)>) -> String {
     let mut address = String::new();
     for (key, value) in pairs {
@@ -114,7 +118,7 @@ pub fn filter_address<'p>(pairs: impl IntoIterator<Item = (&'p str, &'p str)>) -
 /// Writes the page.
 ///
 /// # Errors
-/// Those of the writer.
+/// Returns the errors of the writer.
 pub fn write_findings(page: &FindingsPage<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let mut writer = HtmlWriter {
         page: head(page.title, &[STYLE], SCRIPT),
@@ -151,7 +155,7 @@ pub fn write_findings(page: &FindingsPage<'_>, out: &mut dyn io::Write) -> io::R
     }
     let mut page = writer.page;
     page.tag("</main>\n<script>");
-    page.trusted(SCRIPT);
+    page.trusted(SCRIPT.text);
     page.tag("</script>\n</body>\n</html>\n");
     out.write_all(page.into_string().as_bytes())?;
     out.flush()
@@ -242,7 +246,7 @@ impl HtmlWriter {
         self.page.tag("</li>\n");
     }
 
-    /// The lines of a source, that of the frame marked by a letter too: not everybody tells colours apart.
+    /// Writes lines of a source. A letter marks the line of the frame, because some people cannot distinguish colours.
     fn passage(&mut self, lines: &[(u64, String)], own: u64, remark: Option<&str>) {
         let page = &mut self.page;
         page.tag("<details class=source><summary>source");

@@ -1,13 +1,10 @@
-//! A page that holds everything it needs: style and script are in it, and its policy (`Content-Security-Policy`) forbids
-//! everything from elsewhere and every script but the ones it was written with.
+//! A self-contained HTML page. It includes its style and script. Its policy (`Content-Security-Policy`) forbids external
+//! resources and all other scripts.
 //!
-//! Without script it is a page to read: tables with every row, trees that fold. The script sorts and searches.
-//! A [`Viewer`] is a page of another kind: of a whole profile, whose rows the script makes as they come into sight.
+//! Without a script the page is static: tables with all rows, and trees that fold. The script sorts and searches. A
+//! [`Viewer`] is another kind of page: it shows a whole profile, and its script creates rows when they become visible.
 
 use std::io;
-
-use base64::Engine as _;
-use base64::prelude::BASE64_STANDARD;
 
 use crate::markup::Markup;
 use crate::{Block, Document, Span, Table, chart};
@@ -15,36 +12,54 @@ use crate::{Block, Document, Span, Table, chart};
 mod findings;
 mod table;
 mod tree;
-mod viewer;
 
 pub use findings::{
     FindingsPage, FramePart, FrameSource, PageFinding, PageFrame, PagePart, filter_address,
     write_findings,
 };
-pub use viewer::{LABEL_SCRIPT, Viewer, write_viewer};
+pub use table::write as write_table_element;
 
 const STYLE: &str = include_str!("page.css");
-// The scripts in `sent/` are those beside it, joined and minified by tests/tests/page_scripts.rs.
-const SCRIPT: &str = include_str!("sent/page.js");
+// tests/tests/page_scripts.rs joins and minifies the scripts of `page/` and `findings/` into `sent/`.
+const SCRIPT: Script = Script {
+    text: include_str!("sent/page.js"),
+    hash: include_str!("sent/page.js.sha256"),
+};
 
-/// Whether a page brings good or bad news.
+/// The script of a kind of page.
+#[derive(Clone, Copy, Debug)]
+pub struct Script {
+    /// Its text.
+    pub text: &'static str,
+    /// The SHA-256 hash of the text in base64, with a newline. tests/tests/page_scripts.rs writes and checks it.
+    pub hash: &'static str,
+}
+
+impl Script {
+    /// Returns the script as a policy names it (`Content-Security-Policy: script-src`).
+    pub fn source(self) -> String {
+        format!("'sha256-{}'", self.hash.trim_ascii_end())
+    }
+}
+
+/// The tone of the first sentences of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// Neither good nor bad.
+    /// Neutral.
     #[default]
     Plain,
-    /// A gate is passed.
+    /// A gate passed.
     Good,
-    /// A gate is not passed.
+    /// A gate failed.
     Bad,
-    /// Nobody could tell.
+    /// A gate could not decide.
     Doubtful,
 }
 
-/// Writes a document as a page. Its first heading is the title, and the sentences below are said in a `tone`.
+/// Writes a document as a page. Its first heading is the title, and the sentences after the title have this tone.
 ///
 /// # Errors
-/// Those of the writer.
+/// Returns the errors of the writer.
 pub fn write(document: &Document, tone: Tone, out: &mut dyn io::Write) -> io::Result<()> {
     out.write_all(page(document, tone).as_bytes())?;
     out.flush()
@@ -79,20 +94,20 @@ fn page(document: &Document, tone: Tone) -> String {
     }
     let mut page = writer.page;
     page.tag("</main>\n<script>");
-    page.tag(SCRIPT);
+    page.tag(SCRIPT.text);
     page.tag("</script>\n</body>\n</html>\n");
     page.into_string()
 }
 
-/// The page up to its title, with the style sheet of all pages and these. All that it may do is to show its own styles and to
-/// run the script that it was written with, told by its hash.
-fn head(title: &str, styles: &[&'static str], script: &str) -> Markup {
+/// Returns the page up to its title, with the common style sheet and these. The policy allows only these styles and the
+/// script with this hash.
+fn head(title: &str, styles: &[&'static str], script: Script) -> Markup {
     let mut page = Markup::default();
     page.tag("<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n");
     page.tag("<meta http-equiv=Content-Security-Policy content=\"");
     page.text(&format!(
         "default-src 'none'; style-src 'unsafe-inline'; script-src {}; base-uri 'none'; form-action 'none'",
-        hash(script)
+        script.source()
     ));
     page.tag("\">\n<meta name=viewport content=\"width=device-width,initial-scale=1\">\n");
     page.tag("<meta name=color-scheme content=\"light dark\">\n<title>");
@@ -108,7 +123,7 @@ fn head(title: &str, styles: &[&'static str], script: &str) -> Markup {
     page
 }
 
-/// The words of a heading.
+/// Returns the words of a heading; `None` for other blocks.
 fn heading<'b>(block: &'b Block<'_>) -> Option<&'b str> {
     match block {
         Block::Heading(words) => Some(words),
@@ -116,22 +131,17 @@ fn heading<'b>(block: &'b Block<'_>) -> Option<&'b str> {
     }
 }
 
-fn hash(script: &str) -> String {
-    let digest = hmac_sha256::Hash::hash(script.as_bytes());
-    format!("'sha256-{}'", BASE64_STANDARD.encode(digest))
-}
-
-/// Writes blocks one after the other.
+/// Writes blocks in order.
 struct HtmlWriter {
     page: Markup,
-    /// Headings that were written.
+    /// The number of headings so far.
     sections: usize,
-    /// Findings and the like are unfolded where they are few.
+    /// True if folds are open, because there are few.
     unfolds: bool,
 }
 
 impl HtmlWriter {
-    /// What is to be said first.
+    /// Writes the first sentences.
     fn lead(&mut self, lead: &[Block], tone: Tone) {
         if lead.is_empty() {
             return;
@@ -148,7 +158,7 @@ impl HtmlWriter {
         self.page.tag("</div>\n");
     }
 
-    /// Links to the headings, where there are several.
+    /// Writes links to the headings if there are several.
     fn contents<'h>(&mut self, headings: impl Iterator<Item = &'h str> + Clone) {
         if headings.clone().count() < 2 {
             return;
@@ -299,15 +309,14 @@ mod tests {
     }
 
     #[test]
-    fn nothing_comes_from_elsewhere_and_only_its_own_script_runs() {
-        // printf 'a()' | openssl dgst -sha256 -binary | base64
-        let known = "'sha256-qVpDBgj7bpq5hMAcGp3AOc79J3Y1Z4HvySTwKrWDoy4='";
-        assert_eq!(hash("a()"), known);
+    fn the_policy_forbids_external_resources_and_other_scripts() {
         let page = written(vec![Block::Text("words".to_owned())]);
         let policy = page.split("content=\"").nth(1).unwrap();
         let policy = policy.split('"').next().unwrap();
         assert!(policy.starts_with("default-src &#39;none&#39;; "));
         assert_eq!(policy.matches("sha256-").count(), 1);
+        // A SHA-256 hash has 32 bytes, which are 44 characters of base64.
+        assert_eq!(SCRIPT.hash.trim_ascii_end().len(), 44);
         assert!(!page.contains("http://") && !page.contains("https://"));
     }
 }

@@ -1,4 +1,4 @@
-//! A table as HTML: a plain `<table>` with every row in it, whose headings are buttons that the page's script sorts by.
+//! A table as HTML: a `<table>` with all rows. Its headings become buttons for sorting by the page's script.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,24 @@ use cg_names::paths;
 use crate::markup::Markup;
 use crate::{Cell, Column, Layout, NAMELESS, Table, number};
 
-/// Columns are styled by classes of the table, since a class in every cell would make a page half as large again. The
-/// style sheet has rules for this many columns.
+/// The number of columns that the style sheet has rules for. Classes of the table style its columns, because a class in
+/// every cell would enlarge a page by half.
 const STYLED_COLUMNS: usize = 24;
 
-/// A share from which on it has a bar, in percent.
+/// The minimum share with a bar, in percent.
 const LEAST_BAR: f64 = 0.5;
 
-pub(super) fn write(page: &mut Markup, table: &Table) {
+/// Writes a table as an element.
+pub fn write(page: &mut Markup, table: &Table) {
     let shorts: Vec<Option<ShortPaths>> = table
         .columns
         .iter()
-        .map(|column| ShortPaths::of(column, &table.rows))
+        .map(|column| ShortPaths::new(column, &table.rows))
         .collect();
     let beginnings: Vec<Beginnings> = table
         .columns
         .iter()
-        .map(|column| Beginnings::of(column, &table.rows))
+        .map(|column| Beginnings::new(column, &table.rows))
         .collect();
     page.tag("<div class=scroll tabindex=0 role=region aria-label=Table>\n<table class=\"");
     if table.group_starts.is_empty() {
@@ -59,7 +60,7 @@ pub(super) fn write(page: &mut Markup, table: &Table) {
         if table.group_starts.binary_search(&position).is_ok() {
             page.tag("</tbody>\n<tbody>\n");
         }
-        // The line break is inside the tag, so that it is part of no cell's text.
+        // The line break is inside the tag, so that it is not part of a cell's text.
         page.tag("<tr\n>");
         for ((column, short), beginnings) in table.columns.iter().zip(&shorts).zip(&beginnings) {
             match (short, column.cell(*row)) {
@@ -83,12 +84,12 @@ pub(super) fn write(page: &mut Markup, table: &Table) {
     }
 }
 
-/// Short forms for a column that has few paths in many rows, such as objects: rows show the last parts, which are
-/// distinct, and a legend below the table has the full paths.
+/// Short forms for a column with few distinct paths, such as objects. Rows show the last parts of the paths, which are
+/// distinct. A legend below the table has the full paths.
 struct ShortPaths<'a>(Vec<&'a str>);
 
 impl<'a> ShortPaths<'a> {
-    fn of(column: &Column<'a>, rows: &[usize]) -> Option<ShortPaths<'a>> {
+    fn new(column: &Column<'a>, rows: &[usize]) -> Option<ShortPaths<'a>> {
         const MOST: usize = 100;
         const ROWS_A_PATH: usize = 4;
         if column.layout != Layout::Path {
@@ -123,20 +124,22 @@ impl<'a> ShortPaths<'a> {
     }
 }
 
-/// Beginnings that several paths of a column share and that say little. Each is written once below the table, and cells
-/// have its index (`d`). The script of the page joins the two.
+/// Generic beginnings that several paths of a column share. Each beginning is written once below the table, and cells have
+/// its index (`d`). The script of the page joins both parts.
 #[derive(Default)]
 struct Beginnings<'a>(Vec<&'a str>);
 
 impl<'a> Beginnings<'a> {
-    fn of(column: &Column<'a>, rows: &[usize]) -> Beginnings<'a> {
+    fn new(column: &Column<'a>, rows: &[usize]) -> Beginnings<'a> {
         if column.layout != Layout::Path {
             return Beginnings::default();
         }
         let mut found: BTreeMap<&str, usize> = BTreeMap::new();
         for row in rows {
             if let Cell::Name(path) = column.cell(*row) {
-                *found.entry(&path[..paths::little_said(path)]).or_insert(0) += 1;
+                *found
+                    .entry(&path[..paths::generic_prefix_len(path)])
+                    .or_insert(0) += 1;
             }
         }
         let several = |(beginning, count): &(&str, usize)| !beginning.is_empty() && *count > 1;
@@ -145,7 +148,7 @@ impl<'a> Beginnings<'a> {
     }
 
     fn write_cell(&self, page: &mut Markup, path: &str) {
-        let (little, most) = path.split_at(paths::little_said(path));
+        let (little, most) = path.split_at(paths::generic_prefix_len(path));
         match self.0.binary_search(&little) {
             Ok(number) => {
                 page.tag("<td d=");
@@ -168,7 +171,7 @@ impl<'a> Beginnings<'a> {
         page.integer(position);
         page.tag("><summary>");
         page.text(&column.title);
-        page.tag(": what … stands for</summary>");
+        page.tag(": beginnings of paths, shown as …</summary>");
         for beginning in &self.0 {
             page.tag("<code>");
             page.text(beginning);
@@ -178,7 +181,7 @@ impl<'a> Beginnings<'a> {
     }
 }
 
-/// What is behind the last slash.
+/// Returns the text after the last slash.
 fn last_part(path: &str) -> &str {
     match path.rsplit_once('/') {
         Some((_, last)) if !last.is_empty() => last,
@@ -186,10 +189,10 @@ fn last_part(path: &str) -> &str {
     }
 }
 
-/// Writes a full path, marked up so that the style sheet can show only the part that says most. Search, sorting,
-/// copying and tooltips use the full path.
+/// Writes a full path, marked up so that the style sheet can hide its generic beginning. Search, sorting, copying and
+/// tooltips use the full path.
 pub(super) fn write_path(page: &mut Markup, path: &str) {
-    let (little, most) = path.split_at(paths::little_said(path));
+    let (little, most) = path.split_at(paths::generic_prefix_len(path));
     if !little.is_empty() {
         page.tag("<i>");
         page.text(little);
@@ -199,8 +202,8 @@ pub(super) fn write_path(page: &mut Markup, path: &str) {
 }
 
 fn write_cell(page: &mut Markup, column: &Column, row: usize) {
-    let of = column.cell(row);
-    match (&of, of.percentage()) {
+    let content = column.cell(row);
+    match (&content, content.percentage()) {
         (Cell::Share { .. }, Some(percent)) if percent >= LEAST_BAR => {
             page.tag("<td style=--p:");
             page.decimal(percent.min(100.0));
@@ -221,10 +224,10 @@ fn write_cell(page: &mut Markup, column: &Column, row: usize) {
             None => page.tag("<td>"),
         },
     }
-    cell(page, &of);
+    cell(page, &content);
 }
 
-/// A cell's text.
+/// Writes the text of a cell.
 pub(super) fn cell(page: &mut Markup, cell: &Cell) {
     match cell {
         Cell::Placed { name, place, .. } => {
@@ -239,7 +242,7 @@ pub(super) fn cell(page: &mut Markup, cell: &Cell) {
     }
 }
 
-/// The same without markup around its parts.
+/// Returns the text of a cell without markup.
 pub(super) fn text(cell: &Cell) -> String {
     match cell {
         Cell::Empty => String::new(),
@@ -252,7 +255,7 @@ pub(super) fn text(cell: &Cell) -> String {
         Cell::Delta(delta) => number::signed(*delta),
         Cell::Ordinal(number) => number.to_string(),
         Cell::Quotient { .. } => cell.ratio().map(number::quotient).unwrap_or_default(),
-        // A share of 0 is left empty, as in text.
+        // A share of 0 is empty, as in text.
         Cell::Share { part: 0, .. } => String::new(),
         Cell::Share { .. } => cell.percentage().map(number::percent).unwrap_or_default(),
         Cell::Change { .. } => cell
@@ -267,7 +270,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn few_paths_of_many_rows_are_said_once_in_full() {
+    fn a_legend_has_the_full_paths_if_there_are_few() {
         let written = |paths: [&'static str; 4]| {
             let column = Column::new("obj", Layout::Path, move |row| Cell::Name(paths[row % 4]));
             let mut page = Markup::default();
@@ -280,14 +283,14 @@ mod tests {
             page.contains("<code>/lib/a.so</code> <code>/bin/b</code>"),
             "{page}"
         );
-        // Last parts that do not tell paths apart.
+        // The last parts of these paths are not distinct.
         let page = written(["/lib/a.so", "/old/a.so", "/bin/b", "???"]);
         assert_eq!(page.matches("<td>/old/a.so<").count(), 4);
         assert!(!page.contains("<details"));
     }
 
     #[test]
-    fn what_many_paths_begin_with_is_said_once() {
+    fn common_beginnings_of_paths_are_written_once() {
         const PATHS: [&str; 4] = [
             "/home/dev/projects/server/src/storage/table.rs",
             "/home/dev/projects/server/src/storage/rows.rs",
@@ -312,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_path_is_there_and_its_beginning_set_apart() {
+    fn the_beginning_of_a_long_path_has_separate_markup() {
         let paths = ["/home/dev/server/src/storage/table.rs", "src/<b>.rs"];
         let column = Column::new("file", Layout::Path, move |row| Cell::Name(paths[row]));
         let mut page = Markup::default();
@@ -324,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_is_there_and_cells_are_short() {
+    fn all_rows_are_written_with_short_cells() {
         let counts = [9, 1];
         let columns = vec![
             Column::new("Ir", Layout::Number, move |row| Cell::Count(counts[row]))

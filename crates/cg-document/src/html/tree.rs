@@ -1,6 +1,6 @@
-//! A tree as HTML: what is below a row folds away with it.
+//! A tree as HTML. Each row folds together with the rows below it in the tree.
 //!
-//! Figures stand in columns as wide as their widest text, in a font whose characters are of one width.
+//! Figures are in columns as wide as their widest text, in a monospaced font.
 
 use unicode_width::UnicodeWidthStr as _;
 
@@ -8,16 +8,16 @@ use super::table::{cell, text, write_path};
 use crate::markup::Markup;
 use crate::{Cell, Layout, Table};
 
-/// No deeper nesting is written, because browsers close elements that are nested deeper than some 500.
+/// The maximum nesting depth. Browsers close elements that are nested deeper than about 500.
 const DEEPEST: usize = 200;
 
-/// Rows with at least this share, in percent, are unfolded.
+/// The minimum share of an unfolded row, in percent.
 const LEAST_UNFOLDED: f64 = 5.0;
 
-/// A row is led in by this many characters a level.
+/// The indent per level, in characters.
 const LEAD: usize = 3;
 
-/// Paths get no wider than this, which leaves room for names.
+/// The maximum width of a path, which leaves room for names.
 const WIDEST_PATH: usize = 36;
 
 pub(super) fn write(page: &mut Markup, table: &Table) {
@@ -69,7 +69,7 @@ pub(super) fn write(page: &mut Markup, table: &Table) {
         .iter()
         .map(|depth| (*depth).min(DEEPEST))
         .collect();
-    // The depths of the elements that are open.
+    // The depths of the open elements.
     let mut open: Vec<usize> = Vec::new();
     for (position, row) in table.rows.iter().enumerate() {
         let depth = depths[position];
@@ -96,7 +96,7 @@ pub(super) fn write(page: &mut Markup, table: &Table) {
     page.tag("</div>\n");
 }
 
-/// Whether a row has a share that is large enough.
+/// Returns true if a row has a share that is large enough to unfold it.
 fn is_unfolded(table: &Table, row: usize) -> bool {
     let shares = table.columns.iter().map(|column| column.cell(row));
     shares
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_a_row_folds_with_it() {
+    fn a_row_folds_with_the_rows_below_it() {
         let page = written(vec![0, 1, 2, 1, 0]);
         let shape: String = page
             .split('<')
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn no_depth_is_too_deep_for_a_browser() {
+    fn nesting_stays_below_the_limit_of_browsers() {
         let page = written((0..10_000).collect());
         assert_eq!(page.matches("<details").count(), DEEPEST);
         assert_eq!(page.matches("</details").count(), DEEPEST);

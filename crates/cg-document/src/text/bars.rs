@@ -1,20 +1,20 @@
-//! Small bars beside percentages, in what is left of a line on a terminal.
+//! Small bars next to percentages, if a line on a terminal has room for them.
 
 use super::Screen;
 use crate::fit::{self, Fitted};
 use crate::{Cell, Layout, Table};
 
-/// The characters of a bar of 100 %.
+/// The length of a bar for 100 %, in characters.
 const LONGEST: usize = 8;
-/// A bar and the blank before it.
+/// The width of a bar and the blank before it.
 pub(super) const WIDTH: usize = LONGEST + 1;
-/// What stands where there is no bar.
+/// The text in place of a bar.
 pub(super) const NONE: &str = "         ";
-/// A character that is filled by so many eighths.
+/// Characters filled from zero to seven eighths.
 const EIGHTHS: [&str; 8] = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/// The columns that get bars, by their positions in the table: percentages from the left, as many as there is room for
-/// in a line that has all columns in full width. The last column gets none, so that no line ends in blanks.
+/// Returns the columns with bars, by their positions in the table: as many percentages as there is room for, from the left.
+/// There are no bars unless all columns have their full width. The last column has no bars, so that no line ends in blanks.
 pub(super) fn columns(
     table: &Table,
     fitted: &Fitted,
@@ -45,8 +45,8 @@ pub(super) fn columns(
     all_but_last.filter(has_shares).take(room).collect()
 }
 
-/// The bar of a share, padded to the longest; every share above 0 is visible.
-pub(super) fn beside(cell: &Cell) -> String {
+/// Returns the bar for a share, padded to the maximum length. Every share above 0 is visible.
+pub(super) fn bar_text(cell: &Cell) -> String {
     let Cell::Share { part, .. } = cell else {
         return NONE.to_owned();
     };

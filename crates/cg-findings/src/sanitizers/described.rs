@@ -1,4 +1,4 @@
-//! The figures in a sanitizer's sentences: `WRITE of size 1 at 0x602 thread T0`, `0x602 is located 2 bytes after 10-byte
+//! The numbers in a sanitizer's sentences: `WRITE of size 1 at 0x602 thread T0`, `0x602 is located 2 bytes after 10-byte
 //! region [0x600,0x60a)`.
 
 use cg_stream::record::HeapBlock;
@@ -7,8 +7,11 @@ use memchr::memmem;
 use crate::described::Described;
 use crate::fields::{amount, skip, whole_amount};
 
-/// Takes the sentence of an error and those of its notes apart.
-pub(crate) fn of<'a>(what: &'a str, notes: impl Iterator<Item = &'a str> + Clone) -> Described<'a> {
+/// Parses the sentences of an error and of its notes.
+pub(crate) fn parse<'a>(
+    what: &'a str,
+    notes: impl Iterator<Item = &'a str> + Clone,
+) -> Described<'a> {
     let is_freed = notes.clone().any(|note| note.starts_with("freed by "));
     let is_allocated = notes.clone().any(|note| note.contains("allocated "));
     let state = match (is_freed, is_allocated) {
@@ -17,20 +20,20 @@ pub(crate) fn of<'a>(what: &'a str, notes: impl Iterator<Item = &'a str> + Clone
         _ => "unknown",
     };
     Described {
-        size: number_behind(what, " of size "),
+        size: number_after(what, " of size "),
         address: [" at 0x", " address 0x", " on 0x"]
             .iter()
-            .find_map(|words| address_behind(what, words)),
+            .find_map(|words| find_address(what, words)),
         block: notes.into_iter().find_map(|note| block(note, state)),
     }
 }
 
-fn number_behind(text: &str, words: &str) -> Option<u64> {
+fn number_after(text: &str, words: &str) -> Option<u64> {
     let (_, rest) = text.split_once(words)?;
     Some(amount(rest.as_bytes())?.0.value)
 }
 
-fn address_behind<'a>(text: &'a str, words: &str) -> Option<&'a str> {
+fn find_address<'a>(text: &'a str, words: &str) -> Option<&'a str> {
     let at = text.find(words)? + words.len() - "0x".len();
     let digits = text[at + 2..]
         .bytes()
@@ -39,7 +42,8 @@ fn address_behind<'a>(text: &'a str, words: &str) -> Option<&'a str> {
     (digits > 0).then(|| &text[at..at + 2 + digits])
 }
 
-/// `0x602 is located 2 bytes to the right of 10-byte region [0x600,0x60a)`; LLVM since 16 writes `after` and `before`.
+/// Parses `0x602 is located 2 bytes to the right of 10-byte region [0x600,0x60a)`. Since version 16, LLVM prints `after` and
+/// `before`.
 fn block(note: &str, state: &str) -> Option<HeapBlock> {
     let (_, rest) = note.split_once(" is located ")?;
     let (offset, rest) = amount(rest.as_bytes())?;
@@ -68,9 +72,9 @@ fn block(note: &str, state: &str) -> Option<HeapBlock> {
 mod tests {
     use super::*;
 
-    /// `size address side+offset/size state`.
+    /// Compares with `size address side+offset/size state`.
     fn check(what: &str, notes: &[&str], expected: &str) {
-        let described = of(what, notes.iter().copied());
+        let described = parse(what, notes.iter().copied());
         let block = described.block.map(|block| {
             format!(
                 "{}+{}/{} {}",
@@ -78,16 +82,16 @@ mod tests {
             )
         });
         let size = described.size.map(|size| size.to_string());
-        let told = [size.as_deref(), described.address, block.as_deref()];
+        let fields = [size.as_deref(), described.address, block.as_deref()];
         assert_eq!(
-            told.map(|field| field.unwrap_or("-")).join(" "),
+            fields.map(|field| field.unwrap_or("-")).join(" "),
             expected,
             "{what}"
         );
     }
 
     #[test]
-    fn sentences_are_taken_apart() {
+    fn sentences_of_sanitizers_are_parsed() {
         check(
             "heap-buffer-overflow: WRITE of size 1 at 0x60200000001c thread T0",
             &[

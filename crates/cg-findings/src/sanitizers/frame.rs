@@ -1,14 +1,14 @@
 //! A frame of a sanitizer's stack: `#0 0x55c in f(int) src/a.cpp:12:3`, `#1 0x7f1 in g (/lib/x.so+0x12) (BuildId: ab)`,
-//! and ThreadSanitizer's `#0 f(int) src/a.cpp:12 (prog+0x12)`, which says `<null>` for what it does not know
-//! (`sanitizer_stacktrace_printer.cpp`: the formats `%p %F %L` and `%f %S %M`). Go's frames take two lines.
+//! and ThreadSanitizer's `#0 f(int) src/a.cpp:12 (prog+0x12)`, which has `<null>` for unknown parts
+//! (`sanitizer_stacktrace_printer.cpp`: the formats `%p %F %L` and `%f %S %M`). Go's frames have two lines.
 
 use cg_stream::record::{Frame, Name};
 use memchr::memmem;
 
 use crate::table::{FindingTable, FrameRow};
 
-/// What follows `#N ` in a frame's line, and whether N is 0.
-pub(super) fn of_line(line: &[u8]) -> Option<(bool, &[u8])> {
+/// Returns the text after `#N ` in a frame's line, and true if N is 0; `None` if the line is not a frame.
+pub(super) fn split_frame(line: &[u8]) -> Option<(bool, &[u8])> {
     let indent = memmem::find(line, b"    #");
     let numbered = match indent {
         Some(indent) => &line[indent + b"    #".len()..],
@@ -17,17 +17,17 @@ pub(super) fn of_line(line: &[u8]) -> Option<(bool, &[u8])> {
     let digits = numbered.iter().take_while(|byte| byte.is_ascii_digit());
     let (number, rest) = numbered.split_at(digits.count());
     let raw = rest.strip_prefix(b" ")?;
-    // Where the indentation was lost, frames of debuggers and of programs look like these.
+    // Without the indentation, frames of debuggers and programs look similar, so require an address.
     let is_frame = !number.is_empty() && (indent.is_some() || raw.starts_with(b"0x"));
     is_frame.then_some((number == b"0", raw))
 }
 
-/// Takes a frame apart.
+/// Parses a frame.
 pub(super) fn parse(raw: &[u8], table: &mut FindingTable) -> FrameRow {
     let (addr, rest) = address(raw);
     let (rest, module) = split_module(rest);
-    let is_of_threads = addr.is_none() && module.is_some();
-    let (function, place) = split_place(rest, is_of_threads);
+    let is_tsan = addr.is_none() && module.is_some();
+    let (function, place) = split_place(rest, is_tsan);
     let (file, line) = place.map_or((None, None), file_and_line);
     let known = |name: &[u8]| !name.is_empty() && name != b"<null>";
     let text = |name: Option<&'_ [u8]>| {
@@ -48,7 +48,7 @@ pub(super) fn parse(raw: &[u8], table: &mut FindingTable) -> FrameRow {
     }
 }
 
-/// A place that is all that is known of a frame: `src/a.c:3:4`, `(/bin/a+0x12)`.
+/// Parses a frame that is only a place: `src/a.c:3:4`, `(/bin/a+0x12)`.
 pub(super) fn parse_place(raw: &[u8], table: &mut FindingTable) -> FrameRow {
     let (place, module) = split_module(raw);
     let (file, line) = file_and_line(place);
@@ -64,7 +64,7 @@ pub(super) fn parse_place(raw: &[u8], table: &mut FindingTable) -> FrameRow {
     })
 }
 
-/// The frame of a function that Go names, and the line behind it: `/src/main.go:12 +0x33`.
+/// Parses a frame of Go: the function, and on the next line its place, `/src/main.go:12 +0x33`.
 pub(super) fn parse_go(raw: &[u8], table: &mut FindingTable) -> FrameRow {
     let end = memchr::memchr(b'\n', raw).unwrap_or(raw.len());
     let (function, place) = raw.split_at(end);
@@ -86,7 +86,7 @@ pub(super) fn parse_go(raw: &[u8], table: &mut FindingTable) -> FrameRow {
     }
 }
 
-/// `0x55c in ` or `0x55c ` at the beginning, and what follows.
+/// Splits off `0x55c in ` or `0x55c ` at the beginning.
 fn address(raw: &[u8]) -> (Option<&[u8]>, &[u8]) {
     let Some(digits) = raw.strip_prefix(b"0x") else {
         return (None, raw);
@@ -97,7 +97,7 @@ fn address(raw: &[u8]) -> (Option<&[u8]>, &[u8]) {
     (Some(address), rest.trim_ascii())
 }
 
-/// Takes ` (MODULE+0xOFFSET) (BuildId: …)` off the end.
+/// Splits off ` (MODULE+0xOFFSET) (BuildId: …)` at the end.
 fn split_module(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     let text = match memmem::rfind(text, b"(BuildId: ") {
         Some(build) if text.ends_with(b")") => text[..build].trim_ascii_end(),
@@ -112,7 +112,7 @@ fn split_module(text: &[u8]) -> (&[u8], Option<&[u8]>) {
         if !inside[offset + 3..].iter().all(u8::is_ascii_hexdigit) {
             return None;
         }
-        // A path may have a parenthesis of its own, so that it begins at the outermost one.
+        // A path may contain parentheses, so use the outermost one.
         let start = match inside.first() {
             Some(b'(') => 0,
             _ => opening(&inside[..offset])?,
@@ -125,7 +125,7 @@ fn split_module(text: &[u8]) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// Where the parenthesis is opened that is still open at the end.
+/// Returns the position of the parenthesis that is still open at the end.
 fn opening(text: &[u8]) -> Option<usize> {
     let mut closed = 0u32;
     for position in memchr::memchr2_iter(b'(', b')', text).rev() {
@@ -138,8 +138,8 @@ fn opening(text: &[u8]) -> Option<usize> {
     None
 }
 
-/// The function and the place behind it. Functions have blanks, so a place is what begins with `/`, else the last word
-/// where that has a line or, as in frames of ThreadSanitizer, has to be one.
+/// Splits the function from the place after it. A function may contain blanks, so the place begins with ` /`. Otherwise it
+/// is the last word, provided that has a line or `has_place` is set, as for frames of ThreadSanitizer.
 fn split_place(text: &[u8], has_place: bool) -> (&[u8], Option<&[u8]>) {
     let absolute = memmem::find_iter(text, b" /")
         .find(|at| text.get(at + 2).is_some_and(|byte| *byte != b' '));
@@ -153,7 +153,7 @@ fn split_place(text: &[u8], has_place: bool) -> (&[u8], Option<&[u8]>) {
     }
 }
 
-/// `FILE:LINE:COLUMN`, `FILE:LINE` or `FILE`.
+/// Parses `FILE:LINE:COLUMN`, `FILE:LINE` or `FILE`.
 pub(super) fn file_and_line(place: &[u8]) -> (Option<&[u8]>, Option<u64>) {
     let Some((front, last)) = split_number(place) else {
         return (Some(place), None);
@@ -162,7 +162,7 @@ pub(super) fn file_and_line(place: &[u8]) -> (Option<&[u8]>, Option<u64>) {
     (Some(file), (line != 0).then_some(line))
 }
 
-/// `front:NUMBER` taken apart.
+/// Splits `front:NUMBER`.
 fn split_number(text: &[u8]) -> Option<(&[u8], u64)> {
     let colon = memchr::memrchr(b':', text)?;
     let number = crate::fields::whole_amount(&text[colon + 1..])?;
@@ -173,17 +173,17 @@ fn split_number(text: &[u8]) -> Option<(&[u8], u64)> {
 mod tests {
     use super::*;
 
-    /// A frame as `name|file|line|obj|addr`.
+    /// Compares a frame with `name|file|line|obj|addr`.
     fn check(raw: &str, expected: &str) {
         let mut table = FindingTable::new(true);
         let line = format!("    #3 {raw}");
-        let (is_innermost, raw) = of_line(line.as_bytes()).unwrap();
+        let (is_innermost, raw) = split_frame(line.as_bytes()).unwrap();
         assert!(!is_innermost);
         let row = parse(raw, &mut table);
-        assert_eq!(told(row, &table), expected);
+        assert_eq!(fields(row, &table), expected);
     }
 
-    fn told(row: FrameRow, table: &FindingTable) -> String {
+    fn fields(row: FrameRow, table: &FindingTable) -> String {
         let text = |id: Option<_>| id.map_or(String::new(), |id| table.text(id).to_owned());
         let line = row.line.map_or(String::new(), |line| line.to_string());
         format!(
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_with_an_address_are_taken_apart() {
+    fn frames_with_an_address_are_parsed() {
         for (raw, expected) in [
             ("0x5a in main src/a.cpp:45", "main|src/a.cpp|45||0x5a"),
             (
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_of_threads_say_null_for_what_is_not_known() {
+    fn frames_of_thread_sanitizer_have_null_for_unknown_parts() {
         for (raw, expected) in [
             (
                 "add(void*) /src/ts.cpp:13:35 (ts++0xd4c84) (BuildId: 97)",
@@ -270,18 +270,18 @@ mod tests {
     }
 
     #[test]
-    fn go_has_a_function_and_a_place() {
+    fn a_frame_of_go_has_a_function_and_a_place() {
         let mut table = FindingTable::new(true);
         let row = parse_go(b"main.(*box).add()\n/src/go.go:12 +0x33", &mut table);
-        assert_eq!(told(row, &table), "main.(*box).add|/src/go.go|12||");
+        assert_eq!(fields(row, &table), "main.(*box).add|/src/go.go|12||");
     }
 
     #[test]
-    fn other_lines_are_no_frames() {
+    fn other_lines_are_not_frames() {
         for line in ["  #0", "#x 1", "# 1", "a #1 b", ""] {
-            assert_eq!(of_line(line.as_bytes()), None, "{line}");
+            assert_eq!(split_frame(line.as_bytes()), None, "{line}");
         }
         let prefixed = b"12:00:01 |     #0 0x1 in f";
-        assert_eq!(of_line(prefixed), Some((true, &b"0x1 in f"[..])));
+        assert_eq!(split_frame(prefixed), Some((true, &b"0x1 in f"[..])));
     }
 }

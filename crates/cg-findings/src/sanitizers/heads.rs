@@ -1,7 +1,8 @@
-//! The lines that a sanitizer writes outside the stacks of its reports: what begins one, sums it up, or tells that there is none.
+//! The lines of a sanitizer outside the stacks of its reports: heads, summaries, and failures.
 //!
-//! `sanitizer_common.cpp` of LLVM's compiler-rt and the `…_report.cpp`, `…_errors.cpp` of each sanitizer print them; GCC's
-//! libsanitizer is a copy, and Go's race detector is ThreadSanitizer with words of its own (`tsan_report.cpp`).
+//! They come from `sanitizer_common.cpp` of LLVM's compiler-rt, and from the `…_report.cpp` and `…_errors.cpp` of each
+//! sanitizer. GCC's libsanitizer is a copy, and Go's race detector is ThreadSanitizer with different words
+//! (`tsan_report.cpp`).
 
 use std::borrow::Cow;
 
@@ -10,43 +11,43 @@ use memchr::memmem;
 
 use crate::fields::{skip, whole_amount};
 
-/// What begins or ends a report, or stands alone.
+/// A line that begins or ends a report, or is outside any report.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ReportLine<'a> {
-    pub(super) says: LineSays,
+    pub(super) kind: ReportLineKind,
     pub(super) tool: Tool,
-    /// Of `==PID==` or `(pid=PID)`.
+    /// The pid in `==PID==` or `(pid=PID)`.
     pub(super) pid: Option<u64>,
-    /// Where the line begins, behind what a CI service put in front of it.
+    /// The column where the line begins, after the prefix of a CI service.
     pub(super) column: usize,
-    /// What follows the sanitizer's name.
+    /// The text after the sanitizer's name.
     pub(super) text: &'a [u8],
 }
 
-/// What a line outside a stack says.
+/// The kind of a line outside a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LineSays {
-    /// An error's report begins.
+pub(super) enum ReportLineKind {
+    /// The beginning of an error's report.
     Error,
-    /// LeakSanitizer's report begins.
+    /// The beginning of LeakSanitizer's report.
     Leaks,
-    /// One of Go's race detector begins.
+    /// The beginning of a report of Go's race detector.
     GoRace,
-    /// An error of UndefinedBehaviorSanitizer, whose place is in front of the text.
+    /// An error of UndefinedBehaviorSanitizer, whose place precedes the text.
     Undefined,
-    /// A signal came, of which the report follows.
+    /// The announcement of a signal, whose report follows.
     DeadlySignal,
     /// `SUMMARY: `
     Summary,
-    /// How many reports ThreadSanitizer or MemorySanitizer wrote.
+    /// The number of reports of ThreadSanitizer or MemorySanitizer.
     Count(u64),
-    /// Go's `testing` failed a test for a race, whose report stands elsewhere in the log.
+    /// A test of Go's `testing` failed because of a race, whose report is elsewhere in the log.
     RacyTest,
-    /// The sanitizer failed, and judged nothing from there on, or nothing at all.
+    /// A failure of the sanitizer, which checked nothing after it.
     Failed,
 }
 
-/// Takes colours out of a line (`ESC [ … letter`), and blanks and carriage returns off its end.
+/// Removes colours (`ESC [ … letter`) from a line, and blanks and carriage returns from its end.
 pub(super) fn plain(line: &[u8]) -> Cow<'_, [u8]> {
     if memchr::memchr(0x1b, line).is_none() {
         return Cow::Borrowed(line.trim_ascii_end());
@@ -68,14 +69,19 @@ pub(super) fn plain(line: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(plain)
 }
 
-/// What a line begins, ends or tells; `None` for other lines, among them those of stacks.
-pub(super) fn of_line(line: &[u8]) -> Option<ReportLine<'_>> {
+/// Parses a line; `None` for all other lines, including frames.
+pub(super) fn parse_line(line: &[u8]) -> Option<ReportLine<'_>> {
     if let Some(name) = memmem::find(line, b"Sanitizer") {
-        return of_sanitizer(line, name);
+        return parse_sanitizer_line(line, name);
     }
     if let Some(column) = memmem::find(line, b"WARNING: DATA RACE") {
         let text = &line[column + b"WARNING: ".len()..];
-        return (text == b"DATA RACE").then_some(head(LineSays::GoRace, Tool::Tsan, column, text));
+        return (text == b"DATA RACE").then_some(head(
+            ReportLineKind::GoRace,
+            Tool::Tsan,
+            column,
+            text,
+        ));
     }
     if let Some(end) = memmem::find(line, b": runtime error: ") {
         return undefined(line, end);
@@ -83,21 +89,26 @@ pub(super) fn of_line(line: &[u8]) -> Option<ReportLine<'_>> {
     if let Some(found) = memmem::find(line, b"Found ")
         && let Some(count) = line[found + b"Found ".len()..].strip_suffix(b" data race(s)")
     {
-        let says = LineSays::Count(whole_amount(count)?);
-        return Some(head(says, Tool::Tsan, found, b""));
+        let kind = ReportLineKind::Count(whole_amount(count)?);
+        return Some(head(kind, Tool::Tsan, found, b""));
     }
     if let Some(column) = memmem::find(line, RACY_TEST) {
-        return Some(head(LineSays::RacyTest, Tool::Tsan, column, RACY_TEST));
+        return Some(head(
+            ReportLineKind::RacyTest,
+            Tool::Tsan,
+            column,
+            RACY_TEST,
+        ));
     }
     cannot_run(line)
 }
 
-/// What Go's `testing` says of a test or a benchmark in which a race was reported.
+/// The message of Go's `testing` for a test or a benchmark with a reported race.
 pub(super) const RACY_TEST: &[u8] = b"race detected during execution of ";
 
-fn head(says: LineSays, tool: Tool, column: usize, text: &[u8]) -> ReportLine<'_> {
+fn head(kind: ReportLineKind, tool: Tool, column: usize, text: &[u8]) -> ReportLine<'_> {
     ReportLine {
-        says,
+        kind,
         tool,
         pid: None,
         column,
@@ -105,7 +116,7 @@ fn head(says: LineSays, tool: Tool, column: usize, text: &[u8]) -> ReportLine<'_
     }
 }
 
-/// The runtime's words for what keeps it from starting (`asan_linux.cpp`, `asan_rtl.cpp`).
+/// Parses the runtime's message if it cannot start (`asan_linux.cpp`, `asan_rtl.cpp`).
 fn cannot_run(line: &[u8]) -> Option<ReportLine<'_>> {
     const WORDS: [&str; 4] = [
         "ASan runtime does not come first in initial library list",
@@ -119,45 +130,47 @@ fn cannot_run(line: &[u8]) -> Option<ReportLine<'_>> {
     let (pid, column) = pid_before(line, at);
     Some(ReportLine {
         pid,
-        ..head(LineSays::Failed, Tool::Asan, column, &line[at..])
+        ..head(ReportLineKind::Failed, Tool::Asan, column, &line[at..])
     })
 }
 
-/// A line that names a sanitizer at this position of its word `Sanitizer`.
-fn of_sanitizer(line: &[u8], name: usize) -> Option<ReportLine<'_>> {
+/// Parses a line that contains the word `Sanitizer` at the position `name`.
+fn parse_sanitizer_line(line: &[u8], name: usize) -> Option<ReportLine<'_>> {
     let is_letter = |byte: &&u8| byte.is_ascii_alphanumeric();
     let letters = line[..name].iter().rev().take_while(is_letter).count();
     let start = name - letters;
-    let tool = tool_of(&line[start..name])?;
+    let tool = parse_tool(&line[start..name])?;
     let rest = &line[name + b"Sanitizer".len()..];
     const MARKS: [&[u8]; 4] = [b"ERROR: ", b"WARNING: ", b"FATAL: ", b"SUMMARY: "];
     let mark = MARKS.into_iter().find(|mark| line[..start].ends_with(mark));
     let (pid, column) = pid_before(line, start - mark.map_or(0, <[u8]>::len));
     let text = skip(rest, b": ").or_else(|| skip(rest, b":"));
-    let says = match (mark, text) {
-        (Some(b"SUMMARY: "), Some(_)) => LineSays::Summary,
-        (Some(b"FATAL: "), _) => LineSays::Failed,
-        (Some(b"ERROR: "), None) => LineSays::Failed,
-        (Some(b"ERROR: "), Some(b"detected memory leaks")) => LineSays::Leaks,
-        (Some(b"ERROR: "), Some(_)) => LineSays::Error,
+    let kind = match (mark, text) {
+        (Some(b"SUMMARY: "), Some(_)) => ReportLineKind::Summary,
+        (Some(b"FATAL: "), _) => ReportLineKind::Failed,
+        (Some(b"ERROR: "), None) => ReportLineKind::Failed,
+        (Some(b"ERROR: "), Some(b"detected memory leaks")) => ReportLineKind::Leaks,
+        (Some(b"ERROR: "), Some(_)) => ReportLineKind::Error,
         (Some(b"WARNING: "), Some(text)) if tool == Tool::Tsan => return race(column, text),
-        (Some(b"WARNING: "), Some(_)) if tool == Tool::Msan && pid.is_some() => LineSays::Error,
-        (None, text) => alone(text, rest)?,
+        (Some(b"WARNING: "), Some(_)) if tool == Tool::Msan && pid.is_some() => {
+            ReportLineKind::Error
+        }
+        (None, text) => parse_unmarked(text, rest)?,
         _ => return None,
     };
-    // Programs have sanitizers too, of other things; their lines have no number of a process.
+    // A program may have other things called sanitizers, but their lines have no pid.
     if matches!(tool, Tool::Other(_)) && pid.is_none() {
         return None;
     }
     let text = text.unwrap_or(rest);
     Some(ReportLine {
         pid,
-        ..head(says, tool, column, text)
+        ..head(kind, tool, column, text)
     })
 }
 
-/// What follows a sanitizer's name that has no `ERROR: ` in front of it.
-fn alone(text: Option<&[u8]>, rest: &[u8]) -> Option<LineSays> {
+/// Parses the text after a sanitizer's name without `ERROR: ` before it.
+fn parse_unmarked(text: Option<&[u8]>, rest: &[u8]) -> Option<ReportLineKind> {
     let is_failure = [
         &b" CHECK failed: "[..],
         b": CHECK failed: ",
@@ -169,31 +182,32 @@ fn alone(text: Option<&[u8]>, rest: &[u8]) -> Option<LineSays> {
     .into_iter()
     .any(|start| rest.starts_with(start));
     if is_failure {
-        return Some(LineSays::Failed);
+        return Some(ReportLineKind::Failed);
     }
     let text = text?;
     if text == b"DEADLYSIGNAL" {
-        return Some(LineSays::DeadlySignal);
+        return Some(ReportLineKind::DeadlySignal);
     }
     // `ThreadSanitizer: reported 2 warnings`, `MemorySanitizer: 1 warnings reported.`
     let count = match skip(text, b"reported ") {
         Some(count) => count.strip_suffix(b" warnings"),
         None => text.strip_suffix(b" warnings reported."),
     };
-    whole_amount(count?).map(LineSays::Count)
+    whole_amount(count?).map(ReportLineKind::Count)
 }
 
-/// `WARNING: ThreadSanitizer: data race (pid=9962)`; its other warnings are no reports.
+/// Parses `WARNING: ThreadSanitizer: data race (pid=9962)`; `None` for other warnings, which are not reports.
 fn race(column: usize, text: &[u8]) -> Option<ReportLine<'_>> {
     let pid = memmem::rfind(text, b" (pid=")?;
     let number = text[pid + b" (pid=".len()..].strip_suffix(b")")?;
     Some(ReportLine {
         pid: Some(whole_amount(number)?),
-        ..head(LineSays::Error, Tool::Tsan, column, &text[..pid])
+        ..head(ReportLineKind::Error, Tool::Tsan, column, &text[..pid])
     })
 }
 
-/// `FILE:LINE:COLUMN: runtime error: …`; a `panic: runtime error: …` of Go has no place in front, or a line alone.
+/// Parses `FILE:LINE:COLUMN: runtime error: …`; `None` for Go's `panic: runtime error: …`, which has no place or only a
+/// line before it.
 fn undefined(line: &[u8], end: usize) -> Option<ReportLine<'_>> {
     let place = &line[..end];
     let is_line = || {
@@ -202,20 +216,28 @@ fn undefined(line: &[u8], end: usize) -> Option<ReportLine<'_>> {
     };
     let is_module = || place.ends_with(b")") && memmem::find(place, b"+0x").is_some();
     let is_place = is_line().is_some() || is_module() || place.ends_with(b"<unknown>");
-    // What a CI service put in front of the line ends with a blank.
+    // The prefix of a CI service ends with a blank.
     let column = memchr::memrchr(b' ', place).map_or(0, |blank| blank + 1);
-    is_place.then(|| head(LineSays::Undefined, Tool::Ubsan, column, &line[column..]))
+    is_place.then(|| {
+        head(
+            ReportLineKind::Undefined,
+            Tool::Ubsan,
+            column,
+            &line[column..],
+        )
+    })
 }
 
-/// What stands in front of `:NUMBER`.
+/// Returns the text before `:NUMBER`.
 fn without_number(text: &[u8]) -> Option<&[u8]> {
     let digits = text.iter().rev().take_while(|byte| byte.is_ascii_digit());
     let (front, number) = text.split_at(text.len() - digits.count());
     front.strip_suffix(b":").filter(|_| !number.is_empty())
 }
 
-/// The sanitizer whose name begins so. One that is not known has its whole name for a tool, which nobody judges.
-fn tool_of(name: &[u8]) -> Option<Tool> {
+/// Returns the sanitizer with this name before `Sanitizer`. An unknown sanitizer gets its full name as the tool, and
+/// leak-check does not judge it.
+fn parse_tool(name: &[u8]) -> Option<Tool> {
     Some(match name {
         b"Address" => Tool::Asan,
         b"HWAddress" => Tool::Hwasan,
@@ -228,7 +250,7 @@ fn tool_of(name: &[u8]) -> Option<Tool> {
     })
 }
 
-/// The number of `==PID==` in front of this position, and where the line begins.
+/// Returns the pid of a `==PID==` before this position, and the column where the line begins.
 fn pid_before(line: &[u8], end: usize) -> (Option<u64>, usize) {
     let number = || {
         let before = line[..end].strip_suffix(b"==")?;
@@ -242,7 +264,7 @@ fn pid_before(line: &[u8], end: usize) -> (Option<u64>, usize) {
     }
 }
 
-/// `==PID==ABORTING`: the sanitizer ended the process.
+/// Returns the pid in `==PID==ABORTING`, printed when the sanitizer ends the process.
 pub(super) fn aborted(line: &[u8]) -> Option<u64> {
     pid_before(line, line.strip_suffix(b"ABORTING")?.len()).0
 }
@@ -251,18 +273,18 @@ pub(super) fn aborted(line: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn check(line: &str, expected: Option<(LineSays, &str, Option<u64>, &str)>) {
-        let found = of_line(line.as_bytes());
+    fn check(line: &str, expected: Option<(ReportLineKind, &str, Option<u64>, &str)>) {
+        let found = parse_line(line.as_bytes());
         let found = found.as_ref().map(|head| {
             let text = std::str::from_utf8(head.text).unwrap();
-            (head.says, &*head.tool, head.pid, text)
+            (head.kind, &*head.tool, head.pid, text)
         });
         assert_eq!(found, expected, "{line}");
     }
 
     #[test]
-    fn lines_that_begin_end_or_replace_a_report() {
-        use LineSays::{
+    fn heads_summaries_and_failures_are_recognised() {
+        use ReportLineKind::{
             Count, DeadlySignal, Error, Failed, GoRace, Leaks, RacyTest, Summary, Undefined,
         };
         for (line, expected) in [
@@ -381,7 +403,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_that_name_a_sanitizer_are_none() {
+    fn other_lines_with_a_sanitizers_name_are_ignored() {
         for line in [
             "panic: runtime error: index out of range [3]",
             "x: runtime error: y",
@@ -402,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_are_taken_out() {
+    fn colours_are_removed() {
         let line = b"\x1b[1m\x1b[31m==7==ERROR: x\x1b[0m \r";
         assert_eq!(&*plain(line), b"==7==ERROR: x");
         assert_eq!(&*plain(b"a\x1b[1"), b"a");
@@ -410,7 +432,7 @@ mod tests {
     }
 
     #[test]
-    fn an_aborted_process_is_named() {
+    fn aborting_has_the_pid_of_the_process() {
         assert_eq!(aborted(b"x ==17==ABORTING"), Some(17));
         assert_eq!(aborted(b"ABORTING"), None);
     }

@@ -1,14 +1,14 @@
-//! What an error of a sanitizer is: the sanitizer's own word, and the signals it ends a process for.
+//! The kinds of errors of sanitizers, and the signals because of which they end a process.
 
 use cg_stream::record::{Name, Tool};
 use memchr::memmem;
 
 use crate::process::FatalSignal;
 
-/// The kind of an error by the text behind `ERROR: …Sanitizer: `, or that of its `SUMMARY`, which begins with the kind.
+/// Returns the kind of an error: the first word of its `SUMMARY`, or without one of the text after `ERROR: …Sanitizer: `.
 ///
-/// ThreadSanitizer's words have blanks, which become hyphens: `data-race`.
-pub(super) fn of_report(tool: &Tool, head: &[u8], summary: Option<&[u8]>) -> String {
+/// ThreadSanitizer's kind is the text before a `(` instead, with hyphens for its blanks: `data-race`.
+pub(super) fn report_kind(tool: &Tool, head: &[u8], summary: Option<&[u8]>) -> String {
     let named = summary.unwrap_or(head);
     let kind = match *tool == Tool::Tsan {
         true => head.split(|byte| *byte == b'(').next().unwrap_or(head),
@@ -18,10 +18,10 @@ pub(super) fn of_report(tool: &Tool, head: &[u8], summary: Option<&[u8]>) -> Str
     kind.trim_end_matches(':').replace(' ', "-").to_lowercase()
 }
 
-/// The check of UndefinedBehaviorSanitizer that has this sentence, as `-fsanitize=` names it (`ubsan_handlers.cpp`,
-/// `ubsan_checks.inc`). Its `SUMMARY` says no more than `undefined-behavior`.
-pub(super) fn of_undefined(sentence: &[u8]) -> &'static str {
-    /// In the order in which they are asked: a part may stand in a sentence of one that comes before it.
+/// Returns the check of UndefinedBehaviorSanitizer with this sentence, by its name in `-fsanitize=` (`ubsan_handlers.cpp`,
+/// `ubsan_checks.inc`). The `SUMMARY` has only `undefined-behavior`.
+pub(super) fn undefined_behaviour_check(sentence: &[u8]) -> &'static str {
+    /// Parts of sentences, with their checks. The order matters: the sentence of a check may contain parts of later checks.
     const PARTS: [(&str, &str); 29] = [
         ("left shift of ", "shift-base"),
         ("shift exponent ", "shift-exponent"),
@@ -66,7 +66,7 @@ pub(super) fn of_undefined(sentence: &[u8]) -> &'static str {
         .map_or("undefined-behavior", |(_, check)| check)
 }
 
-/// The signal that `SEGV on unknown address 0x0 (pc …)` is about, as `sanitizer_symbolizer_report.cpp` describes it.
+/// Returns the signal in `SEGV on unknown address 0x0 (pc …)` (`sanitizer_symbolizer_report.cpp`); `None` for other errors.
 pub(super) fn signal(head: &[u8]) -> Option<FatalSignal> {
     const SIGNALS: [(&str, u64, &str); 6] = [
         ("SEGV on ", 11, "SIGSEGV"),
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_kind_is_the_sanitizers_own_word() {
+    fn the_kind_of_an_error_is_the_sanitizers_own_word() {
         for (tool, head, summary, expected) in [
             (
                 Tool::Asan,
@@ -135,7 +135,7 @@ mod tests {
         ] {
             let summary = summary.map(str::as_bytes);
             assert_eq!(
-                of_report(&tool, head.as_bytes(), summary),
+                report_kind(&tool, head.as_bytes(), summary),
                 expected,
                 "{head}"
             );
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn undefined_behaviour_is_named_by_its_check() {
+    fn the_kind_of_undefined_behaviour_is_its_check() {
         for (sentence, expected) in [
             (
                 "signed integer overflow: 2147483647 + 1 cannot be represented in type 'int'",
@@ -210,7 +210,11 @@ mod tests {
             ),
             ("something new", "undefined-behavior"),
         ] {
-            assert_eq!(of_undefined(sentence.as_bytes()), expected, "{sentence}");
+            assert_eq!(
+                undefined_behaviour_check(sentence.as_bytes()),
+                expected,
+                "{sentence}"
+            );
         }
     }
 

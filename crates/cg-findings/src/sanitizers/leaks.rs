@@ -1,8 +1,8 @@
-//! LeakSanitizer's report, which AddressSanitizer writes too: blocks by the stack that allocated them, then their sum.
+//! LeakSanitizer's report, which AddressSanitizer prints too: blocks by allocation stack, then their sum.
 //!
-//! `Direct leak` is what nothing points to, `Indirect leak` what only leaked blocks point to (`lsan_common.cpp`): what
-//! Memcheck calls definitely and indirectly lost. A block that only a pointer into its middle is left of counts as
-//! reachable here, so nothing is possibly lost.
+//! No pointer leads to a block of a `Direct leak`. Only leaked blocks point to a block of an `Indirect leak`
+//! (`lsan_common.cpp`). In Memcheck, these are definitely and indirectly lost. A block with a pointer only into its middle
+//! counts as reachable, so no block is possibly lost.
 
 use cg_stream::record::{LeakKind, LeakSummary};
 use memchr::memmem;
@@ -14,16 +14,16 @@ use crate::table::{FindingTable, FrameId};
 /// A report that is being read.
 #[derive(Debug, Default)]
 pub(super) struct LeakReport {
-    /// What the lines read so far sum to: bytes and blocks.
+    /// The sums of bytes and blocks so far.
     read: (u64, u64),
     leaks: Vec<KeptLeak>,
     frames: Vec<FrameId>,
-    /// How many leaks `LSAN_OPTIONS=max_leaks` left out.
+    /// The number of leaks that `LSAN_OPTIONS=max_leaks` omitted.
     omitted: u64,
 }
 
 impl LeakReport {
-    /// Takes a line that is no frame.
+    /// Reads a line that is not a frame.
     pub(super) fn line(&mut self, line: &[u8], table: &mut FindingTable) {
         if let Some(leak) = leak(line) {
             self.end_leak(table);
@@ -41,8 +41,8 @@ impl LeakReport {
         self.frames.push(frame);
     }
 
-    /// Puts what was read into the process, and holds it against `N byte(s) leaked in M allocation(s).`; says what is
-    /// wrong with it.
+    /// Adds the leaks to the process, and compares them with `N byte(s) leaked in M allocation(s).`. Returns an error
+    /// message if the sums differ.
     pub(super) fn finish(
         mut self,
         summary: Option<&[u8]>,
@@ -56,22 +56,22 @@ impl LeakReport {
             add(&mut sums, leak.kind, leak.bytes, leak.blocks);
         }
         process.leaks.append(&mut self.leaks);
-        let (all_bytes, all_blocks) = sum_of(summary?)?;
+        let (all_bytes, all_blocks) = parse_sum(summary?)?;
         let is_short = bytes < all_bytes || blocks < all_blocks;
         let is_all = bytes == all_bytes && blocks == all_blocks;
         if is_short && self.omitted > 0 {
-            // What is left out may be of either kind; the worse one hides nothing.
+            // The omitted leaks may be direct or indirect. Count them as direct, which is the worse kind.
             let more = (
                 all_bytes.saturating_sub(bytes),
                 all_blocks.saturating_sub(blocks),
             );
             add(&mut sums, LeakKind::Definite, more.0, more.1);
         }
-        process.set_summary_of_sanitizer(sums);
+        process.set_sanitizer_summary(sums);
         let is_explained = is_all || (is_short && self.omitted > 0);
         (!is_explained).then(|| {
             format!(
-                "its SUMMARY has {all_bytes} bytes in {all_blocks} allocations, but the leaks sum to {bytes} bytes in {blocks} allocations"
+                "has {all_bytes} bytes in {all_blocks} allocations in its SUMMARY, but its leaks sum to {bytes} bytes in {blocks} allocations"
             )
         })
     }
@@ -87,12 +87,12 @@ impl LeakReport {
 }
 
 fn add(sums: &mut LeakSummary, kind: LeakKind, bytes: u64, blocks: u64) {
-    let row = sums.of_mut(kind);
+    let row = sums.row_mut(kind);
     row.bytes = row.bytes.saturating_add(bytes);
     row.blocks = row.blocks.saturating_add(blocks);
 }
 
-/// `Direct leak of 104 byte(s) in 1 object(s) allocated from:`
+/// Parses `Direct leak of 104 byte(s) in 1 object(s) allocated from:`.
 fn leak(line: &[u8]) -> Option<KeptLeak> {
     let found = memmem::find(line, b" leak of ")?;
     let kind = if line[..found].ends_with(b"Indirect") {
@@ -115,8 +115,8 @@ fn leak(line: &[u8]) -> Option<KeptLeak> {
     })
 }
 
-/// `227 byte(s) leaked in 6 allocation(s).`
-pub(super) fn sum_of(summary: &[u8]) -> Option<(u64, u64)> {
+/// Parses the bytes and blocks in `227 byte(s) leaked in 6 allocation(s).`.
+pub(super) fn parse_sum(summary: &[u8]) -> Option<(u64, u64)> {
     let (bytes, rest) = amount(summary)?;
     let (blocks, rest) = amount(skip(rest, b" byte(s) leaked in ")?)?;
     rest.starts_with(b" allocation(s)")

@@ -1,18 +1,18 @@
 //! Reports of AddressSanitizer, HWAddressSanitizer, LeakSanitizer, MemorySanitizer, ThreadSanitizer and
-//! UndefinedBehaviorSanitizer, of C, C++ and Rust, and of Go's race detector, wherever they stand in a log.
+//! UndefinedBehaviorSanitizer for C, C++ and Rust, and of Go's race detector, anywhere in a log.
 //!
-//! A program that is clean writes nothing, so a log tells what was found and never that nothing was. Only heads and the
-//! line `==PID==ABORTING` name the process; other lines belong to the report that was begun last. What a CI service puts
-//! in front of lines, and colours, are passed over. Each process becomes a section, and so do all reports that name no
-//! process, by their tool: those of UndefinedBehaviorSanitizer and of Go.
+//! A clean program prints nothing, so a log contains errors but never a clean result. Only the heads of reports and the line
+//! `==PID==ABORTING` have a pid. Other lines belong to the last report. The prefixes of CI services, and colours, are
+//! skipped. Each process becomes a section. The reports of UndefinedBehaviorSanitizer and of Go have no pid, so all reports
+//! of one tool become one section.
 //!
 //! | field of the `run` record | meaning |
 //! |---|---|
-//! | `complete` | each report has what reports of its sort end with |
-//! | `unfinished` | the sanitizer ended the process, or does not tell that the process came to its end: what came later is not known |
-//! | `leak_summary` | LeakSanitizer looked for leaks: what its SUMMARY counts, direct leaks as `definite`, indirect as `indirect` |
-//! | `error_summary` | how many reports ThreadSanitizer or MemorySanitizer says that it wrote |
-//! | `fatal_signal` | the signal that the sanitizer ended the process for |
+//! | `complete` | each report has the usual end of its kind |
+//! | `unfinished` | the sanitizer ended the process or did not report its end, so later errors are unknown |
+//! | `leak_summary` | LeakSanitizer searched for leaks; the counts of its SUMMARY, direct leaks as `definite`, indirect ones as `indirect` |
+//! | `error_summary` | the number of reports that ThreadSanitizer or MemorySanitizer printed at the end |
+//! | `fatal_signal` | the signal because of which the sanitizer ended the process |
 
 pub(crate) mod described;
 mod frame;
@@ -28,21 +28,21 @@ use cg_reader::{Error, Reading};
 use cg_stream::record::{ErrorSummary, Tool};
 use memchr::memmem::Finder;
 
-use self::heads::{LineSays, ReportLine};
+use self::heads::{ReportLine, ReportLineKind};
 use self::leaks::LeakReport;
 use self::report::ErrorReport;
-use super::hand_on;
 use super::process::Process;
 use super::table::FindingTable;
+use super::write_processes;
 
-/// True for a line that begins, ends or replaces a report, which shows that an input has one.
+/// Returns true for a line that begins, ends or replaces a report, which shows that an input has one.
 pub fn is_report_line(line: &[u8]) -> bool {
-    may_tell(line) && heads::of_line(&heads::plain(line)).is_some()
+    may_be_report_line(line) && heads::parse_line(&heads::plain(line)).is_some()
 }
 
-/// Whether a line outside a report may be one of a sanitizer's: most lines of a log are not, and need no closer look.
-fn may_tell(line: &[u8]) -> bool {
-    /// Made once: every line of a program's output is searched for all of them.
+/// Quickly checks if a line outside a report may be a sanitizer's. Most lines of a log are not.
+fn may_be_report_line(line: &[u8]) -> bool {
+    /// Built once, because every line of a program's output is searched.
     static WORDS: LazyLock<[Finder<'static>; 7]> = LazyLock::new(|| {
         let words: [&[u8]; 7] = [
             b"Sanitizer",
@@ -58,7 +58,7 @@ fn may_tell(line: &[u8]) -> bool {
     WORDS.iter().any(|words| words.find(line).is_some())
 }
 
-/// The line of ThreadSanitizer's blocks, `==================`.
+/// Returns true for the line around ThreadSanitizer's blocks, `==================`.
 fn is_rule(line: &[u8]) -> bool {
     line.len() >= 18 && line.iter().all(|byte| *byte == b'=')
 }
@@ -69,44 +69,44 @@ pub(super) struct SanitizerLog {
     /// In order of appearance.
     processes: Vec<SanitizedProcess>,
     open: Option<OpenReport>,
-    /// The line that announced a signal whose report has not begun.
+    /// The line that announced a signal, if its report has not begun.
     deadly: Option<(u64, Tool)>,
-    /// The line that named a race first whose report may stand elsewhere.
+    /// The first line about a test that failed because of a race. The race's report may be elsewhere.
     racy_test: Option<u64>,
 }
 
-/// A process, or what names none.
+/// A process, or all reports of one tool without a pid.
 struct SanitizedProcess {
     process: Process,
-    /// The sanitizer ended it: what follows with its number is of another.
+    /// True if the process has ended: later lines with its pid belong to another process.
     is_over: bool,
-    /// Why it cannot be all, and the line that shows it.
-    trouble: Option<(u64, String)>,
+    /// The line and the reason why the reports are incomplete.
+    error: Option<(u64, String)>,
 }
 
 /// A report that is being read.
 struct OpenReport {
-    /// Its process.
+    /// The position of its process.
     position: usize,
-    /// Where its lines begin.
+    /// The column where its lines begin.
     column: usize,
     last_line: u64,
-    of: ReportOf,
+    contents: ReportContents,
 }
 
-enum ReportOf {
+enum ReportContents {
     Error(Box<ErrorReport>),
     Leaks(LeakReport),
 }
 
 impl SanitizerLog {
-    /// Reads a line that is none of Valgrind's.
+    /// Reads a line without Valgrind's prefix.
     pub(super) fn line(&mut self, line: &[u8], line_number: u64, table: &mut FindingTable) {
-        if self.open.is_none() && !may_tell(line) {
+        if self.open.is_none() && !may_be_report_line(line) {
             return;
         }
         let line = &*heads::plain(line);
-        if let Some(head) = heads::of_line(line) {
+        if let Some(head) = heads::parse_line(line) {
             self.head(&head, line_number, table);
         } else if let Some(pid) = heads::aborted(line) {
             self.aborted(pid, line_number, table);
@@ -116,16 +116,19 @@ impl SanitizerLog {
     }
 
     fn head(&mut self, head: &ReportLine<'_>, line_number: u64, table: &mut FindingTable) {
-        match head.says {
-            LineSays::Error | LineSays::GoRace | LineSays::Undefined | LineSays::Leaks => {
+        match head.kind {
+            ReportLineKind::Error
+            | ReportLineKind::GoRace
+            | ReportLineKind::Undefined
+            | ReportLineKind::Leaks => {
                 self.close(true, table);
                 self.deadly = None;
-                let of = match head.says {
-                    LineSays::Leaks => ReportOf::Leaks(LeakReport::default()),
-                    _ => ReportOf::Error(Box::new(ErrorReport::new(head, table))),
+                let contents = match head.kind {
+                    ReportLineKind::Leaks => ReportContents::Leaks(LeakReport::default()),
+                    _ => ReportContents::Error(Box::new(ErrorReport::new(head, table))),
                 };
-                let position = self.process_of(&head.tool, head.pid);
-                if head.says == LineSays::GoRace {
+                let position = self.find_process(&head.tool, head.pid);
+                if head.kind == ReportLineKind::GoRace {
                     let process = &mut self.processes[position].process;
                     process.creator = Some("Go race detector".to_owned());
                 }
@@ -133,27 +136,30 @@ impl SanitizerLog {
                     position,
                     column: head.column,
                     last_line: line_number,
-                    of,
+                    contents,
                 });
             }
-            LineSays::DeadlySignal => {
+            ReportLineKind::DeadlySignal => {
                 self.close(true, table);
                 self.deadly = Some((line_number, head.tool.clone()));
             }
-            LineSays::RacyTest => {
+            ReportLineKind::RacyTest => {
                 self.racy_test.get_or_insert(line_number);
             }
-            LineSays::Summary => self.summary(head, line_number, table),
-            LineSays::Count(count) => self.count(head, count, line_number, table),
-            LineSays::Failed => {
+            ReportLineKind::Summary => self.summary(head, line_number, table),
+            ReportLineKind::Count(count) => self.count(head, count, line_number, table),
+            ReportLineKind::Failed => {
                 let position = match (&self.open, head.pid) {
                     (Some(open), None) => open.position,
-                    _ => self.process_of(&head.tool, head.pid),
+                    _ => self.find_process(&head.tool, head.pid),
                 };
                 self.close(true, table);
                 let text = String::from_utf8_lossy(head.text);
-                let why = format!("failed, and judged nothing from there on: {}", text.trim());
-                self.trouble(position, line_number, why);
+                let reason = format!(
+                    "has a failure of the sanitizer, which checked nothing after it: {}",
+                    text.trim()
+                );
+                self.error(position, line_number, reason);
             }
         }
     }
@@ -161,32 +167,32 @@ impl SanitizerLog {
     fn summary(&mut self, head: &ReportLine<'_>, line_number: u64, table: &mut FindingTable) {
         if let Some(open) = &mut self.open {
             open.last_line = line_number;
-            match &mut open.of {
-                ReportOf::Error(report) if !report.has_summary() => {
+            match &mut open.contents {
+                ReportContents::Error(report) if !report.has_summary() => {
                     report.summary(head.text);
                     return;
                 }
-                ReportOf::Leaks(_) => {
+                ReportContents::Leaks(_) => {
                     self.end_leaks(Some(head), table);
                     return;
                 }
-                ReportOf::Error(_) => {}
+                ReportContents::Error(_) => {}
             }
         }
-        self.without_report(head, line_number, "has a SUMMARY whose report is not there");
+        self.missing_report(head, line_number, "has a SUMMARY but no report");
     }
 
-    /// What belongs to a report that was not read.
-    fn without_report(&mut self, head: &ReportLine<'_>, line_number: u64, why: &str) {
-        let position = self.process_of(&head.tool, head.pid);
-        self.trouble(
+    /// Records an error for a line that belongs to a missing report.
+    fn missing_report(&mut self, head: &ReportLine<'_>, line_number: u64, reason: &str) {
+        let position = self.find_process(&head.tool, head.pid);
+        self.error(
             position,
             line_number,
-            format!("{why}: lines are missing in front of it"),
+            format!("{reason}: lines before this one are missing"),
         );
     }
 
-    /// How many reports were written, said at the end of a process that was not named.
+    /// Reads the number of reports at the end of a process. The line has no pid.
     fn count(
         &mut self,
         head: &ReportLine<'_>,
@@ -195,17 +201,18 @@ impl SanitizerLog {
         table: &mut FindingTable,
     ) {
         self.close(true, table);
-        let is_of =
-            |of: &SanitizedProcess| of.process.tool.as_ref() == Some(&head.tool) && !of.is_over;
-        let Some(of) = self.processes.iter_mut().rev().find(|of| is_of(of)) else {
+        let is_open = |sanitized: &SanitizedProcess| {
+            sanitized.process.tool.as_ref() == Some(&head.tool) && !sanitized.is_over
+        };
+        let Some(sanitized) = self.processes.iter_mut().rev().find(|known| is_open(known)) else {
             if count > 0 {
-                self.without_report(head, line_number, "counts reports that are not there");
+                self.missing_report(head, line_number, "counts reports that the log lacks");
             }
             return;
         };
-        of.is_over = true;
-        of.process.unfinished = false;
-        of.process.error_summary = Some(ErrorSummary {
+        sanitized.is_over = true;
+        sanitized.process.unfinished = false;
+        sanitized.process.error_summary = Some(ErrorSummary {
             contexts: count,
             errors: count,
             ..ErrorSummary::default()
@@ -215,7 +222,7 @@ impl SanitizerLog {
     fn aborted(&mut self, pid: u64, line_number: u64, table: &mut FindingTable) {
         if let Some(open) = &mut self.open
             && self.processes[open.position].process.pid == Some(pid)
-            && let ReportOf::Error(report) = &mut open.of
+            && let ReportContents::Error(report) = &mut open.contents
             && report.has_summary()
         {
             report.abort();
@@ -224,38 +231,37 @@ impl SanitizerLog {
         let known = self
             .processes
             .iter()
-            .rposition(|of| of.process.pid == Some(pid));
+            .rposition(|sanitized| sanitized.process.pid == Some(pid));
         let position = known.unwrap_or_else(|| {
-            let position = self.process_of(&Tool::Asan, Some(pid));
-            let why =
-                "was ended by a report that is not there: lines are missing in front of ABORTING";
-            self.trouble(position, line_number, why.to_owned());
+            let position = self.find_process(&Tool::Asan, Some(pid));
+            let reason = "has ABORTING but no report: lines before this one are missing";
+            self.error(position, line_number, reason.to_owned());
             position
         });
         self.processes[position].end();
     }
 
-    /// A line that may be inside a report.
+    /// Reads a line that may be inside a report.
     fn inner_line(&mut self, line: &[u8], line_number: u64, table: &mut FindingTable) {
         let Some(open) = &mut self.open else {
             return;
         };
         let inner = line.get(open.column..).unwrap_or_default();
         let is_line = |text: &[u8]| line == text || inner == text;
-        let frame = frame::of_line(line);
+        let frame = frame::split_frame(line);
         open.last_line = match frame.is_some() || !inner.is_empty() {
             true => line_number,
             false => open.last_line,
         };
-        match (&mut open.of, frame) {
-            (ReportOf::Leaks(report), Some((_, raw))) => {
+        match (&mut open.contents, frame) {
+            (ReportContents::Leaks(report), Some((_, raw))) => {
                 report.frame(table.frame(raw, frame::parse))
             }
-            (ReportOf::Leaks(report), None) => report.line(line, table),
-            (ReportOf::Error(report), Some((is_innermost, raw))) => {
+            (ReportContents::Leaks(report), None) => report.line(line, table),
+            (ReportContents::Error(report), Some((is_innermost, raw))) => {
                 report.frame(is_innermost, raw, table);
             }
-            (ReportOf::Error(report), None) => {
+            (ReportContents::Error(report), None) => {
                 let is_rule = is_rule(line) || is_rule(inner);
                 let is_exit = is_line(b"Exiting") && report.has_summary();
                 if is_exit {
@@ -272,25 +278,25 @@ impl SanitizerLog {
         }
     }
 
-    /// Ends the report that is open; another one follows, or something that stands behind it.
+    /// Ends the open report. `is_followed` is true if another report or the end of the process follows.
     fn close(&mut self, is_followed: bool, table: &mut FindingTable) {
         match self.open.take() {
             None => {}
-            Some(open) if matches!(open.of, ReportOf::Leaks(_)) => {
+            Some(open) if matches!(open.contents, ReportContents::Leaks(_)) => {
                 self.open = Some(open);
                 self.end_leaks(None, table);
             }
             Some(open) => {
-                let ReportOf::Error(report) = open.of else {
+                let ReportContents::Error(report) = open.contents else {
                     return;
                 };
                 let lack = report.lack(is_followed);
                 let process = &mut self.processes[open.position].process;
-                // It says at the end how many reports it wrote, unless it was to end the process at the first.
+                // ThreadSanitizer prints the number of reports at the end, unless an option ends the process at the first.
                 process.unfinished |= process.tool == Some(Tool::Tsan) && process.pid.is_some();
                 report.finish(process, table);
                 if let Some(lack) = lack {
-                    self.trouble(
+                    self.error(
                         open.position,
                         open.last_line,
                         format!("{lack}: it was cut short"),
@@ -304,7 +310,7 @@ impl SanitizerLog {
         let Some(OpenReport {
             position,
             last_line,
-            of: ReportOf::Leaks(report),
+            contents: ReportContents::Leaks(report),
             ..
         }) = self.open.take()
         else {
@@ -312,28 +318,28 @@ impl SanitizerLog {
         };
         let process = &mut self.processes[position].process;
         let lack = match summary {
-            // The sanitizer that LeakSanitizer is a part of.
+            // The SUMMARY has the name of the sanitizer that contains LeakSanitizer.
             Some(head) => {
                 process.tool = Some(head.tool.clone());
-                leaks::sum_of(head.text)
+                leaks::parse_sum(head.text)
                     .is_none()
-                    .then_some("ends in its SUMMARY: it was cut short")
+                    .then_some("ends inside its SUMMARY: it was cut short")
             }
             None => Some("ends before its SUMMARY: it was cut short"),
         };
         let wrong = report.finish(summary.map(|head| head.text), process, table);
-        if let Some(why) = wrong.or_else(|| lack.map(str::to_owned)) {
-            self.trouble(position, last_line, why);
+        if let Some(reason) = wrong.or_else(|| lack.map(str::to_owned)) {
+            self.error(position, last_line, reason);
         }
     }
 
-    /// The process of this number that is not over, or what this tool says without a number; a new one if there is none.
-    fn process_of(&mut self, tool: &Tool, pid: Option<u64>) -> usize {
-        let is_it = |of: &SanitizedProcess| {
-            let is_same = of.process.pid == pid && !of.is_over;
-            is_same && (pid.is_some() || of.process.tool.as_ref() == Some(tool))
+    /// Returns the open process with this pid; without a pid, the section of this tool. Adds a process if there is none.
+    fn find_process(&mut self, tool: &Tool, pid: Option<u64>) -> usize {
+        let matches = |sanitized: &SanitizedProcess| {
+            let is_same = sanitized.process.pid == pid && !sanitized.is_over;
+            is_same && (pid.is_some() || sanitized.process.tool.as_ref() == Some(tool))
         };
-        if let Some(known) = self.processes.iter().rposition(is_it) {
+        if let Some(known) = self.processes.iter().rposition(matches) {
             return known;
         }
         let mut process = Process::new(pid);
@@ -341,18 +347,18 @@ impl SanitizerLog {
         self.processes.push(SanitizedProcess {
             process,
             is_over: false,
-            trouble: None,
+            error: None,
         });
         self.processes.len() - 1
     }
 
-    /// Remembers the first reason why a process cannot be judged as a whole.
-    fn trouble(&mut self, position: usize, line_number: u64, why: String) {
-        let trouble = &mut self.processes[position].trouble;
-        trouble.get_or_insert((line_number, why));
+    /// Records why the reports of a process are incomplete. Keeps only the first reason.
+    fn error(&mut self, position: usize, line_number: u64, reason: String) {
+        let error = &mut self.processes[position].error;
+        error.get_or_insert((line_number, reason));
     }
 
-    /// Ends the log; its last line can be cut anywhere where it has no end.
+    /// Ends the log. Without a line end, its last line may be incomplete.
     pub(super) fn finish(
         &mut self,
         ended_with_newline: bool,
@@ -360,14 +366,14 @@ impl SanitizerLog {
         table: &mut FindingTable,
     ) {
         let cut = self.open.as_ref().filter(|open| {
-            let may_be_cut = match &open.of {
-                ReportOf::Error(report) => report.is_undefined() || report.has_summary(),
-                ReportOf::Leaks(_) => false,
+            let may_be_cut = match &open.contents {
+                ReportContents::Error(report) => report.is_undefined() || report.has_summary(),
+                ReportContents::Leaks(_) => false,
             };
             !ended_with_newline && open.last_line == lines && may_be_cut
         });
         if let Some(position) = cut.map(|open| open.position) {
-            self.trouble(
+            self.error(
                 position,
                 lines,
                 "ends in the middle of a line: it was cut short".to_owned(),
@@ -375,51 +381,56 @@ impl SanitizerLog {
         }
         self.close(false, table);
         if let Some((line, tool)) = self.deadly.take() {
-            let position = self.process_of(&tool, None);
-            let why = "announces a signal whose report is not there: it was cut short";
-            self.trouble(position, line, why.to_owned());
+            let position = self.find_process(&tool, None);
+            let reason = "announces a signal but ends before its report: it was cut short";
+            self.error(position, line, reason.to_owned());
         }
-        let is_go =
-            |of: &SanitizedProcess| of.process.pid.is_none() && of.process.tool == Some(Tool::Tsan);
+        let is_go = |sanitized: &SanitizedProcess| {
+            sanitized.process.pid.is_none() && sanitized.process.tool == Some(Tool::Tsan)
+        };
         if let Some(line) = self.racy_test.take()
             && !self.processes.iter().any(is_go)
         {
-            let position = self.process_of(&Tool::Tsan, None);
-            let why = "is not there, and a test failed for it: lines are missing, or were written elsewhere";
-            self.trouble(position, line, why.to_owned());
+            let position = self.find_process(&Tool::Tsan, None);
+            let reason = "is missing, although a test failed because of a race: lines are missing, or were written elsewhere";
+            self.error(position, line, reason.to_owned());
         }
-        for of in &mut self.processes {
-            of.process.is_complete = of.trouble.is_none();
+        for sanitized in &mut self.processes {
+            sanitized.process.is_complete = sanitized.error.is_none();
         }
     }
 
-    /// Whether there is anything of a sanitizer in the log.
+    /// Returns true if the log has no reports of sanitizers.
     pub(super) fn is_empty(&self) -> bool {
         self.processes.is_empty()
     }
 
-    /// Hands on each process.
-    pub(super) fn hand_on(&self, table: &FindingTable, reading: &mut Reading) -> Result<(), Error> {
-        for of in &self.processes {
-            of.check_count(reading);
+    /// Writes the processes.
+    pub(super) fn write_processes(
+        &self,
+        table: &FindingTable,
+        reading: &mut Reading,
+    ) -> Result<(), Error> {
+        for sanitized in &self.processes {
+            sanitized.check_count(reading);
         }
         let source = reading.source;
         let processes = self
             .processes
             .iter()
-            .map(|of| (&of.process, of.said(source)));
-        hand_on(processes, table, reading)
+            .map(|sanitized| (&sanitized.process, sanitized.message(source)));
+        write_processes(processes, table, reading)
     }
 }
 
 impl SanitizedProcess {
-    /// The sanitizer ended the process.
+    /// Records that the sanitizer ended the process.
     fn end(&mut self) {
         self.is_over = true;
         self.process.unfinished = true;
     }
 
-    /// What it is called in a message: `asan, process 7`.
+    /// Returns the title for messages: `the report of asan about process 7`.
     fn title(&self) -> String {
         let tool = self.process.tool.as_deref().unwrap_or_default();
         match self.process.pid {
@@ -428,12 +439,13 @@ impl SanitizedProcess {
         }
     }
 
-    fn said(&self, source: &str) -> Option<String> {
-        let (line, why) = self.trouble.as_ref()?;
-        Some(format!("{source}:{line}: {} {why}", self.title()))
+    /// Returns the error message; `None` if the reports are complete.
+    fn message(&self, source: &str) -> Option<String> {
+        let (line, reason) = self.error.as_ref()?;
+        Some(format!("{source}:{line}: {} {reason}", self.title()))
     }
 
-    /// Holds what was read against the number of reports that the sanitizer says it wrote.
+    /// Warns if the sanitizer's number of reports differs from the number of errors read.
     fn check_count(&self, reading: &mut Reading) {
         let read = self.process.errors.len() as u64;
         if let Some(summary) = self.process.error_summary

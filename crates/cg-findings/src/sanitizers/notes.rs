@@ -1,17 +1,17 @@
-//! The sentences inside a report, between its stacks. What a program prints meanwhile is none of them.
+//! The sentences inside a report, between its stacks. Output of the program is excluded.
 
-/// What a sentence is to its report.
+/// The role of a sentence in its report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sentence {
-    /// Who did it and how: `WRITE of size 1 at 0x602 thread T0`. The stack that follows is the error's own.
+    /// The access, before the error's main stack: `WRITE of size 1 at 0x602 thread T0`.
     Access,
-    /// The stack that follows belongs to it: `freed by thread T0 here:`.
+    /// A note, before a stack that belongs to it: `freed by thread T0 here:`.
     Note,
-    /// It has no stack: `0x602 is located 3 bytes inside of 16-byte region [0x600,0x610)`.
+    /// A sentence without a stack: `0x602 is located 3 bytes inside of 16-byte region [0x600,0x610)`.
     Remark,
 }
 
-/// Words that a sentence begins with, and what it is.
+/// The beginnings of sentences, with their roles.
 const STARTS: [(&str, Sentence); 34] = [
     // AddressSanitizer (`asan_errors.cpp`, `asan_descriptions.cpp`) and HWAddressSanitizer.
     ("READ of size ", Sentence::Access),
@@ -33,7 +33,7 @@ const STARTS: [(&str, Sentence); 34] = [
     ("Uninitialized value was ", Sentence::Note),
     ("Uninitialized value is ", Sentence::Note),
     ("Memory was marked as uninitialized", Sentence::Note),
-    // ThreadSanitizer (`tsan_report.cpp`), and what it is in Go.
+    // ThreadSanitizer (`tsan_report.cpp`), and its form in Go.
     ("Read of size ", Sentence::Access),
     ("Write of size ", Sentence::Access),
     ("Atomic read of size ", Sentence::Access),
@@ -48,54 +48,54 @@ const STARTS: [(&str, Sentence); 34] = [
     ("Goroutine ", Sentence::Note),
     ("Cycle in lock order graph: ", Sentence::Remark),
     ("And ", Sentence::Remark),
-    // All of them, of signals.
+    // All sanitizers, about signals.
     ("The signal is caused by ", Sentence::Remark),
     ("Thread T", Sentence::Note),
 ];
 
-/// What a line says in a report; `None` where it is none of its sentences.
-pub(super) fn of_line(line: &[u8]) -> Option<(Sentence, &[u8])> {
-    let said = line.trim_ascii_start();
-    let said = without_pid(said).unwrap_or(said);
-    let is = |(words, _): &&(&str, Sentence)| said.starts_with(words.as_bytes());
+/// Returns the role and the text of a sentence; `None` if the line is not a sentence of a report.
+pub(super) fn find_sentence(line: &[u8]) -> Option<(Sentence, &[u8])> {
+    let text = line.trim_ascii_start();
+    let text = without_pid(text).unwrap_or(text);
+    let is = |(words, _): &&(&str, Sentence)| text.starts_with(words.as_bytes());
     if let Some((_, sentence)) = STARTS.iter().find(is) {
-        return Some((*sentence, said.strip_suffix(b":").unwrap_or(said)));
+        return Some((*sentence, text.strip_suffix(b":").unwrap_or(text)));
     }
-    let has = |words: &str| memchr::memmem::find(said, words.as_bytes()).is_some();
+    let has = |words: &str| memchr::memmem::find(text, words.as_bytes()).is_some();
     // `Address 0x7f is located in stack of thread T0 at offset 36 in frame`: the frame's line follows.
-    if said.starts_with(b"Address 0x") && has(" is located in stack of ") {
-        return Some((Sentence::Note, said));
+    if text.starts_with(b"Address 0x") && has(" is located in stack of ") {
+        return Some((Sentence::Note, text));
     }
-    let is_place = said.starts_with(b"0x") && has(" is located ");
-    let is_variable = said.starts_with(b"[") && has(" <== Memory access at offset ");
-    let is_memory = said.starts_with(b"0x") && has(": note: ");
-    (is_place || is_variable || is_memory).then_some((Sentence::Remark, said))
+    let is_place = text.starts_with(b"0x") && has(" is located ");
+    let is_variable = text.starts_with(b"[") && has(" <== Memory access at offset ");
+    let is_memory = text.starts_with(b"0x") && has(": note: ");
+    (is_place || is_variable || is_memory).then_some((Sentence::Remark, text))
 }
 
-/// What follows `==PID==`.
-fn without_pid(said: &[u8]) -> Option<&[u8]> {
-    let rest = said.strip_prefix(b"==")?;
+/// Removes `==PID==`.
+fn without_pid(text: &[u8]) -> Option<&[u8]> {
+    let rest = text.strip_prefix(b"==")?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit());
     rest[digits.count()..].strip_prefix(b"==")
 }
 
-/// The number of the thread that a sentence names: `thread T3`, `goroutine 7`; the main thread is number 0, which Go does
-/// not number.
-pub(super) fn thread_of(said: &[u8]) -> Option<u64> {
-    if memchr::memmem::find(said, b"main thread").is_some() {
+/// Returns the number of the thread in a sentence: `thread T3`, `goroutine 7`. The main thread is number 0, but Go's main
+/// goroutine has no number.
+pub(super) fn find_thread(sentence: &[u8]) -> Option<u64> {
+    if memchr::memmem::find(sentence, b"main thread").is_some() {
         return Some(0);
     }
     const WORDS: [&[u8]; 3] = [b"thread T", b"by goroutine ", b" T"];
     WORDS.iter().find_map(|words| {
-        let rest = &said[memchr::memmem::rfind(said, words)? + words.len()..];
+        let rest = &sentence[memchr::memmem::rfind(sentence, words)? + words.len()..];
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit());
         crate::fields::whole_amount(&rest[..digits.count()])
     })
 }
 
-/// The thread and the name in `Thread T2 'worker' (tid=7, running) created by …`.
-pub(super) fn named_thread(said: &[u8]) -> Option<(u64, &[u8])> {
-    let rest = said.strip_prefix(b"Thread T")?;
+/// Returns the number and the name of the thread in `Thread T2 'worker' (tid=7, running) created by …`.
+pub(super) fn named_thread(sentence: &[u8]) -> Option<(u64, &[u8])> {
+    let rest = sentence.strip_prefix(b"Thread T")?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
     let number = crate::fields::whole_amount(&rest[..digits])?;
     let rest = &rest[digits..];
@@ -116,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sentences_are_told_from_what_a_program_prints() {
+    fn output_of_a_program_is_not_a_sentence() {
         for (line, expected) in [
             (
                 "  Previous write of size 4 at 0x5 by thread T1:",
@@ -149,7 +149,7 @@ mod tests {
             ("program output", None),
             ("  0x0c04: 00 00", None),
         ] {
-            let found = of_line(line.as_bytes())
+            let found = find_sentence(line.as_bytes())
                 .map(|(kind, text)| (kind, std::str::from_utf8(text).unwrap()));
             assert_eq!(found, expected, "{line}");
         }
@@ -157,17 +157,17 @@ mod tests {
 
     #[test]
     fn threads_have_numbers_and_names() {
-        assert_eq!(thread_of(b"WRITE of size 1 at 0x6 thread T3"), Some(3));
+        assert_eq!(find_thread(b"WRITE of size 1 at 0x6 thread T3"), Some(3));
         assert_eq!(
-            thread_of(b"Write of size 4 at 0x5 by main thread:"),
+            find_thread(b"Write of size 4 at 0x5 by main thread:"),
             Some(0)
         );
-        assert_eq!(thread_of(b"Read at 0x00c by goroutine 8:"), Some(8));
+        assert_eq!(find_thread(b"Read at 0x00c by goroutine 8:"), Some(8));
         assert_eq!(
-            thread_of(b"SEGV on unknown address 0x0 (pc 0x1 bp 0x2 sp 0x3 T5)"),
+            find_thread(b"SEGV on unknown address 0x0 (pc 0x1 bp 0x2 sp 0x3 T5)"),
             Some(5)
         );
-        assert_eq!(thread_of(b"Read at 0x00c by main goroutine:"), None);
+        assert_eq!(find_thread(b"Read at 0x00c by main goroutine:"), None);
         let named = |line: &'static str| named_thread(line.as_bytes());
         assert_eq!(
             named("Thread T2 'worker one' (tid=7, running) created by main thread at:"),

@@ -1,9 +1,9 @@
-//! The report of an error while it is read: its head, stacks and sentences, and the lines that show that it is whole.
+//! The report of an error while it is read: its head, stacks and sentences, and the lines that show that it is complete.
 
 use cg_stream::record::Tool;
 use memchr::memmem;
 
-use super::heads::{LineSays, ReportLine};
+use super::heads::{ReportLine, ReportLineKind};
 use super::notes::{self, Sentence};
 use super::{frame, kinds};
 use crate::process::{FatalSignal, KeptError, Process};
@@ -16,30 +16,30 @@ pub(super) struct ErrorReport {
     tool: Tool,
     is_go: bool,
     head: Vec<u8>,
-    /// What its SUMMARY says behind the sanitizer's name.
+    /// The text of its SUMMARY after the sanitizer's name.
     summary: Option<Vec<u8>>,
-    /// Who did it and how.
+    /// The sentence about the access.
     access: Option<Vec<u8>>,
     thread: Option<u64>,
     names: Vec<(u64, Vec<u8>)>,
     stacks: GatheredStacks,
     has_stack: bool,
-    /// The place that UndefinedBehaviorSanitizer names, which is all that is known where there is no stack.
+    /// The place in UndefinedBehaviorSanitizer's report, used if there is no stack.
     place: Option<FrameId>,
-    /// Whether frames that follow belong to something else.
+    /// True if further frames do not belong to this report.
     is_over: bool,
-    /// A function of Go's, whose place is on the next line, and whether it is the first of its stack.
+    /// A function of Go, whose place is on the next line. The flag is true if it is the first of its stack.
     function: Option<(bool, Vec<u8>)>,
     after_note: bool,
-    /// Whether the line that was read last was a frame's, which another line has to follow.
+    /// True if the last line was a frame, which another line must follow.
     pub(super) is_in_stack: bool,
     tail: Tail,
 }
 
-/// What has to follow the SUMMARY, as far as a report of this sort always has it.
+/// The part that must follow the SUMMARY in this kind of report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tail {
-    /// Nothing, or nothing more.
+    /// No further part.
     Whole,
     /// The dump of the shadow memory with its legend, or the end of the process.
     Dump,
@@ -50,13 +50,13 @@ enum Tail {
 }
 
 impl ErrorReport {
-    /// A report that begins with this line.
+    /// Creates a report that begins with this line.
     pub(super) fn new(head: &ReportLine<'_>, table: &mut FindingTable) -> ErrorReport {
-        let is_go = head.says == LineSays::GoRace;
+        let is_go = head.kind == ReportLineKind::GoRace;
         let is_signal = kinds::signal(head.text).is_some();
         let mut report = ErrorReport {
             tail: match head.tool {
-                _ if head.says == LineSays::Undefined => Tail::Whole,
+                _ if head.kind == ReportLineKind::Undefined => Tail::Whole,
                 _ if is_signal || head.text.starts_with(b"stack-overflow ") => Tail::Abort,
                 Tool::Tsan => Tail::Rule,
                 // `ErrorGeneric::Print`
@@ -68,7 +68,7 @@ impl ErrorReport {
             head: head.text.to_vec(),
             summary: None,
             access: None,
-            thread: notes::thread_of(head.text),
+            thread: notes::find_thread(head.text),
             names: Vec::new(),
             stacks: GatheredStacks::default(),
             has_stack: false,
@@ -78,19 +78,19 @@ impl ErrorReport {
             after_note: false,
             is_in_stack: false,
         };
-        if head.says == LineSays::Undefined {
+        if head.kind == ReportLineKind::Undefined {
             report.thread = None;
             report.undefined(head.text, table);
         }
         report
     }
 
-    /// Whether it is one of UndefinedBehaviorSanitizer, which is whole with its first line.
+    /// Returns true for a report of UndefinedBehaviorSanitizer, whose first line is a complete report.
     pub(super) fn is_undefined(&self) -> bool {
         self.tool == Tool::Ubsan && kinds::signal(&self.head).is_none()
     }
 
-    /// Its place is in front of its text.
+    /// Splits the first line of UndefinedBehaviorSanitizer into place and text.
     fn undefined(&mut self, line: &[u8], table: &mut FindingTable) {
         const WORDS: &[u8] = b": runtime error: ";
         let Some(end) = memmem::find(line, WORDS) else {
@@ -100,12 +100,12 @@ impl ErrorReport {
         self.place = Some(table.frame(&line[..end], frame::parse_place));
     }
 
-    /// Takes a frame's line.
+    /// Adds a frame.
     pub(super) fn frame(&mut self, is_innermost: bool, raw: &[u8], table: &mut FindingTable) {
         if self.is_over {
             return;
         }
-        // What was said in front of the first stack has none; what it belongs to has.
+        // The first stack belongs to the error, not to a note before it.
         if self.is_undefined() && !self.has_stack {
             self.stacks.expect_main(table);
         }
@@ -122,7 +122,7 @@ impl ErrorReport {
         self.stacks.frame(frame);
     }
 
-    /// Takes a line that is no frame of the usual form.
+    /// Reads a line that is not a frame of the usual form.
     pub(super) fn line(&mut self, line: &[u8], inner: &[u8], table: &mut FindingTable) {
         self.is_in_stack = false;
         if self.is_go && self.go_frame(line, inner, table) {
@@ -134,32 +134,34 @@ impl ErrorReport {
         if self.summary.is_some() {
             return;
         }
-        let Some((sentence, said)) = notes::of_line(line).or_else(|| notes::of_line(inner)) else {
+        let Some((sentence, text)) =
+            notes::find_sentence(line).or_else(|| notes::find_sentence(inner))
+        else {
             return;
         };
-        if let Some((thread, name)) = notes::named_thread(said) {
+        if let Some((thread, name)) = notes::named_thread(text) {
             self.names.push((thread, name.to_vec()));
         }
-        let is_of_threads = self.tool == Tool::Tsan;
+        let is_tsan = self.tool == Tool::Tsan;
         match sentence {
-            Sentence::Remark => self.stacks.remark(said, table),
-            // What ThreadSanitizer says first is what happened, be it an access, a lock or a thread that nobody joined.
+            Sentence::Remark => self.stacks.remark(text, table),
+            // ThreadSanitizer's first sentence describes the error: an access, a lock, or a thread that was not joined.
             _ if self.access.is_none()
                 && !self.has_stack
-                && (sentence == Sentence::Access || is_of_threads) =>
+                && (sentence == Sentence::Access || is_tsan) =>
             {
-                self.thread = notes::thread_of(said);
-                self.access = Some(said.to_vec());
+                self.thread = notes::find_thread(text);
+                self.access = Some(text.to_vec());
                 self.stacks.expect_main(table);
             }
             _ => {
-                self.stacks.note(said, table);
+                self.stacks.note(text, table);
                 self.after_note = true;
             }
         }
     }
 
-    /// Go's `  main.f()` and, on the next line, `      /src/main.go:12 +0x33`.
+    /// Reads a frame of Go: `  main.f()` and, on the next line, `      /src/main.go:12 +0x33`.
     fn go_frame(&mut self, line: &[u8], inner: &[u8], table: &mut FindingTable) -> bool {
         let text = match line.starts_with(b"  ") {
             true => line,
@@ -186,13 +188,13 @@ impl ErrorReport {
         false
     }
 
-    /// Takes the text of its SUMMARY.
+    /// Sets the text of the SUMMARY.
     pub(super) fn summary(&mut self, text: &[u8]) {
         self.end_of_stacks();
         self.summary = Some(text.to_vec());
     }
 
-    /// No stack of it follows.
+    /// Ends the stacks: further frames do not belong to this report.
     pub(super) fn end_of_stacks(&mut self) {
         self.is_in_stack = false;
         self.is_over = true;
@@ -202,7 +204,7 @@ impl ErrorReport {
         self.summary.is_some()
     }
 
-    /// A line of nothing but `=`: it closes a block of ThreadSanitizer that has its SUMMARY, which Go's have not.
+    /// Reads a line of `=`. Returns true if it closes the block: in ThreadSanitizer after the SUMMARY, in Go without one.
     pub(super) fn rule(&mut self) -> bool {
         let closes = self.tail == Tail::Rule && (self.is_go || self.has_summary());
         if closes {
@@ -211,31 +213,32 @@ impl ErrorReport {
         closes
     }
 
-    /// The sanitizer ended the process, behind everything that it had to say.
+    /// Records that the sanitizer ended the process, so the report is complete.
     pub(super) fn abort(&mut self) {
         self.tail = Tail::Whole;
     }
 
-    /// Why it cannot be all of the report, if so. Another report may follow without the end of this one's block.
+    /// Returns the reason why the report is incomplete; `None` if it is complete. If another report follows, the end of the
+    /// block may be missing.
     pub(super) fn lack(&self, is_followed: bool) -> Option<&'static str> {
         if self.is_undefined() {
             let is_cut = self.is_in_stack && !is_followed;
             return is_cut.then_some("ends in the middle of a stack");
         }
-        // Go's have none.
+        // Go's reports have no SUMMARY.
         let is_summed_up = self.has_summary() || (self.is_go && self.tail == Tail::Whole);
         if !is_summed_up {
             return Some("ends before its SUMMARY");
         }
         match self.tail {
             Tail::Dump if !is_followed => Some("ends before the legend of its shadow bytes"),
-            Tail::Abort => Some("ends before the process did (ABORTING)"),
+            Tail::Abort => Some("ends before ABORTING, the end of the process"),
             Tail::Rule if !is_followed => Some("ends before the line that closes it"),
             _ => None,
         }
     }
 
-    /// Puts what was read into the process.
+    /// Adds the error or signal to the process.
     pub(super) fn finish(self, process: &mut Process, table: &mut FindingTable) {
         let (stack, notes) = self.stacks.finish(table);
         let stack = match self.place {
@@ -253,8 +256,8 @@ impl ErrorReport {
             return;
         }
         let kind = match self.tool == Tool::Ubsan {
-            true => kinds::of_undefined(&self.head).to_owned(),
-            false => kinds::of_report(&self.tool, &self.head, self.summary.as_deref()),
+            true => kinds::undefined_behaviour_check(&self.head).to_owned(),
+            false => kinds::report_kind(&self.tool, &self.head, self.summary.as_deref()),
         };
         let what = match &self.access {
             Some(access) => [kind_words(&self.head), b": ", access.as_slice()].concat(),
@@ -278,7 +281,7 @@ impl ErrorReport {
     }
 }
 
-/// The text in front of the address, which the access repeats: `heap-use-after-free on address 0x602 at pc 0x55…`.
+/// Returns the text before the address, which the access repeats: `heap-use-after-free on address 0x602 at pc 0x55…`.
 fn kind_words(head: &[u8]) -> &[u8] {
     let end = memmem::find(head, b" on address ").unwrap_or(head.len());
     &head[..end]

@@ -1,8 +1,8 @@
-//! XML.
+//! Tests of XML documents.
 
 use super::read;
 
-/// A document of protocol 6 around these elements.
+/// Returns a document of protocol 6 with these elements.
 pub(super) fn document(elements: &str) -> String {
     format!(
         "<?xml version=\"1.0\"?>\n\n<valgrindoutput>\n\n<protocolversion>6</protocolversion>\n<protocoltool>memcheck</protocoltool>\n\n\
@@ -122,10 +122,10 @@ const FINDINGS: [&str; 2] = [
 ];
 
 #[test]
-fn a_document_becomes_a_section_although_it_is_not_well_formed() {
+fn a_document_that_is_not_well_formed_becomes_a_section() {
     let reading = read(document(&[XML_ERROR, XML_LEAK, XML_END].concat()));
     assert_eq!(reading.findings(), FINDINGS);
-    assert_eq!((reading.troubles.len(), reading.warnings.len()), (0, 0));
+    assert_eq!((reading.errors.len(), reading.warnings.len()), (0, 0));
     let run = &reading.records[0];
     assert_eq!(run["complete"], true);
     assert_eq!(run["command"], "./a");
@@ -144,13 +144,13 @@ fn a_document_becomes_a_section_although_it_is_not_well_formed() {
 }
 
 #[test]
-fn documents_in_each_others_way_are_kept_apart() {
+fn adjacent_and_nested_documents_are_separate_sections() {
     let one = document(&[XML_ERROR, XML_LEAK, XML_END].concat());
     let other = one
         .replace("<pid>7<", "<pid>8<")
         .replace("<ppid>1<", "<ppid>7<");
-    // One behind the other, one inside the other, one whose process executed the other.
-    let behind = [one.as_str(), &other].concat();
+    // Two documents in sequence, one inside the other, and one whose process executed the other.
+    let sequence = [one.as_str(), &other].concat();
     let middle = one.find("<status>").unwrap();
     let inside = [&one[..middle], &other, &one[middle..]].concat();
     let executed = [&document(XML_ERROR), one.as_str()].concat();
@@ -164,21 +164,21 @@ fn documents_in_each_others_way_are_kept_apart() {
     };
     let socket = written_to("--memcheck:xml-socket=127.0.0.1:1500");
     for (name, text, expected) in [
-        ("behind", behind, 4),
+        ("in sequence", sequence, 4),
         ("inside", inside, 4),
         ("executed", written_to("--xml-fd=9"), 3),
         ("executed, with a socket", socket, 3),
     ] {
         let reading = read(text);
-        assert_eq!(reading.troubles, [""; 0], "{name}");
+        assert_eq!(reading.errors, [""; 0], "{name}");
         assert_eq!(reading.findings().len(), expected, "{name}");
-        assert_eq!(reading.of_type("run").len(), 2, "{name}");
-        assert_eq!(reading.of_type("end").len(), 2, "{name}");
-        for run in reading.of_type("run") {
+        assert_eq!(reading.records_of_type("run").len(), 2, "{name}");
+        assert_eq!(reading.records_of_type("end").len(), 2, "{name}");
+        for run in reading.records_of_type("run") {
             assert_eq!(run["complete"], true, "{name}");
         }
     }
-    // A file is emptied when a program is executed.
+    // Valgrind empties a file when the process executes a program, so these are two runs.
     let twice = "--xml-fd=9</arg><arg>--xml-file=a.xml";
     for text in [
         &executed,
@@ -186,18 +186,18 @@ fn documents_in_each_others_way_are_kept_apart() {
         &written_to(twice),
     ] {
         let reading = read(text.as_str());
-        assert_eq!(reading.of_type("run")[0]["complete"], false);
-        assert_eq!(reading.troubles.len(), 1, "{:?}", reading.troubles);
+        assert_eq!(reading.records_of_type("run")[0]["complete"], false);
+        assert_eq!(reading.errors.len(), 1, "{:?}", reading.errors);
         assert!(
-            reading.troubles[0].contains("cut short"),
+            reading.errors[0].contains("cut short"),
             "{:?}",
-            reading.troubles
+            reading.errors
         );
     }
 }
 
 #[test]
-fn a_fork_that_ends_in_its_parents_document_has_a_section() {
+fn a_fork_that_writes_to_its_parents_document_gets_a_section() {
     let text = [
         &document(&[XML_ERROR, XML_LEAK, XML_END].concat()),
         XML_LEAK,
@@ -205,17 +205,17 @@ fn a_fork_that_ends_in_its_parents_document_has_a_section() {
     ]
     .concat();
     let reading = read(text);
-    assert_eq!(reading.of_type("run").len(), 2);
-    assert_eq!(reading.of_type("end").len(), 2);
-    assert_eq!((reading.troubles.len(), reading.warnings.len()), (0, 0));
-    for run in reading.of_type("run") {
+    assert_eq!(reading.records_of_type("run").len(), 2);
+    assert_eq!(reading.records_of_type("end").len(), 2);
+    assert_eq!((reading.errors.len(), reading.warnings.len()), (0, 0));
+    for run in reading.records_of_type("run") {
         assert_eq!((&run["forked"], &run["pid"]), (&true.into(), &7.into()));
     }
     assert_eq!(reading.findings(), [FINDINGS[0], FINDINGS[1], FINDINGS[1]]);
 }
 
 #[test]
-fn a_document_that_stops_early_is_not_whole() {
+fn a_document_that_stops_early_is_incomplete() {
     let open = document(&[XML_ERROR, XML_LEAK].concat());
     let closed_early = format!("{open}</valgrindoutput>\n");
     let mixed_up = document(
@@ -236,19 +236,19 @@ fn a_document_that_stops_early_is_not_whole() {
         ),
     ] {
         let reading = read(text);
-        assert_eq!(reading.of_type("run")[0]["complete"], false, "{message}");
-        assert_eq!(reading.of_type("end").len(), 0, "{message}");
-        assert_eq!(reading.troubles.len(), 1, "{message}");
-        assert!(
-            reading.troubles[0].contains(message),
-            "{:?}",
-            reading.troubles
+        assert_eq!(
+            reading.records_of_type("run")[0]["complete"],
+            false,
+            "{message}"
         );
+        assert_eq!(reading.records_of_type("end").len(), 0, "{message}");
+        assert_eq!(reading.errors.len(), 1, "{message}");
+        assert!(reading.errors[0].contains(message), "{:?}", reading.errors);
     }
 }
 
 #[test]
-fn what_a_later_protocol_may_add_is_skipped() {
+fn unknown_elements_of_later_protocols_are_skipped() {
     let text = document(&[XML_ERROR, XML_LEAK, XML_END].concat())
         .replace("<protocolversion>6<", "<protocolversion>9<")
         .replace("<errorcounts>", "<news>\n <unique>0x0</unique>\n <more>\n  <kind>x</kind>\n </more>\n</news>\n<errorcounts>")
@@ -256,21 +256,21 @@ fn what_a_later_protocol_may_add_is_skipped() {
         .replace("<tid>2</tid>", "<tid>2</tid>\n<fresh>1</fresh><mood><text>x</text></mood>");
     let reading = read(text);
     assert_eq!(reading.findings(), FINDINGS);
-    assert_eq!((reading.troubles.len(), reading.warnings.len()), (0, 0));
+    assert_eq!((reading.errors.len(), reading.warnings.len()), (0, 0));
     assert_eq!(reading.records[0]["pid"], 7);
 }
 
 #[test]
-fn documents_need_no_lines() {
+fn a_document_may_be_on_one_line() {
     let one = document(&[XML_ERROR, XML_LEAK, XML_END].concat());
     let line = |text: &str| text.replace("\n  ", "").replace('\n', "");
-    // The suppression's text is the only one in which a line's end means something.
+    // Line ends matter only in the text of the suppression.
     let reading = read([line(&one), line(&one)].concat());
-    assert_eq!(reading.troubles, [""; 0]);
+    assert_eq!(reading.errors, [""; 0]);
     assert_eq!(reading.findings(), [FINDINGS, FINDINGS].concat());
     let names = |reading: &super::LogReading| -> Vec<String> {
         let name = |record: &&serde_json::Value| record["fn"].to_string();
-        reading.of_type("error").iter().map(name).collect()
+        reading.records_of_type("error").iter().map(name).collect()
     };
     assert_eq!(names(&reading), ["\"f<T>\"", "\"f<T>\""]);
 }

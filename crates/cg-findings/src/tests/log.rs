@@ -1,4 +1,4 @@
-//! Text logs.
+//! Tests of text logs.
 
 use serde_json::Value;
 
@@ -30,7 +30,7 @@ pub(super) const SUMMARY: &str = "\
 fn a_log_becomes_a_section() {
     let reading = read([PREAMBLE, ERROR, SUMMARY].concat());
     let lines: Vec<String> = reading.records.iter().map(Value::to_string).collect();
-    assert_eq!(reading.troubles, [""; 0]);
+    assert_eq!(reading.errors, [""; 0]);
     assert_eq!(reading.warnings, [""; 0]);
     assert_eq!(lines.len(), 3);
     let run = &reading.records[0];
@@ -49,7 +49,7 @@ fn a_log_becomes_a_section() {
 }
 
 #[test]
-fn errors_that_are_printed_twice_count_as_often_as_the_second_printing_says() {
+fn an_error_that_is_printed_twice_has_the_count_of_the_second_printing() {
     let again = "\
 ==7== 
 ==7== 12 errors in context 1 of 1:
@@ -62,14 +62,23 @@ fn errors_that_are_printed_twice_count_as_often_as_the_second_printing_says() {
     );
     assert_eq!(reading.warnings, [""; 0]);
     assert_eq!(reading.records[0]["complete"], true);
-    // The second printing was begun and not ended.
+    // The second printing is truncated.
     let cut = read([PREAMBLE, ERROR, &summary, again, ERROR].concat());
     assert_eq!(cut.records[0]["complete"], false);
-    assert_eq!(cut.troubles.len(), 1);
+    assert_eq!(cut.errors.len(), 1);
 }
 
 #[test]
-fn other_counts_than_valgrinds_are_reported_with_both_figures() {
+fn differences_from_valgrinds_summaries_are_reported_with_both_figures() {
+    // Fewer contexts than errors.
+    let other = ERROR.replace("a.c:18", "a.c:19");
+    let reading = read([PREAMBLE, ERROR, &other, SUMMARY].concat());
+    assert_eq!(reading.warnings.len(), 1);
+    assert!(
+        reading.warnings[0].contains("has 1 contexts, but 2 errors"),
+        "{:?}",
+        reading.warnings
+    );
     let summary = SUMMARY.replace("1 contexts", "3 contexts");
     let reading = read([PREAMBLE, ERROR, &summary].concat());
     assert_eq!(reading.warnings.len(), 1);
@@ -99,9 +108,9 @@ fn other_counts_than_valgrinds_are_reported_with_both_figures() {
     );
 }
 
-/// A log that was sorted or put together by other tools loses no leak: its LEAK SUMMARY says where a leak check ends.
+/// A log sorted or joined by other tools does not lose a leak, because the LEAK SUMMARY shows where a leak check ends.
 #[test]
-fn loss_records_in_another_order_are_of_one_leak_check() {
+fn loss_records_in_any_order_belong_to_one_leak_check() {
     let leaks = "\
 ==7== 10 bytes in 1 blocks are definitely lost in loss record 2 of 2
 ==7==    at 0x48417B4: malloc (in /v.so)
@@ -127,15 +136,15 @@ fn loss_records_in_another_order_are_of_one_leak_check() {
 }
 
 #[test]
-fn what_programs_print_is_not_valgrinds() {
+fn output_of_programs_is_ignored() {
     let text = format!(
         "hello==7== Memcheck, a memory error detector\n==99== not valgrind\n{}no newline{}{SUMMARY}",
         &PREAMBLE[PREAMBLE.find('\n').unwrap() + 1..],
         ERROR.replace("==7==  Address", "==99== x\n--98-- y\nglued==7==  Address"),
     );
     let reading = read(text);
-    assert_eq!(reading.of_type("run").len(), 1);
-    assert_eq!(reading.troubles, [""; 0]);
+    assert_eq!(reading.records_of_type("run").len(), 1);
+    assert_eq!(reading.errors, [""; 0]);
     assert_eq!(
         reading.findings(),
         ["InvalidRead: Invalid read of size 4 x1"]
@@ -144,7 +153,7 @@ fn what_programs_print_is_not_valgrinds() {
 }
 
 #[test]
-fn only_what_valgrind_generates_is_a_suppression() {
+fn only_generated_suppressions_belong_to_errors() {
     let json = "{\n   \"a\": 1\n}\n";
     let suppression = "{\n   <insert_a_suppression_name_here>\n   Memcheck:Addr4\n   fun:f\n}\n";
     let reading = read([PREAMBLE, ERROR, json, suppression, json, SUMMARY].concat());
@@ -154,7 +163,7 @@ fn only_what_valgrind_generates_is_a_suppression() {
 }
 
 #[test]
-fn errors_of_kinds_that_are_not_known_are_not_lost() {
+fn errors_of_unknown_kinds_are_kept() {
     let unknown = ERROR.replace("Invalid read of size 4", "Something else is wrong");
     let warning = "\
 ==7== Warning: invalid file descriptor -1 in syscall close()
@@ -191,10 +200,10 @@ fn errors_without_an_empty_line_between_them_are_two() {
             "FdNotClosed: Open file descriptor 4 x1"
         ]
     );
-    // The main stack stands behind that of the note, and `read` is libc's.
+    // The main stack follows the stack of the note, and `read` belongs to libc.
     assert_eq!(reading.records[1]["fn"], "main");
     assert_eq!(reading.records[1]["notes"][0]["stack"][0]["fn"], "close");
-    // Up to 3.22 open descriptors are remarks.
+    // Up to 3.22, open descriptors are only remarks.
     let reading = read(
         [
             PREAMBLE,
@@ -207,7 +216,7 @@ fn errors_without_an_empty_line_between_them_are_two() {
 }
 
 #[test]
-fn helgrinds_and_drds_errors_hold_several_stacks() {
+fn errors_of_helgrind_and_drd_have_several_stacks() {
     let helgrind = "\
 ==7== Helgrind, a thread error detector
 ==7== Using Valgrind-3.19.0 and LibVEX; rerun with -h for copyright info
@@ -250,7 +259,7 @@ fn helgrinds_and_drds_errors_hold_several_stacks() {
     );
     let race = &reading.records[1];
     assert_eq!((&race["fn"], &race["thread"]), (&"racy".into(), &2.into()));
-    let said: Vec<_> = race["notes"]
+    let notes: Vec<_> = race["notes"]
         .as_array()
         .unwrap()
         .iter()
@@ -262,7 +271,7 @@ fn helgrinds_and_drds_errors_hold_several_stacks() {
         })
         .collect();
     assert_eq!(
-        said,
+        notes,
         [
             ("Lock at 0x10C1A0 was first observed", Some("???")),
             ("Address 0x10c1a0 is 0 bytes inside data symbol \"b\"", None),
@@ -304,7 +313,7 @@ fn helgrinds_and_drds_errors_hold_several_stacks() {
 }
 
 #[test]
-fn logs_of_other_tools_and_of_none_are_refused() {
+fn logs_of_other_tools_are_refused() {
     for text in [
         "==7== Callgrind, a call-graph generating cache profiler\n==7== Command: ./a\n==7== \n==7== Collected : 5\n",
         "==7== nothing that Valgrind says\n",
@@ -313,21 +322,26 @@ fn logs_of_other_tools_and_of_none_are_refused() {
     ] {
         let reading = read(text);
         assert_eq!(reading.records.len(), 0, "{text}");
-        assert_eq!(reading.troubles.len(), 1, "{text}");
+        assert_eq!(reading.errors.len(), 1, "{text}");
     }
 }
 
-/// A log of `-q` has nothing that would tell its end, but a message that was begun has to end.
+/// A log of `-q` has no summary that marks its end, but it must not end inside a message.
 #[test]
-fn a_quiet_log_that_ends_in_a_message_was_cut() {
+fn a_quiet_log_that_ends_inside_a_message_is_an_error() {
     let whole = read(ERROR);
-    assert_eq!(whole.troubles, [""; 0]);
-    assert_eq!(whole.of_type("end").len(), 1);
+    assert_eq!(whole.errors, [""; 0]);
+    assert_eq!(whole.records_of_type("end").len(), 1);
     assert_eq!(whole.records[0]["quiet"], true);
     assert_eq!(whole.records[0]["complete"], false);
     for length in 1..ERROR.len() - 2 {
         let reading = read(&ERROR.as_bytes()[..length]);
-        assert_eq!(reading.of_type("end").len(), 0, "{:?}", &ERROR[..length]);
-        assert_eq!(reading.troubles.len(), 1, "{:?}", &ERROR[..length]);
+        assert_eq!(
+            reading.records_of_type("end").len(),
+            0,
+            "{:?}",
+            &ERROR[..length]
+        );
+        assert_eq!(reading.errors.len(), 1, "{:?}", &ERROR[..length]);
     }
 }

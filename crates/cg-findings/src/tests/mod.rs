@@ -1,4 +1,4 @@
-//! Logs and documents as Valgrind writes them, short ones, beside what is read of them.
+//! Tests with short logs and documents in Valgrind's form.
 
 use std::io::Cursor;
 use std::sync::{Arc, Mutex};
@@ -7,9 +7,9 @@ use cg_reader::{Lines, Options, Out, Reading};
 use cg_stream::{Diagnostics, Writer};
 use serde_json::Value;
 
-use super::hand_on;
 use super::process::Process;
 use super::table::FindingTable;
+use super::write_processes;
 
 mod document;
 mod log;
@@ -19,20 +19,20 @@ mod whole;
 use document::{XML_END, XML_ERROR, XML_LEAK, document};
 use log::{ERROR, PREAMBLE, SUMMARY};
 
-/// What is read of an input.
+/// The result of reading an input.
 struct LogReading {
     records: Vec<Value>,
     warnings: Vec<String>,
-    troubles: Vec<String>,
+    errors: Vec<String>,
 }
 
 impl LogReading {
-    fn of_type(&self, wanted: &str) -> Vec<&Value> {
+    fn records_of_type(&self, wanted: &str) -> Vec<&Value> {
         let is = |record: &&Value| record["type"] == wanted;
         self.records.iter().filter(is).collect()
     }
 
-    /// `kind what count`, or `kind bytes blocks indirect_bytes`, for each finding.
+    /// Returns `kind: what xcount` for each error, and `kind: bytes+indirect_bytes bytes in blocks` for each leak.
     fn findings(&self) -> Vec<String> {
         self.records
             .iter()
@@ -54,10 +54,10 @@ impl LogReading {
 }
 
 fn read(text: impl Into<Vec<u8>>) -> LogReading {
-    let said = Arc::new(Mutex::new(Vec::new()));
-    let heard = Arc::clone(&said);
-    let mut diagnostics = Diagnostics::to(move |text, is_trouble| {
-        heard.lock().unwrap().push((text.to_owned(), is_trouble));
+    let messages = Arc::new(Mutex::new(Vec::new()));
+    let received = Arc::clone(&messages);
+    let mut diagnostics = Diagnostics::to(move |text, is_error| {
+        received.lock().unwrap().push((text.to_owned(), is_error));
     });
     let mut output = Vec::new();
     {
@@ -79,7 +79,7 @@ fn read(text: impl Into<Vec<u8>>) -> LogReading {
             diagnostics: &mut diagnostics,
         };
         if let Err(error) = parse(&mut reading) {
-            diagnostics.trouble(error.in_file("log"));
+            diagnostics.error(error.in_file("log"));
         }
         writer.flush().unwrap();
     }
@@ -88,25 +88,25 @@ fn read(text: impl Into<Vec<u8>>) -> LogReading {
         .filter(|line| !line.is_empty())
         .map(|line| serde_json::from_slice(line).unwrap())
         .collect();
-    let said = said.lock().unwrap();
-    let told = |trouble: bool| {
-        let is = |said: &&(String, bool)| said.1 == trouble;
-        said.iter().filter(is).map(|said| said.0.clone()).collect()
+    let messages = messages.lock().unwrap();
+    let texts = |is_error: bool| {
+        let matching = messages.iter().filter(|message| message.1 == is_error);
+        matching.map(|message| message.0.clone()).collect()
     };
     LogReading {
         records,
-        warnings: told(false),
-        troubles: told(true),
+        warnings: texts(false),
+        errors: texts(true),
     }
 }
 
 #[test]
-fn nothing_is_handed_on_where_there_was_no_room_for_all_of_it() {
+fn a_full_table_writes_nothing_and_is_an_error() {
     let process = Process::default();
-    let handed_on = |table: &FindingTable| {
+    let write = |table: &FindingTable| {
         let mut output = Vec::new();
         let mut writer = Writer::new(&mut output);
-        let result = hand_on(
+        let result = write_processes(
             [(&process, None)].into_iter(),
             table,
             &mut Reading {
@@ -121,25 +121,25 @@ fn nothing_is_handed_on_where_there_was_no_room_for_all_of_it() {
         let lines = output.split(|byte| *byte == b'\n').count() - 1;
         (result.map_err(|error| error.to_string()), lines)
     };
-    assert_eq!(handed_on(&FindingTable::new(true)), (Ok(()), 2));
+    assert_eq!(write(&FindingTable::new(true)), (Ok(()), 2));
     let message = "more than four billion different names, stacks or rows".to_owned();
-    assert_eq!(handed_on(&FindingTable::full()), (Err(message), 0));
+    assert_eq!(write(&FindingTable::full()), (Err(message), 0));
 }
 
-/// Every prefix is read without a panic, and none is whole but the whole one.
+/// Every prefix is read without a panic, and only the whole input is complete.
 #[test]
-fn no_prefix_is_whole() {
+fn no_prefix_is_complete() {
     let text = [PREAMBLE, ERROR, SUMMARY].concat();
-    // The line's end says nothing that is not known without it.
+    // The log is complete even without its last line end.
     let text_end = text.len() - 1;
     let xml = document(&[XML_ERROR, XML_LEAK, XML_END].concat());
     let xml_end = xml.trim_end().len();
     for (input, end) in [(text, text_end), (xml, xml_end)] {
         for length in 0..input.len() {
             let reading = read(&input.as_bytes()[..length]);
-            let is_whole = reading.troubles.is_empty();
+            let is_whole = reading.errors.is_empty();
             assert_eq!(is_whole, length >= end, "{:?}", &input[..length]);
-            for run in reading.of_type("run") {
+            for run in reading.records_of_type("run") {
                 assert_eq!(run["complete"], is_whole, "{:?}", &input[..length]);
             }
         }

@@ -1,4 +1,4 @@
-//! Reports of sanitizers.
+//! Tests of reports of sanitizers.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ fn report(name: &str) -> String {
     std::fs::read_to_string(data.join(name)).unwrap()
 }
 
-/// What is read of all errors and leaks: `kind function line size side+offset/size thread notes-with-stacks`.
-fn told(reading: &LogReading) -> Vec<String> {
+/// Returns `kind function line size side+offset/size thread notes-with-stacks` for each error and leak.
+fn summaries(reading: &LogReading) -> Vec<String> {
     let findings = reading
         .records
         .iter()
         .filter(|record| record["kind"].is_string());
-    let told = findings.map(|record| {
+    let summaries = findings.map(|record| {
         let text = |field: &str| match &record[field] {
             serde_json::Value::Null => "-".to_owned(),
             serde_json::Value::String(text) => text.clone(),
@@ -49,7 +49,7 @@ fn told(reading: &LogReading) -> Vec<String> {
             text("thread")
         )
     });
-    told.collect()
+    summaries.collect()
 }
 
 #[test]
@@ -167,9 +167,9 @@ fn each_kind_of_report_becomes_its_record() {
         ),
     ] {
         let reading = read(report(name));
-        assert_eq!(reading.troubles, [""; 0], "{name}");
+        assert_eq!(reading.errors, [""; 0], "{name}");
         assert_eq!(reading.records[0]["tool"], tool, "{name}");
-        assert_eq!(told(&reading), expected, "{name}");
+        assert_eq!(summaries(&reading), expected, "{name}");
     }
 }
 
@@ -179,13 +179,13 @@ fn leaks_sum_to_their_summary() {
         ("clang-14-leaks.log", [127, 5], [100, 1]),
         ("gcc-12-leaks-unsymbolized.log", [127, 5], [100, 1]),
         ("clang-14-leaks-suppressed.log", [23, 4], [100, 1]),
-        // 104 bytes in 1 of 227 bytes in 6 are printed.
+        // The report prints only 104 bytes in 1 block, of 227 bytes in 6 blocks.
         ("clang-14-max-leaks.log", [227, 6], [0, 0]),
         ("rustc-leaks.log", [32, 1], [132, 2]),
     ] {
         let reading = read(report(name));
         assert_eq!(
-            (&reading.troubles, &reading.warnings),
+            (&reading.errors, &reading.warnings),
             (&vec![], &vec![]),
             "{name}"
         );
@@ -200,17 +200,18 @@ fn leaks_sum_to_their_summary() {
     }
     let wrong = report("clang-14-leaks.log").replace("227 byte(s)", "228 byte(s)");
     let reading = read(wrong);
-    assert_eq!(reading.troubles.len(), 1);
+    assert_eq!(reading.errors.len(), 1);
     assert!(
-        reading.troubles[0]
-            .contains("has 228 bytes in 6 allocations, but the leaks sum to 227 bytes in 6"),
+        reading.errors[0].contains(
+            "has 228 bytes in 6 allocations in its SUMMARY, but its leaks sum to 227 bytes in 6"
+        ),
         "{:?}",
-        reading.troubles
+        reading.errors
     );
 }
 
 #[test]
-fn the_number_of_reports_is_held_against_what_was_read() {
+fn the_sanitizers_number_of_reports_is_checked() {
     let name = "gcc-12-thread-leak.log";
     let text = report(name);
     assert_eq!(
@@ -229,9 +230,8 @@ fn the_number_of_reports_is_held_against_what_was_read() {
     assert_eq!(read(text).records[0]["unfinished"], serde_json::Value::Null);
 }
 
-/// What CI services and terminals do to lines changes nothing.
 #[test]
-fn decorations_hide_nothing() {
+fn decorations_of_ci_services_and_terminals_are_ignored() {
     type Decorate = fn(&str) -> String;
     let decorations: [Decorate; 5] = [
         |line| format!("2024-05-01T10:00:00.1234567Z {line}"),
@@ -254,15 +254,14 @@ fn decorations_hide_nothing() {
         for decorate in decorations {
             let decorated: String = text.lines().map(|line| decorate(line) + "\n").collect();
             let reading = read(decorated.clone());
-            assert_eq!(reading.troubles, [""; 0], "{decorated}");
+            assert_eq!(reading.errors, [""; 0], "{decorated}");
             assert_eq!(reading.records, plain.records, "{decorated}");
         }
     }
 }
 
-/// Beside Valgrind's lines and a program's own, each is read as if it were alone.
 #[test]
-fn reports_stand_among_other_lines() {
+fn reports_may_be_mixed_with_lines_of_valgrind_and_the_program() {
     let sanitizer = report("gcc-12-heap-buffer-overflow.log");
     let alone = read(sanitizer.clone());
     let valgrind = [PREAMBLE, SUMMARY].concat();
@@ -275,36 +274,39 @@ fn reports_stand_among_other_lines() {
         }
     }
     let reading = read(mixed);
-    assert_eq!(reading.troubles, [""; 0]);
-    let sections = reading.of_type("run");
+    assert_eq!(reading.errors, [""; 0]);
+    let sections = reading.records_of_type("run");
     assert_eq!(sections.len(), 2);
     assert_eq!(
         (&sections[0]["tool"], &sections[1]["tool"]),
         (&"memcheck".into(), &"asan".into())
     );
-    assert_eq!(reading.of_type("error"), alone.of_type("error"));
+    assert_eq!(
+        reading.records_of_type("error"),
+        alone.records_of_type("error")
+    );
 }
 
 #[test]
-fn a_number_is_used_again_once_its_process_was_ended() {
+fn a_pid_can_be_reused_after_its_process_ended() {
     let one = report("gcc-12-heap-buffer-overflow.log");
     let reading = read(one.clone() + &one);
-    assert_eq!(reading.of_type("run").len(), 2);
-    // Where the process goes on, its reports are of one.
+    assert_eq!(reading.records_of_type("run").len(), 2);
+    // If the process continues, all its reports belong to one section.
     let recovered = read(report("clang-14-recover.log"));
-    assert_eq!(recovered.of_type("run").len(), 1);
+    assert_eq!(recovered.records_of_type("run").len(), 1);
     assert_eq!(
         (
-            recovered.of_type("error").len(),
-            recovered.of_type("leak").len()
+            recovered.records_of_type("error").len(),
+            recovered.records_of_type("leak").len()
         ),
         (2, 4)
     );
 }
 
-/// Every prefix is read without a panic; it is whole, or what was begun is told to be cut short.
+/// Every prefix is read without a panic. It is complete, or the open report is reported as cut short.
 #[test]
-fn a_prefix_of_a_report_is_cut_short() {
+fn an_incomplete_prefix_of_a_report_is_an_error() {
     for (name, whole_from) in [
         ("gcc-12-heap-buffer-overflow.log", "  Right alloca redzone:"),
         ("gcc-12-segv.log", "==6437==ABORTING"),
@@ -324,11 +326,11 @@ fn a_prefix_of_a_report_is_cut_short() {
         let end = text.find(whole_from).unwrap() + whole_from.len();
         for length in (0..text.len()).filter(|length| text.is_char_boundary(*length)) {
             let reading = read(&text.as_bytes()[..length]);
-            let is_told = !reading.troubles.is_empty();
-            assert!(length >= end || is_told, "{name}: {}", &text[..length]);
+            let is_reported = !reading.errors.is_empty();
+            assert!(length >= end || is_reported, "{name}: {}", &text[..length]);
         }
         assert_eq!(
-            read(text[..end].to_owned() + "\n").troubles,
+            read(text[..end].to_owned() + "\n").errors,
             [""; 0],
             "{name}"
         );
@@ -336,52 +338,48 @@ fn a_prefix_of_a_report_is_cut_short() {
 }
 
 #[test]
-fn logs_may_have_lost_their_blank_lines() {
+fn a_log_without_blank_lines_is_read() {
     let name = "clang-14-ubsan-stacks.log";
     let without: String = report(name)
         .split_inclusive('\n')
         .filter(|line| !line.trim().is_empty())
         .collect();
     let reading = read(without);
-    assert_eq!(reading.troubles, [""; 0]);
+    assert_eq!(reading.errors, [""; 0]);
     assert_eq!(
-        reading.of_type("error"),
-        read(report(name)).of_type("error")
+        reading.records_of_type("error"),
+        read(report(name)).records_of_type("error")
     );
 }
 
 #[test]
-fn what_has_no_report_is_told() {
+fn lines_without_their_report_are_errors() {
     for (line, words) in [
         (
             "==7==LeakSanitizer has encountered a fatal error.\n",
-            "failed, and judged nothing from there on",
+            "has a failure of the sanitizer, which checked nothing after it",
         ),
         (
             "AddressSanitizer:DEADLYSIGNAL\n",
-            "announces a signal whose report is not there",
+            "announces a signal but ends before its report",
         ),
         (
             "    testing.go:1319: race detected during execution of test\n",
-            "is not there, and a test failed for it",
+            "is missing, although a test failed because of a race",
         ),
         (
             "SUMMARY: AddressSanitizer: heap-use-after-free a.c:1 in f\n",
-            "has a SUMMARY whose report is not there",
+            "has a SUMMARY but no report",
         ),
         (
             "ThreadSanitizer: reported 2 warnings\n",
-            "counts reports that are not there",
+            "counts reports that the log lacks",
         ),
-        ("==7==ABORTING\n", "was ended by a report that is not there"),
+        ("==7==ABORTING\n", "has ABORTING but no report"),
     ] {
         let reading = read(line);
-        assert_eq!(reading.troubles.len(), 1, "{line}");
-        assert!(
-            reading.troubles[0].contains(words),
-            "{:?}",
-            reading.troubles
-        );
-        assert_eq!(reading.of_type("end").len(), 0);
+        assert_eq!(reading.errors.len(), 1, "{line}");
+        assert!(reading.errors[0].contains(words), "{:?}", reading.errors);
+        assert_eq!(reading.records_of_type("end").len(), 0);
     }
 }

@@ -1,4 +1,4 @@
-//! What an input has to show before anything in it is called whole.
+//! Tests of the evidence that an input is complete.
 
 use super::document::{XML_END, XML_ERROR, XML_LEAK, document};
 use super::log::{ERROR, PREAMBLE, SUMMARY};
@@ -12,24 +12,24 @@ const LEAK_ROWS: &str = "\
 ==7==    still reachable: 99 bytes in 9 blocks
 ";
 
-/// The runs of an input as `pid complete`, and whether each trouble that is told has one of these parts.
-fn check(what: &str, text: &str, runs: &[&str], troubles: &[&str]) {
+/// Checks the runs of an input, as `pid complete`, and that the messages of its errors contain these parts.
+fn check(what: &str, text: &str, runs: &[&str], errors: &[&str]) {
     let reading = read(text);
     let seen: Vec<String> = reading
-        .of_type("run")
+        .records_of_type("run")
         .iter()
         .map(|run| format!("{} {}", run["pid"], run["complete"]))
         .collect();
-    assert_eq!(seen, runs, "{what}: {:?}", reading.troubles);
-    let told = &reading.troubles;
-    assert_eq!(told.len(), troubles.len(), "{what}: {told:?}");
-    for (told, part) in told.iter().zip(troubles) {
-        assert!(told.contains(part), "{what}: {told}");
+    assert_eq!(seen, runs, "{what}: {:?}", reading.errors);
+    let messages = &reading.errors;
+    assert_eq!(messages.len(), errors.len(), "{what}: {messages:?}");
+    for (message, part) in messages.iter().zip(errors) {
+        assert!(message.contains(part), "{what}: {message}");
     }
 }
 
 #[test]
-fn a_log_that_lacks_what_every_log_has_is_not_whole() {
+fn a_log_without_a_required_line_is_incomplete() {
     let whole = [PREAMBLE, ERROR, LEAK_ROWS, SUMMARY].concat();
     let without = |part: &str| {
         let left: Vec<&str> = whole
@@ -73,14 +73,14 @@ fn a_log_that_lacks_what_every_log_has_is_not_whole() {
     ] {
         check(part, &without(part), &["7 false"], &[message]);
     }
-    // Valgrind before 3.6 has this row only where there is something to say.
+    // Valgrind before 3.6 prints this row only if there are such leaks.
     let old = without("indirectly lost").replace("3.19.0", "3.5.0");
     check("an old one", &old, &["7 true"], &[]);
-    // What is left of a log without its beginning is handed on, and nobody is told that it is whole.
+    // A log without its beginning is read without an error, but it is not complete.
     let tail = [ERROR, LEAK_ROWS, SUMMARY].concat();
     check("no preamble", &tail, &["7 false"], &[]);
-    check("a line alone", SUMMARY, &["7 false"], &[]);
-    // A process that was forked writes none, into the log of the one that forked it.
+    check("only a line", SUMMARY, &["7 false"], &[]);
+    // A forked process writes to its parent's log, without a preamble.
     let child = tail.replace("==7==", "==8==");
     check(
         "forked",
@@ -97,7 +97,7 @@ fn a_log_that_lacks_what_every_log_has_is_not_whole() {
 }
 
 #[test]
-fn two_preambles_of_one_number_are_two_runs() {
+fn two_preambles_with_one_pid_are_two_runs() {
     let whole = [PREAMBLE, SUMMARY].concat();
     let killed = [PREAMBLE, ERROR].concat();
     check(
@@ -106,7 +106,7 @@ fn two_preambles_of_one_number_are_two_runs() {
         &["7 true", "7 true"],
         &[],
     );
-    let message = "where that of another process 7 begins";
+    let message = "before the log of another process 7";
     check(
         "the first was killed",
         &[&killed, whole.as_str()].concat(),
@@ -119,7 +119,7 @@ fn two_preambles_of_one_number_are_two_runs() {
         &["7 false", "7 true"],
         &[message],
     );
-    // Without its first line the second preamble is none, and the two runs are not one.
+    // A second preamble without its first line is an error, so the two runs are not treated as one.
     let headless = whole.replace("==7== Memcheck, a memory error detector\n", "");
     check(
         "headless",
@@ -127,9 +127,9 @@ fn two_preambles_of_one_number_are_two_runs() {
         &["7 false"],
         &["the first line of a preamble"],
     );
-    // On a descriptor no preamble names the parent, and Valgrind goes on in the same log.
+    // On a descriptor, the preamble lacks the parent, and after an exec Valgrind continues the same log.
     let on_descriptor = PREAMBLE.replace("==7== Parent PID: 1\n", "");
-    let message = "or it executed the other one";
+    let message = "or the process executed another program";
     check(
         "on a descriptor",
         &[&on_descriptor, on_descriptor.as_str(), SUMMARY].concat(),
@@ -139,7 +139,7 @@ fn two_preambles_of_one_number_are_two_runs() {
 }
 
 #[test]
-fn the_log_of_a_profiler_beside_it_does_no_harm() {
+fn the_log_of_a_profiler_is_ignored() {
     let callgrind = "==9== Callgrind, a call-graph generating cache profiler\n==9== Using Valgrind-3.19.0 and LibVEX; rerun\n==9== Command: ./a\n==9== Parent PID: 1\n==9== \n==9== Events    : Ir\n";
     check(
         "callgrind",
@@ -150,9 +150,9 @@ fn the_log_of_a_profiler_beside_it_does_no_harm() {
 }
 
 #[test]
-fn a_run_that_never_began_is_no_run_that_is_whole() {
+fn a_run_that_never_began_is_an_error() {
     let whole = [PREAMBLE, SUMMARY].concat();
-    let begins = "a run that never began: valgrind: ";
+    let begins = "the run never began: valgrind: ";
     for (what, lines) in [
         (
             "no program",
@@ -185,7 +185,7 @@ fn a_run_that_never_began_is_no_run_that_is_whole() {
     }
     let refused = "==8== Bad option: --xml=yes, but no XML destination specified\n==8== --xml=yes has been specified, but there is no XML output\n";
     check(
-        "behind its number",
+        "after its pid",
         &[&whole, refused].concat(),
         &["7 true", "8 false"],
         &["never began: Bad option: --xml=yes"],
@@ -202,7 +202,7 @@ fn text_and_documents_in_one_input_are_both_read() {
     let ends = "the log of process 8 ends without";
     let not_started = "valgrind: ./nothere: No such file or directory\n";
     check(
-        "behind",
+        "after a document",
         &[&xml, log.as_str()].concat(),
         &["7 true", "8 true"],
         &[],
@@ -247,7 +247,7 @@ fn text_and_documents_in_one_input_are_both_read() {
     );
     let tail = [XML_ERROR, XML_LEAK, XML_END].concat();
     check(
-        "the end alone",
+        "only the end",
         &[&log, tail.as_str()].concat(),
         &["null false", "8 true"],
         &[missing],
@@ -261,11 +261,11 @@ fn text_and_documents_in_one_input_are_both_read() {
     let both = read([&xml, log.as_str()].concat());
     assert_eq!(both.findings().len(), 3, "{:?}", both.findings());
     let cut = read([&xml, &log[..log.len() - 30]].concat());
-    assert_eq!(cut.troubles.len(), 1, "cut in its last line");
+    assert_eq!(cut.errors.len(), 1, "cut in its last line");
 }
 
 #[test]
-fn what_decorates_a_lines_end_hides_nothing() {
+fn decorations_at_line_ends_are_ignored() {
     let log = [PREAMBLE, ERROR, LEAK_ROWS, SUMMARY].concat();
     let plain = read(log.as_str());
     for end in [
@@ -279,10 +279,10 @@ fn what_decorates_a_lines_end_hides_nothing() {
     ] {
         let decorated = read(log.replace('\n', &format!("{end}\n")));
         assert_eq!(decorated.records, plain.records, "{end:?}");
-        assert_eq!(decorated.troubles, [""; 0], "{end:?}");
+        assert_eq!(decorated.errors, [""; 0], "{end:?}");
         let xml = document(&[XML_ERROR, XML_LEAK, XML_END].concat());
         let decorated = read(xml.replace(">\n", &format!(">{end}\n")));
         assert_eq!(decorated.findings(), read(xml).findings(), "{end:?}");
-        assert_eq!(decorated.troubles, [""; 0], "{end:?}");
+        assert_eq!(decorated.errors, [""; 0], "{end:?}");
     }
 }

@@ -1,21 +1,21 @@
-//! A block of a text log while it is read: a sentence, its stack, and what else is said with stacks of their own.
+//! A block of a text log while it is read: a sentence, its stack, and notes with their stacks.
 
 use crate::leak::LossRecord;
 use crate::process::{AnnouncedThread, FatalSignal, KeptError, KeptNote, Process};
 use crate::stacks::GatheredStacks;
 use crate::table::{FindingTable, NameId};
 
-/// What a block is about.
+/// The subject of a block.
 #[derive(Debug)]
 pub(super) enum About {
-    /// An error; `again` is the count where it is the second printing that `-s` gives.
     Error {
         kind: NameId,
-        /// Whether the sentence is one that only errors have.
+        /// True if only errors have this sentence.
         is_known: bool,
         what: Vec<u8>,
         thread: Option<u64>,
         thread_name: Option<NameId>,
+        /// The count, if `-s` prints the error again.
         again: Option<u64>,
     },
     Leak(LossRecord),
@@ -26,18 +26,18 @@ pub(super) enum About {
     },
     /// The signal that ended the process.
     Signal(FatalSignal),
-    /// Notes that come before the sentence of their error: Helgrind's locks, DRD's `Acquired at:`.
+    /// Notes that precede the sentence of their error: Helgrind's locks, DRD's `Acquired at:`.
     Early,
-    /// A warning or a remark, which can have a stack too.
+    /// A warning or a remark, which may have a stack.
     Nothing,
 }
 
-/// A block that is not finished.
+/// An unfinished block.
 #[derive(Debug)]
 pub(super) struct LogBlock {
     pub(super) about: About,
     pub(super) stacks: GatheredStacks,
-    /// Whether an empty line was read since.
+    /// True if the last line was empty.
     pub(super) after_blank: bool,
 }
 
@@ -46,7 +46,7 @@ impl LogBlock {
         LogBlock::with_notes(about, Vec::new())
     }
 
-    /// A block whose first notes came before it.
+    /// Creates a block with notes that precede its sentence.
     pub(super) fn with_notes(about: About, notes: Vec<KeptNote>) -> LogBlock {
         LogBlock {
             about,
@@ -55,7 +55,7 @@ impl LogBlock {
         }
     }
 
-    /// Adds a note, or what comes between a sentence and its stack: that stack remains the sentence's.
+    /// Adds a note, or a remark between a sentence and its stack. After a remark, the next stack keeps its owner.
     pub(super) fn note_or_remark(&mut self, what: &[u8], table: &mut FindingTable) {
         const REMARKS: [&str; 2] = ["Locks held: ", "Observed (incorrect) order is: "];
         let is = |remark: &&str| what.starts_with(remark.as_bytes());
@@ -66,7 +66,7 @@ impl LogBlock {
         }
     }
 
-    /// Puts what was read into the process.
+    /// Adds the finished block to the process.
     pub(super) fn finish(self, process: &mut Process, table: &mut FindingTable) {
         let (stack, notes) = self.stacks.finish(table);
         match self.about {

@@ -1,11 +1,11 @@
-//! The frames of a text log: which lines they are, and where in a stack.
+//! The frames of a text log.
 
 use cg_names::frame_text::FrameText;
 
 use crate::table::{FindingTable, FrameRow};
 
-/// What follows `   at ` or `   by ` in the message of a frame's line.
-pub(super) fn of_message(message: &[u8]) -> Option<(IsInnermost, &[u8])> {
+/// Returns the text after `   at ` or `   by `; `None` if the message is not a frame.
+pub(super) fn split_frame(message: &[u8]) -> Option<(IsInnermost, &[u8])> {
     let [b' ', b' ', b' ', a, b, b' ', frame @ ..] = message else {
         return None;
     };
@@ -19,11 +19,11 @@ pub(super) fn of_message(message: &[u8]) -> Option<(IsInnermost, &[u8])> {
         .then_some((IsInnermost(is_innermost), frame))
 }
 
-/// Whether a frame begins a stack (`at`) or goes on with it (`by`).
+/// True if a frame begins a stack (`at`), false if it continues one (`by`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct IsInnermost(pub(super) bool);
 
-/// Takes a frame apart.
+/// Parses a frame.
 pub(super) fn parse(frame: &[u8], table: &mut FindingTable) -> FrameRow {
     let described = FrameText {
         demangle: table.demangles(),
@@ -36,10 +36,10 @@ pub(super) fn parse(frame: &[u8], table: &mut FindingTable) -> FrameRow {
 mod tests {
     use super::*;
 
-    /// A frame as `name|file|line|obj|addr`.
+    /// Compares a frame with `name|file|line|obj|addr`.
     fn check(frame: &str, expected: &str) {
         let mut table = FindingTable::new(true);
-        let (is_innermost, raw) = of_message(format!("   at {frame}").as_bytes())
+        let (is_innermost, raw) = split_frame(format!("   at {frame}").as_bytes())
             .map(|(first, raw)| (first, raw.to_vec()))
             .unwrap();
         assert_eq!(is_innermost, IsInnermost(true));
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_taken_apart() {
+    fn frames_are_parsed() {
         check(
             "0x10939A: inv_rw (leaky.c:18)",
             "inv_rw|leaky.c|18||0x10939A",

@@ -1,15 +1,15 @@
-//! Text logs of Memcheck, Helgrind and DRD (`--log-file`, or what comes on stderr).
+//! Text logs of Memcheck, Helgrind and DRD (`--log-file`, or standard error).
 //!
-//! Every line of Valgrind's has a prefix with the number of its process, so the lines of several processes can be
-//! mixed, and mixed with what the programs print. A block is a sentence, `   at`/`   by` frames, further sentences with
-//! frames of their own, and an empty line. HEAP SUMMARY, the loss records, LEAK SUMMARY and ERROR SUMMARY end a log;
-//! `-s` and `-v` print all errors a second time then, with how often each happened, and ERROR SUMMARY again. A log of
-//! `-q` has neither preamble nor summaries. A log without its preamble and not forked by a process that has one is what is left
-//! of one: nobody knows what stood above. `--gen-suppressions` puts suppressions behind the errors, without a prefix.
+//! Every line of Valgrind has a prefix with the pid, so lines of several processes, and output of the programs, may be
+//! mixed. A block consists of a sentence, `   at`/`   by` frames, further sentences with frames, and an empty line. A log
+//! ends with HEAP SUMMARY, the loss records, LEAK SUMMARY and ERROR SUMMARY. `-s` and `-v` then print all errors again with
+//! their counts, and ERROR SUMMARY again. A log of `-q` has neither preamble nor summaries. Any other log without a preamble
+//! lacks its beginning, unless a process with a preamble forked its process. `--gen-suppressions` prints a suppression after
+//! each error, without a prefix.
 //!
-//! Lines without Valgrind's prefix can be of a sanitizer's report, which `sanitizers` reads; such sections come last.
+//! Lines without Valgrind's prefix may belong to a sanitizer's report, which `sanitizers` reads. Those sections come last.
 //!
-//! Processes are handed on when the input ends: any process may have something to say until then.
+//! Processes are written when the input ends, because any process may have further lines until then.
 
 mod block;
 mod frame;
@@ -19,23 +19,23 @@ mod sentences;
 mod summary_lines;
 mod unprefixed;
 
+use cg_collections::maps::Map;
 use cg_reader::{Error, Reading};
-use cg_stream::maps::Map;
 
 use self::prefix::{LineMark, Prefixed};
 use self::process_log::ProcessLog;
 use self::unprefixed::Unprefixed;
-use super::hand_on;
 use super::line_end::undecorated;
 use super::preamble;
 use super::sanitizers::SanitizerLog;
 use super::table::FindingTable;
+use super::write_processes;
 
-/// True for a line of Valgrind's own, which shows that an input is a log.
+/// Returns true for a line of Valgrind, which shows that an input is a log.
 pub fn is_log_line(line: &[u8]) -> bool {
     prefix::split(line).is_some_and(|prefixed| match prefixed.column.checked_sub(1) {
         None => true,
-        // What separates the parts of a mail looks like that: `--===============0123456789==`.
+        // Exclude separators in mails: `--===============0123456789==`.
         Some(before) => prefixed.mark == LineMark::User && line[before] != b'=',
     })
 }
@@ -43,42 +43,43 @@ pub fn is_log_line(line: &[u8]) -> bool {
 /// A log while it is read.
 pub(super) struct Log {
     table: FindingTable,
-    /// In order of appearance. Each preamble of a number begins an entry.
+    /// The processes in order of appearance. Each preamble begins an entry, even with a known pid.
     processes: Vec<ProcessLog>,
-    /// The last entry of each process number.
+    /// The last entry of each pid.
     latest: Map<u64, usize>,
-    /// The process of the last line with a prefix, and the column where that began.
+    /// The process of the last line with a prefix.
     current: Option<usize>,
+    /// The column of that prefix.
     column: usize,
-    /// That line's prefix with its blank, where it was one of [`LineMark::User`]: most lines begin as the one before them.
-    /// Else empty.
+    /// That prefix with its blank, if its mark was [`LineMark::User`], otherwise empty. Most lines have the same prefix as
+    /// the line before.
     prefix: Vec<u8>,
-    /// A suppression that is being read.
+    /// The suppression that is being read.
     suppression: Option<Vec<u8>>,
-    /// Whether the log is inside XML that other tools wrote, such as CTest's.
+    /// True if the log is inside XML of another tool, such as CTest.
     is_escaped: bool,
     unescaped: Vec<u8>,
     is_first_line: bool,
     sanitizers: SanitizerLog,
-    /// The last line that told of a run that never began: the lines of one follow each other.
+    /// The last line about a run that never began. Such a report may have several consecutive lines.
     last_refusal: u64,
 }
 
-/// Whether the text ends before a line.
+/// The kind of a line: text, or the beginning of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LogLine {
-    OfText,
-    /// It has the beginning of a document of XML, and was not read.
-    OfDocument,
+    Text,
+    /// The line has the beginning of an XML document, and was not read.
+    Document,
 }
 
 /// The first line of every suppression that Valgrind prints.
 const SUPPRESSION_NAME: &[u8] = b"   <insert_a_suppression_name_here>";
 
-/// No suppression is longer; Valgrind's own limit is 40 frames.
+/// The maximum number of bytes in a suppression. Valgrind's own limit is 40 frames.
 const LONGEST_SUPPRESSION: usize = 1024 * 1024;
 
-/// A text without its entities, if it is escaped; `unescaped` is where it is put together.
+/// Replaces the entities in a text if it is escaped. Uses `unescaped` as the buffer.
 fn without_entities<'t>(text: &'t [u8], is_escaped: bool, unescaped: &'t mut Vec<u8>) -> &'t [u8] {
     if !(is_escaped && text.contains(&b'&')) {
         return text;
@@ -113,11 +114,11 @@ impl Log {
             self.is_escaped = line.trim_ascii_start().starts_with(b"<?xml");
         }
         let Some((prefixed, position)) = self.split(line) else {
-            let read = self.line_without_prefix(line, line_number);
-            if read == LogLine::OfText {
-                self.line_of_sanitizer(line, line_number);
+            let kind = self.line_without_prefix(line, line_number);
+            if kind == LogLine::Text {
+                self.sanitizer_line(line, line_number);
             }
-            return read;
+            return kind;
         };
         let process = &mut self.processes[position];
         process.last_line = line_number;
@@ -130,12 +131,12 @@ impl Log {
                 process.message(message, &mut self.table);
             }
         }
-        LogLine::OfText
+        LogLine::Text
     }
 
-    /// Takes a line's prefix off, and finds the process it names.
+    /// Removes a line's prefix, and finds its process.
     fn split<'a>(&mut self, line: &'a [u8]) -> Option<(Prefixed<'a>, usize)> {
-        // Frames and notes begin with a blank, and nothing that begins another process does.
+        // Messages that begin with a blank are frames and notes, which never begin another process.
         if let Some(current) = self.current
             && !self.prefix.is_empty()
             && let Some(message) = line.strip_prefix(self.prefix.as_slice())
@@ -151,34 +152,34 @@ impl Log {
         }
         let prefixed = prefix::split(line)?;
         self.column = prefixed.column;
-        let position = self.process_of(&prefixed);
+        let position = self.find_process(&prefixed);
         self.current = Some(position);
         self.prefix.clear();
         let prefix = &line[..line.len() - prefixed.message.len()];
-        // An editor may have taken the blank off a line without a message.
+        // An editor may have removed the blank from a line without a message.
         if prefixed.mark == LineMark::User && prefix.ends_with(b" ") {
             self.prefix.extend_from_slice(prefix);
         }
         Some((prefixed, position))
     }
 
-    /// Suppressions have no prefix; what else has none is the program's output.
+    /// Reads a line without a prefix: the beginning of a document, a suppression, or output of the program.
     fn line_without_prefix(&mut self, line: &[u8], line_number: u64) -> LogLine {
-        match unprefixed::of(line) {
+        match unprefixed::classify(line) {
             Some(Unprefixed::Document) => {
-                // Whatever came before was its own first line.
+                // A `<?xml` before this line belonged to the document.
                 self.is_escaped = false;
-                return LogLine::OfDocument;
+                return LogLine::Document;
             }
-            Some(Unprefixed::NotStarted(said)) => self.not_started(said, line_number),
+            Some(Unprefixed::NotStarted(message)) => self.not_started(message, line_number),
             None => self.suppression_line(line),
         }
-        LogLine::OfText
+        LogLine::Text
     }
 
-    fn not_started(&mut self, said: &[u8], line_number: u64) {
+    fn not_started(&mut self, message: &[u8], line_number: u64) {
         if self.last_refusal == 0 || line_number > self.last_refusal + 1 {
-            let mut process = ProcessLog::not_started(said);
+            let mut process = ProcessLog::not_started(message);
             process.last_line = line_number;
             self.processes.push(process);
         }
@@ -187,7 +188,7 @@ impl Log {
 
     fn suppression_line(&mut self, line: &[u8]) {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
-        // A CI service's own prefix is before these lines too, as long as before the others.
+        // A CI service's prefix precedes these lines too. It is as long as before other lines.
         let inner = line.get(self.column..).unwrap_or_default();
         let is = |text: &[u8]| line == text || inner == text;
         let Some(suppression) = &mut self.suppression else {
@@ -213,22 +214,22 @@ impl Log {
         } else {
             suppression.extend_from_slice(line);
         }
-        // Programs print braces too.
+        // A brace may also be output of the program.
         let is_other_text = is_first && !suppression.ends_with(SUPPRESSION_NAME);
         if is_other_text || suppression.len() > LONGEST_SUPPRESSION {
             self.suppression = None;
         }
     }
 
-    /// What has no prefix of Valgrind's can be of a sanitizer's report.
-    fn line_of_sanitizer(&mut self, line: &[u8], line_number: u64) {
+    /// Reads a line without Valgrind's prefix, which may belong to a sanitizer's report.
+    fn sanitizer_line(&mut self, line: &[u8], line_number: u64) {
         let line = without_entities(line, self.is_escaped, &mut self.unescaped);
         self.sanitizers.line(line, line_number, &mut self.table);
     }
 
-    /// The entry that a line belongs to. A second preamble of one number is another run's: Valgrind empties a process' log
-    /// file when it executes another program, and on a descriptor nobody can tell.
-    fn process_of(&mut self, prefixed: &Prefixed) -> usize {
+    /// Returns the entry of a line's process. A second preamble with the same pid begins another run: Valgrind empties the
+    /// log file when a process executes another program, and on a descriptor the log does not show an exec.
+    fn find_process(&mut self, prefixed: &Prefixed) -> usize {
         let known = match self.current {
             Some(current) if self.processes[current].pid() == prefixed.pid => Some(current),
             _ => self.latest.get(&prefixed.pid).copied(),
@@ -236,7 +237,7 @@ impl Log {
         if let Some(known) = known {
             let begins_anew = prefixed.mark == LineMark::User
                 && self.processes[known].is_valgrind
-                && preamble::tool_of_banner(prefixed.message).is_some();
+                && preamble::find_banner_tool(prefixed.message).is_some();
             if !begins_anew {
                 return known;
             }
@@ -249,13 +250,13 @@ impl Log {
         position
     }
 
-    /// Ends the log; `is_cut` where the input, of so many lines, ended inside its last one.
+    /// Ends the log after `lines` lines. `is_cut` is true if the last line is incomplete.
     pub(super) fn finish(&mut self, is_cut: bool, lines: u64) {
         self.sanitizers.finish(!is_cut, lines, &mut self.table);
         for process in &mut self.processes {
             process.finish(&mut self.table);
         }
-        // The last line of an unfinished write can be cut anywhere.
+        // If the last line is incomplete, its message may be too.
         if is_cut && let Some(current) = self.current {
             self.processes[current].end_inside_line();
         }
@@ -266,8 +267,8 @@ impl Log {
         }
     }
 
-    /// A process without preamble beside others that have one was forked by one of these: it has no tool, version or
-    /// command of its own to print.
+    /// Marks processes without a preamble as forked if an earlier process has one. A forked process does not print its tool,
+    /// version or command.
     fn set_forked(&mut self) {
         let mut parent: Option<usize> = None;
         let mut parents = 0;
@@ -288,19 +289,19 @@ impl Log {
         }
     }
 
-    /// Whether anything of Valgrind's was read.
+    /// Returns true if the log has no process of Valgrind or of a sanitizer.
     pub(super) fn is_empty(&self) -> bool {
         self.processes.is_empty() && self.sanitizers.is_empty()
     }
 
-    /// Hands on each process, in the order in which they appear.
-    pub(super) fn hand_on(&self, reading: &mut Reading) -> Result<(), Error> {
+    /// Writes the processes in order of appearance.
+    pub(super) fn write_processes(&self, reading: &mut Reading) -> Result<(), Error> {
         let source = reading.source;
         let processes = self
             .processes
             .iter()
-            .map(|process| (&process.process, process.trouble(source)));
-        hand_on(processes, &self.table, reading)?;
-        self.sanitizers.hand_on(&self.table, reading)
+            .map(|process| (&process.process, process.error(source)));
+        write_processes(processes, &self.table, reading)?;
+        self.sanitizers.write_processes(&self.table, reading)
     }
 }

@@ -1,13 +1,13 @@
 //! The prefix of Valgrind's own lines, `m_libcprint.c:add_to__vmessage_buf`.
 //!
 //! `==PID== ` for users, `--PID-- ` for debugging, `**PID** ` for messages of the client; with `--time-stamp=yes`
-//! `==DD:HH:MM:SS.mmm PID== `. Valgrind puts it at column 0 of its own output only: what a program wrote without a
-//! newline, what a CI service puts before every line, or a `>` for each level of self-hosting comes first.
+//! `==DD:HH:MM:SS.mmm PID== `. Other text may precede the prefix: output of the program without a newline, the prefix of a
+//! CI service, or a `>` for each level of self-hosting.
 
-/// What kind of line it is.
+/// The kind of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineMark {
-    /// `==`, and `??` for what has no kind.
+    /// `==`, and `??` for a line without a kind.
     User,
     /// `--`
     Debug,
@@ -15,18 +15,18 @@ pub(super) enum LineMark {
     Client,
 }
 
-/// A line taken apart.
+/// The parts of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Prefixed<'a> {
     pub(super) mark: LineMark,
     pub(super) pid: u64,
-    /// Where the prefix begins.
+    /// The column of the prefix.
     pub(super) column: usize,
-    /// What follows the prefix and its blank.
+    /// The text after the prefix and its blank.
     pub(super) message: &'a [u8],
 }
 
-/// Finds the prefix; the first one counts.
+/// Finds the first prefix in a line.
 pub(super) fn split(line: &[u8]) -> Option<Prefixed<'_>> {
     if let Some(prefixed) = prefix_at(line, 0) {
         return Some(prefixed);
@@ -67,7 +67,7 @@ fn prefix_at<'a>(line: &'a [u8], column: usize) -> Option<Prefixed<'a>> {
 }
 
 fn pid(bytes: &[u8]) -> Option<(u64, &[u8])> {
-    /// Digits of the largest process number that any system has.
+    /// The number of digits in the largest pid of any system.
     const LONGEST: usize = 10;
     let digits = bytes
         .iter()
@@ -80,7 +80,7 @@ fn pid(bytes: &[u8]) -> Option<(u64, &[u8])> {
     (digits > 0).then(|| (pid, &bytes[digits..]))
 }
 
-/// What follows `DD:HH:MM:SS.mmm `; the days have as many digits as they need.
+/// Returns the text after `DD:HH:MM:SS.mmm `. The days may have more digits.
 fn after_time_stamp(bytes: &[u8]) -> Option<&[u8]> {
     let length = bytes.iter().take(32).position(|byte| *byte == b' ')?;
     let (stamp, rest) = bytes.split_at(length);
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_are_found_wherever_they_stand() {
+    fn prefixes_are_found_at_any_column() {
         use LineMark::{Client, Debug, User};
         check("==12== x", Some((User, 12, 0, "x")));
         check("==12==  Address", Some((User, 12, 0, " Address")));

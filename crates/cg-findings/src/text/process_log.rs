@@ -1,4 +1,4 @@
-//! The lines of one process, in order: which of them begin a block, go on with one, or say something of the whole run.
+//! Reads the lines of one process: blocks of errors and leaks, and lines about the whole run.
 
 use cg_stream::record::{Name, Tool};
 
@@ -8,43 +8,43 @@ use crate::process::Process;
 use crate::table::{FindingTable, NameId};
 use crate::{kinds, leak, preamble};
 
-/// What is known of one process, and the block that is being read of it.
+/// The state of one process while it is read.
 #[derive(Default)]
 pub(super) struct ProcessLog {
     pub(super) process: Process,
-    /// Whether it began with Valgrind's preamble, which neither a forked process nor `-q` has.
+    /// True if the process has Valgrind's preamble. A forked process has none, and neither has a log of `-q`.
     pub(super) has_preamble: bool,
-    /// Whether anything was read that only Valgrind says: programs print lines like its own too.
+    /// True if a line certainly comes from Valgrind. Programs may print lines with a prefix too.
     pub(super) is_valgrind: bool,
-    /// The line that was read last.
+    /// The number of the last line.
     pub(super) last_line: u64,
-    /// Whether the log ended in the middle of a block.
+    /// True if the log ended inside a block.
     pub(super) ended_in_block: bool,
     block: Option<LogBlock>,
-    /// The last line that was not understood and stood alone; with a stack it is the sentence of an unknown error.
+    /// The last unknown sentence outside a block. If a stack follows, it is an unknown error.
     unknown_sentence: Vec<u8>,
-    /// The thread that was named last. Valgrind names one when it differs from the last, which is 1 at first.
+    /// The current thread, initially 1. Valgrind prints it only when it changes.
     thread: u64,
     thread_name: Option<NameId>,
-    /// The count that `-s` gives for the block that follows.
+    /// The count from `-s` for the next block.
     again: Option<u64>,
-    /// Whether the errors are being printed again, and another ERROR SUMMARY must follow.
+    /// True if the errors are being printed again, so another ERROR SUMMARY must follow.
     awaits_summary: bool,
-    /// What the process' last finding is, for the suppression that may follow it.
+    /// The last finding of the process, to which a following suppression belongs.
     last_finding: Option<LastFinding>,
-    /// Whether the leak check at exit said why it shows nothing.
+    /// True if the leak check at exit printed why it shows no leaks.
     has_leak_hint: bool,
-    /// Whether the lines that follow are Valgrind's options, which `-v` prints.
+    /// True inside Valgrind's options, which `-v` prints.
     is_in_options: bool,
-    /// Whether the lines that follow are those of a preamble, which an empty line ends.
+    /// True inside a preamble, which ends with an empty line.
     is_in_preamble: bool,
-    /// Whether a line of a preamble came where none had begun.
+    /// True if there was a line of a preamble outside one.
     has_stray_preamble: bool,
-    /// Whether anything was read behind the preamble.
+    /// True if there was a line after the preamble.
     has_more_than_preamble: bool,
-    /// What Valgrind said where it gave up before its preamble.
+    /// Valgrind's message if the run never began.
     refusal: Option<String>,
-    /// The entry of the same number whose preamble came next.
+    /// The next entry with the same pid.
     pub(super) next: Option<usize>,
 }
 
@@ -63,19 +63,19 @@ impl ProcessLog {
         }
     }
 
-    /// A run that never began, with what was said of it.
-    pub(super) fn not_started(said: &[u8]) -> ProcessLog {
+    /// Creates an entry for a run that never began, with Valgrind's message.
+    pub(super) fn not_started(message: &[u8]) -> ProcessLog {
         ProcessLog {
             process: Process::new(None),
             is_valgrind: true,
-            refusal: Some(Name::from_bytes(said).into_string()),
+            refusal: Some(Name::from_bytes(message).into_string()),
             ..ProcessLog::new(0)
         }
     }
 
-    /// Reads the message of one `==PID==` line.
+    /// Reads the message of a `==PID==` line.
     pub(super) fn message(&mut self, message: &[u8], table: &mut FindingTable) {
-        if let Some((is_innermost, raw)) = frame::of_message(message) {
+        if let Some((is_innermost, raw)) = frame::split_frame(message) {
             self.frame(raw, is_innermost, table);
             return;
         }
@@ -95,7 +95,7 @@ impl ProcessLog {
             self.thread_name = (!name.is_empty()).then(|| table.name(name));
             return;
         }
-        if self.begin_finding(message, table) || self.go_on(message, table) {
+        if self.begin_finding(message, table) || self.continue_block(message, table) {
             return;
         }
         self.finish_block(table);
@@ -124,14 +124,14 @@ impl ProcessLog {
         }
     }
 
-    /// A message of the client itself ends whatever was being read; the stack that can follow is not an error's.
+    /// Reads a message of the client, which ends the open block. A following stack does not belong to an error.
     pub(super) fn client_message(&mut self, table: &mut FindingTable) {
         self.has_more_than_preamble = true;
         self.finish_block(table);
         self.unknown_sentence.clear();
     }
 
-    /// Gives the suppression that was printed behind a finding to it.
+    /// Adds a suppression to the finding before it.
     pub(super) fn suppression(&mut self, text: &[u8], table: &mut FindingTable) {
         self.finish_block(table);
         let text = Some(table.name(text));
@@ -160,9 +160,9 @@ impl ProcessLog {
         self.process.is_complete = self.process.error_summary.is_some()
             && !self.awaits_summary
             && !self.ended_in_block
-            && self.has_leak_check_where_it_comes_last();
+            && self.has_final_leak_check();
         let has_summary = self.process.has_summary();
-        // Nulgrind knows no errors before 3.23, and so has no summary of them.
+        // Before 3.23, Nulgrind does not report errors, and has no ERROR SUMMARY.
         let version = self.process.version;
         let never_has_summary = self.process.tool == Some(Tool::Nulgrind)
             && version.is_some_and(|version| version < (3, 23));
@@ -174,37 +174,36 @@ impl ProcessLog {
             && !self.has_stray_preamble
             && !has_summary
             && !never_has_summary;
-        self.drop_what_is_no_error();
+        self.drop_other_messages();
     }
 
-    /// Takes out the messages of unknown words that are no errors, because the ERROR SUMMARY counts no more errors than
-    /// those that are known as such.
-    fn drop_what_is_no_error(&mut self) {
+    /// Drops messages of unknown form if the ERROR SUMMARY counts only the known errors.
+    fn drop_other_messages(&mut self) {
         let Some(summary) = self.process.error_summary else {
             return;
         };
         let errors = &mut self.process.errors;
         let known = errors.iter().filter(|error| error.is_known).count();
         if summary.contexts <= known as u64 {
-            self.process.messages_that_are_no_errors = (errors.len() - known) as u64;
+            self.process.dropped_messages = (errors.len() - known) as u64;
             errors.retain(|error| error.is_known);
         }
     }
 
-    /// Another preamble of the same number was read, and its entry is at this position.
+    /// Ends the entry before another preamble with the same pid. `next` is the position of the new entry.
     pub(super) fn end_before(&mut self, next: usize, table: &mut FindingTable) {
         self.finish(table);
         self.process.has_only_preamble = false;
         self.next = Some(next);
     }
 
-    /// Once it is known which processes were forked: a log is whole only where it has its beginning too.
+    /// Marks a log without its beginning as incomplete. Must be called after forked processes are marked.
     pub(super) fn check_beginning(&mut self) {
         let has_beginning = self.has_preamble || self.process.is_forked;
         self.process.is_complete &= has_beginning && self.missing_part().is_none();
     }
 
-    /// What somebody has taken out of the log, as far as its other parts tell.
+    /// Returns the part that is missing, judged by the rest of the log.
     fn missing_part(&self) -> Option<&'static str> {
         let process = &self.process;
         if self.has_stray_preamble {
@@ -216,14 +215,14 @@ impl ProcessLog {
         }
     }
 
-    /// The input ended inside this log's last line.
+    /// Records that the input ended inside this log's last line.
     pub(super) fn end_inside_line(&mut self) {
-        // An ERROR SUMMARY that was read is whole, with or without the end of its line.
+        // A parsed ERROR SUMMARY is complete, even without its line end.
         self.ended_in_block |= !self.process.is_complete;
         self.process.has_only_preamble &= !self.ended_in_block;
     }
 
-    /// Whether there is a process at all.
+    /// Returns false if the run never began.
     pub(super) fn began(&self) -> bool {
         self.refusal.is_none()
     }
@@ -232,7 +231,7 @@ impl ProcessLog {
         self.process.pid.unwrap_or_default()
     }
 
-    /// Takes over what a forked process does not print itself.
+    /// Copies the facts that a forked process does not print from its parent.
     pub(super) fn set_forked_from(&mut self, parent: &ProcessLog, is_only_parent: bool) {
         let child = &mut self.process;
         child.is_forked = true;
@@ -240,20 +239,20 @@ impl ProcessLog {
         child.tool = child.tool.take().or_else(|| parent.process.tool.clone());
         child.creator.clone_from(&parent.process.creator);
         child.options.clone_from(&parent.process.options);
-        // Of several commands nobody can tell which one forked.
+        // If there are several possible parents, the command is unknown.
         if is_only_parent {
             child.command.clone_from(&parent.process.command);
         }
     }
 
-    /// Why the log cannot be the whole one, if that is so.
-    pub(super) fn trouble(&self, source: &str) -> Option<String> {
+    /// Returns the reason why the log is incomplete. Returns `None` if it is complete or if this is unknown.
+    pub(super) fn error(&self, source: &str) -> Option<String> {
         if self.process.is_complete {
             return None;
         }
         let (line, pid) = (self.last_line, self.pid());
-        if let Some(said) = &self.refusal {
-            return Some(format!("{source}:{line}: a run that never began: {said}"));
+        if let Some(message) = &self.refusal {
+            return Some(format!("{source}:{line}: the run never began: {message}"));
         }
         if let Some(part) = self.missing_part() {
             return Some(format!(
@@ -265,19 +264,19 @@ impl ProcessLog {
                 "{source}:{line}: the log of process {pid} ends in the middle of a message; it was cut short"
             ));
         }
-        // It says by `complete` that nobody can tell.
+        // For such a log it is unknown if it is complete. Only the field `complete` is false.
         let has_beginning = self.has_preamble || self.process.is_forked;
         if self.process.is_quiet || (!has_beginning && self.process.error_summary.is_some()) {
             return None;
         }
         if self.next.is_some() && self.process.ppid.is_some() {
             return Some(format!(
-                "{source}:{line}: the log of process {pid} ends without its ERROR SUMMARY where that of another process {pid} begins: it was cut short, as Valgrind empties a process' log file where it executes another program"
+                "{source}:{line}: the log of process {pid} ends without its ERROR SUMMARY, before the log of another process {pid}: it was cut short; an exec would have emptied the log file"
             ));
         }
         if self.next.is_some() {
             return Some(format!(
-                "{source}:{line}: the log of process {pid} ends without its ERROR SUMMARY where another process {pid} begins: it was cut short, or it executed the other one, which XML would tell (--xml-fd)"
+                "{source}:{line}: the log of process {pid} ends without its ERROR SUMMARY, before another process {pid}: it was cut short, or the process executed another program; XML shows which (--xml-fd)"
             ));
         }
         let advice = self.process.advice_for_children();
@@ -286,8 +285,8 @@ impl ProcessLog {
         ))
     }
 
-    /// Valgrind before 3.6 prints ERROR SUMMARY first and checks for leaks then.
-    fn has_leak_check_where_it_comes_last(&self) -> bool {
+    /// Returns false if the leak check is missing at the end. Valgrind before 3.6 prints it after the ERROR SUMMARY.
+    fn has_final_leak_check(&self) -> bool {
         let comes_last = self.process.version.is_some_and(|version| version < (3, 6))
             && self.process.tool == Some(Tool::Memcheck);
         !comes_last
@@ -303,7 +302,7 @@ impl ProcessLog {
                 return;
             }
             let sentence = std::mem::take(&mut self.unknown_sentence);
-            let kind = kinds::of_unknown(self.process.tool.as_ref());
+            let kind = kinds::unknown_kind(self.process.tool.as_ref());
             self.begin_error(&sentence, &kind, false, table);
         }
         if let Some(block) = &mut self.block {
@@ -315,7 +314,7 @@ impl ProcessLog {
         }
     }
 
-    /// Begins the block of an error or a leak, where the message is the sentence of one.
+    /// Begins the block of an error or a leak. Returns false if the message is not the sentence of one.
     fn begin_finding(&mut self, message: &[u8], table: &mut FindingTable) -> bool {
         // Notes are indented.
         if message[0] == b' ' {
@@ -330,7 +329,7 @@ impl ProcessLog {
             self.block = Some(LogBlock::new(About::Leak(loss)));
             return true;
         }
-        let Some(kind) = kinds::of(message) else {
+        let Some(kind) = kinds::find_kind(message) else {
             return false;
         };
         if kinds::is_open_descriptor(message)
@@ -346,12 +345,12 @@ impl ProcessLog {
         if let Some(tool) = kind.tool {
             self.set_tool(tool);
         }
-        let name = kinds::of_version(kind.name, message, self.process.version);
+        let name = kinds::kind_in_version(kind.name, message, self.process.version);
         self.begin_error(message, &name, true, table);
         true
     }
 
-    /// Begins an error; `is_known` where its sentence is one of an error for sure.
+    /// Begins an error. `is_known` is true if only errors have its sentence.
     fn begin_error(
         &mut self,
         sentence: &[u8],
@@ -368,9 +367,9 @@ impl ProcessLog {
             }
         };
         self.is_valgrind = true;
-        // Helgrind prints its own numbers of threads, in the sentence; DRD's are its own too.
-        let numbered = sentences::thread_of_sentence(sentence);
-        // A descriptor without a name leaves the colon before it.
+        // Helgrind's sentences contain its own thread numbers. DRD also has its own thread numbers.
+        let numbered = sentences::find_thread(sentence);
+        // The sentence of a descriptor without a name ends with a colon.
         let sentence = sentence.strip_suffix(b":").unwrap_or(sentence);
         let about = About::Error {
             kind: table.name(kind.as_bytes()),
@@ -383,52 +382,52 @@ impl ProcessLog {
         self.block = Some(LogBlock::with_notes(about, notes));
     }
 
-    /// Takes a message that goes on with the block that is open, or begins one with a note that comes early.
-    fn go_on(&mut self, message: &[u8], table: &mut FindingTable) -> bool {
-        let said = message.trim_ascii_start();
+    /// Continues the open block, or begins a block with an early note. Returns false if the message does neither.
+    fn continue_block(&mut self, message: &[u8], table: &mut FindingTable) -> bool {
+        let sentence = message.trim_ascii_start();
         let is_indented = message[0] == b' ';
         if let Some(block) = &mut self.block {
             let after_blank = std::mem::take(&mut block.after_blank);
             match &mut block.about {
-                About::Error { what, .. } if said.starts_with(b"with error code ") => {
-                    // Helgrind breaks this one sentence in two lines; XML has it in two `<what>`.
+                About::Error { what, .. } if sentence.starts_with(b"with error code ") => {
+                    // Helgrind splits this sentence into two lines, and in XML into two `<what>`.
                     what.push(b' ');
-                    what.extend_from_slice(said);
+                    what.extend_from_slice(sentence);
                     return true;
                 }
-                About::Error { .. } if sentences::is_continuation(said) => {
-                    block.note_or_remark(said, table);
+                About::Error { .. } if sentences::is_continuation(sentence) => {
+                    block.note_or_remark(sentence, table);
                     return true;
                 }
-                About::Error { .. } if !after_blank && !sentences::stands_apart(message) => {
-                    if !sentences::stands_for_a_stack(said) {
-                        block.note_or_remark(said, table);
+                About::Error { .. } if !after_blank && !sentences::is_separate_message(message) => {
+                    if !sentences::replaces_stack(sentence) {
+                        block.note_or_remark(sentence, table);
                     }
                     return true;
                 }
-                About::Early if is_indented || sentences::is_early_note(said) => {
-                    block.stacks.note(said, table);
+                About::Early if is_indented || sentences::is_early_note(sentence) => {
+                    block.stacks.note(sentence, table);
                     return true;
                 }
                 About::Signal(signal) if is_indented && !after_blank => {
-                    sentences::signal_event(said, signal);
+                    sentences::signal_event(sentence, signal);
                     return true;
                 }
                 About::Nothing if is_indented && !after_blank => return true,
                 _ => block.after_blank = after_blank,
             }
         }
-        if sentences::is_early_note(said) {
+        if sentences::is_early_note(sentence) {
             self.finish_block(table);
             let mut block = LogBlock::new(About::Early);
-            block.stacks.note(said, table);
+            block.stacks.note(sentence, table);
             self.block = Some(block);
             return true;
         }
         false
     }
 
-    /// Reads a message that is not part of an error or a leak; false where it is not understood.
+    /// Reads a message outside errors and leaks. Returns false if it is unknown.
     fn run_line(&mut self, message: &[u8]) -> bool {
         if summary_lines::read(message, &mut self.process) {
             self.is_valgrind = true;
@@ -437,7 +436,7 @@ impl ProcessLog {
             }
             return true;
         }
-        if let Some(count) = sentences::count_of_context(message) {
+        if let Some(count) = sentences::parse_context_count(message) {
             self.again = Some(count);
             self.awaits_summary = true;
             return true;
@@ -452,7 +451,8 @@ impl ProcessLog {
             && memchr::memmem::find(message, b" errors detected").is_some()
         {
             self.process.error_limit_reached = true;
-            // After 100 errors equal ones are told apart less well; after 1,000, or 10,000,000 in all, nothing is told.
+            // After 100 different errors, Valgrind compares errors less exactly. After 1,000 different errors, or
+            // 10,000,000 in total, it stops reporting.
             self.process.stopped_reporting |=
                 memchr::memmem::find(message, b"not reporting any more").is_some();
         } else if let Some(signal) = sentences::fatal_signal(message, self.thread) {
@@ -461,7 +461,7 @@ impl ProcessLog {
         } else if let Some((thread, is_root)) = sentences::announced_thread(message) {
             self.block = Some(LogBlock::new(About::Thread { thread, is_root }));
         } else if begins("FILE DESCRIPTORS: ") && message.ends_with(b" open at exit.") {
-            // Valgrind up to 3.18 writes it like this, and open descriptors are no errors there.
+            // Valgrind up to 3.18 has this form. In these versions open descriptors are not errors.
             self.process.version.get_or_insert((3, 18));
         } else if sentences::has_stack_without_error(message) {
             self.block = Some(LogBlock::new(About::Nothing));
@@ -471,24 +471,24 @@ impl ProcessLog {
         true
     }
 
-    /// Follows where a message stands: in a preamble, behind it, or where none should be.
+    /// Tracks whether a message is inside a preamble, after it, or outside any preamble.
     fn place_in_preamble(&mut self, message: &[u8]) {
         if self.is_in_preamble {
-            self.has_more_than_preamble |= !preamble::may_be_behind_banner(message);
+            self.has_more_than_preamble |= !preamble::may_be_preamble_line(message);
             return;
         }
         let had_more = std::mem::replace(&mut self.has_more_than_preamble, true);
-        // Most messages of a log are notes and loss records, and none of these lines begins as they do.
+        // Most messages are notes and loss records. Skip these quickly: lines of a preamble begin differently.
         if message[0] == b' ' || message[0].is_ascii_digit() {
             return;
         }
-        let is_banner = preamble::tool_of_banner(message).is_some();
-        if is_banner || preamble::is_banner_of_profiler(message) {
+        let is_banner = preamble::find_banner_tool(message).is_some();
+        if is_banner || preamble::is_profiler_banner(message) {
             self.is_in_preamble = true;
             self.has_more_than_preamble = had_more;
             return;
         }
-        if preamble::is_behind_banner(message) {
+        if preamble::is_preamble_line(message) {
             self.has_stray_preamble = true;
             self.is_valgrind = true;
         }
@@ -501,7 +501,7 @@ impl ProcessLog {
     }
 
     fn preamble_line(&mut self, message: &[u8]) -> bool {
-        if preamble::tool_of_banner(message).is_some() {
+        if preamble::find_banner_tool(message).is_some() {
             self.is_valgrind = true;
             self.has_preamble = true;
             self.process.has_leak_summaries = true;

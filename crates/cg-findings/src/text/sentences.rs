@@ -1,11 +1,12 @@
-//! Sentences of a text log, but for those of errors, leaks and summaries: what begins, goes on, or stands apart.
+//! Sentences of a text log other than errors, leaks and summaries: notes, and lines between blocks.
 
 use cg_stream::record::Name;
 
 use crate::fields::{amount, skip, whole_amount};
 use crate::process::FatalSignal;
 
-/// `used_suppression:  N name file:line`, with ` suppressed: B bytes in K blocks` behind it for leaks. Names have blanks.
+/// Parses `used_suppression:  N name file:line`, followed by ` suppressed: B bytes in K blocks` for leaks. A name may
+/// contain blanks.
 pub(super) fn used_suppression(message: &[u8]) -> Option<(&[u8], u64)> {
     let (count, rest) = amount(skip(message, b"used_suppression:")?.trim_ascii())?;
     let rest = match memchr::memmem::rfind(rest, b" suppressed: ") {
@@ -16,7 +17,7 @@ pub(super) fn used_suppression(message: &[u8]) -> Option<(&[u8], u64)> {
     Some((rest[..end].trim_ascii(), count.value))
 }
 
-/// `Thread 2:` or `Thread 2 worker:`: the thread that what follows is about.
+/// Parses the header of the following blocks, `Thread 2:` or `Thread 2 worker:`.
 pub(super) fn thread_header(message: &[u8]) -> Option<(u64, &[u8])> {
     let rest = skip(message, b"Thread ")?;
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
@@ -29,48 +30,48 @@ pub(super) fn thread_header(message: &[u8]) -> Option<(u64, &[u8])> {
     }
 }
 
-/// Helgrind's number of the thread that did what the sentence says.
-pub(super) fn thread_of_sentence(sentence: &[u8]) -> Option<u64> {
+/// Returns Helgrind's number of the thread in a sentence.
+pub(super) fn find_thread(sentence: &[u8]) -> Option<u64> {
     let number = memchr::memmem::find(sentence, b"hread #")? + b"hread #".len();
     amount(&sentence[number..]).map(|(thread, _)| thread.value)
 }
 
-/// Notes that some errors have before their sentence.
-pub(super) fn is_early_note(said: &[u8]) -> bool {
-    said == b"Acquired at:" || is_first_observation(said)
+/// Returns true for a note that precedes the sentence of its error.
+pub(super) fn is_early_note(sentence: &[u8]) -> bool {
+    sentence == b"Acquired at:" || is_first_observation(sentence)
 }
 
-fn is_first_observation(said: &[u8]) -> bool {
-    said.starts_with(b"Lock at 0x") && said.ends_with(b" was first observed")
+fn is_first_observation(sentence: &[u8]) -> bool {
+    sentence.starts_with(b"Lock at 0x") && sentence.ends_with(b" was first observed")
 }
 
-/// Sentences that go on with an error after an empty line.
-pub(super) fn is_continuation(said: &[u8]) -> bool {
+/// Returns true for a sentence that continues an error even after an empty line.
+pub(super) fn is_continuation(sentence: &[u8]) -> bool {
     const STARTS: [&str; 6] = [
         "This conflicts with a previous ",
         "followed by a later acquisition of lock at ",
         "Required order was established by acquisition of lock at ",
         "Observed (incorrect) order is: acquisition of lock at ",
         "Address 0x",
-        "LogBlock was alloc'd ",
+        "Block was alloc'd ",
     ];
     STARTS
         .iter()
-        .any(|start| said.starts_with(start.as_bytes()))
-        || is_first_observation(said)
+        .any(|start| sentence.starts_with(start.as_bytes()))
+        || is_first_observation(sentence)
 }
 
-/// DRD's line in the place of a stack that is not there. XML has nothing in that place.
-pub(super) fn stands_for_a_stack(said: &[u8]) -> bool {
-    said.starts_with(b"(thread finished")
+/// Returns true for DRD's line that replaces a missing stack. XML omits the line.
+pub(super) fn replaces_stack(sentence: &[u8]) -> bool {
+    sentence.starts_with(b"(thread finished")
 }
 
-/// Lines that are not part of the block before them, even without an empty line between.
-pub(super) fn stands_apart(message: &[u8]) -> bool {
+/// Returns true for a line that does not belong to the preceding block, even without an empty line between.
+pub(super) fn is_separate_message(message: &[u8]) -> bool {
     begins_run_line(message) || has_stack_without_error(message)
 }
 
-/// Lines between blocks that say nothing of a block.
+/// Returns true for a line about the whole run.
 pub(super) fn begins_run_line(message: &[u8]) -> bool {
     const STARTS: [&str; 7] = [
         "HEAP SUMMARY:",
@@ -86,9 +87,9 @@ pub(super) fn begins_run_line(message: &[u8]) -> bool {
         .any(|start| message.starts_with(start.as_bytes()))
 }
 
-/// What DRD's `--trace-…` options print, often with a stack: `store 0x404030 size 4 val 1/0x1 (thread 1 / vc [ 1: 1 ])`,
-/// `[1] mutex_init      mutex 0x1fff000590`.
-fn is_trace_of_drd(message: &[u8]) -> bool {
+/// Returns true for output of DRD's `--trace-…` options, which often has a stack:
+/// `store 0x404030 size 4 val 1/0x1 (thread 1 / vc [ 1: 1 ])`, `[1] mutex_init      mutex 0x1fff000590`.
+fn is_drd_trace(message: &[u8]) -> bool {
     if let Some(rest) = message.strip_prefix(b"[") {
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
         return digits > 0 && rest[digits..].starts_with(b"] ");
@@ -104,7 +105,7 @@ fn is_trace_of_drd(message: &[u8]) -> bool {
         })
 }
 
-/// Messages that can have a stack and are no errors.
+/// Returns true for a message that may have a stack but is not an error.
 pub(super) fn has_stack_without_error(message: &[u8]) -> bool {
     const STARTS: [&str; 6] = [
         "Warning: ",
@@ -114,21 +115,21 @@ pub(super) fn has_stack_without_error(message: &[u8]) -> bool {
         "Your program just tried to execute an instruction",
         "Process terminating with ",
     ];
-    is_trace_of_drd(message)
+    is_drd_trace(message)
         || STARTS
             .iter()
             .any(|start| message.starts_with(start.as_bytes()))
 }
 
-/// `12 errors in context 3 of 19:`
-pub(super) fn count_of_context(message: &[u8]) -> Option<u64> {
+/// Returns the count in `12 errors in context 3 of 19:`.
+pub(super) fn parse_context_count(message: &[u8]) -> Option<u64> {
     let (count, rest) = amount(message)?;
     let (_, rest) = amount(skip(rest, b" errors in context ")?)?;
     let (_, rest) = amount(skip(rest, b" of ")?)?;
     (rest == b":").then_some(count.value)
 }
 
-/// `Process terminating with default action of signal 11 (SIGSEGV)`, with `: dumping core` behind it or not.
+/// Parses `Process terminating with default action of signal 11 (SIGSEGV)`, which `: dumping core` may follow.
 pub(super) fn fatal_signal(message: &[u8], thread: u64) -> Option<FatalSignal> {
     let text = skip(
         message,
@@ -149,12 +150,12 @@ pub(super) fn fatal_signal(message: &[u8], thread: u64) -> Option<FatalSignal> {
     })
 }
 
-/// `Access not within mapped region at address 0x10`; advice on the stack's size can follow.
-pub(super) fn signal_event(said: &[u8], signal: &mut FatalSignal) {
+/// Reads `Access not within mapped region at address 0x10`. Ignores the advice about stack sizes that may follow.
+pub(super) fn signal_event(sentence: &[u8], signal: &mut FatalSignal) {
     if signal.event.is_some() {
         return;
     }
-    let text = Name::from_bytes(said).into_string();
+    let text = Name::from_bytes(sentence).into_string();
     match text.split_once(" at address ") {
         Some((event, address)) => {
             signal.event = Some(event.to_owned());
@@ -164,7 +165,7 @@ pub(super) fn signal_event(said: &[u8], signal: &mut FatalSignal) {
     }
 }
 
-/// `Thread #2 was created` or `Thread #1 is the program's root thread`
+/// Parses `Thread #2 was created` or `Thread #1 is the program's root thread`.
 pub(super) fn announced_thread(message: &[u8]) -> Option<(u64, bool)> {
     let (thread, rest) = amount(skip(message, b"Thread #")?)?;
     match rest {
@@ -179,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn headers_name_a_thread() {
+    fn a_thread_header_has_a_number_and_a_name() {
         assert_eq!(thread_header(b"Thread 2:"), Some((2, &b""[..])));
         assert_eq!(thread_header(b"Thread 2 a b:"), Some((2, &b"a b"[..])));
         for line in ["Thread #2: x", "Thread 2", "Thread :", "Thread 2: x"] {
@@ -188,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_suppressions_have_blanks() {
+    fn names_of_suppressions_may_contain_blanks() {
         assert_eq!(
             used_suppression(
                 b"used_suppression:      3 a b c* /d/e.supp:2 suppressed: 3,200 bytes in 32 blocks"
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn signals_have_number_name_and_event() {
+    fn a_signal_has_a_number_a_name_and_an_event() {
         let text = b"Process terminating with default action of signal 11 (SIGSEGV): dumping core";
         let mut signal = fatal_signal(text, 3).unwrap();
         signal_event(

@@ -5,7 +5,7 @@ use cg_stream::record::{Blocks, ErrorSummary, LeakKind};
 use crate::fields::{amount, skip};
 use crate::process::Process;
 
-/// Reads a line of a summary into the process; false where it is another line.
+/// Reads a line of a summary into the process. Returns false for other lines.
 pub(super) fn read(message: &[u8], process: &mut Process) -> bool {
     let message = message.trim_ascii();
     if message == b"HEAP SUMMARY:" || message == b"LEAK SUMMARY:" {
@@ -17,7 +17,7 @@ pub(super) fn read(message: &[u8], process: &mut Process) -> bool {
         return true;
     }
     if let Some(rest) = skip(message, b"ERROR SUMMARY: ") {
-        // A line that was cut short is none.
+        // Ignore an incomplete line.
         if let Some(summary) = error_summary(rest) {
             process.error_summary = Some(summary);
         }
@@ -32,7 +32,7 @@ pub(super) fn read(message: &[u8], process: &mut Process) -> bool {
     heap_row(message, process) || leak_row(message, process)
 }
 
-/// `E errors from C contexts (suppressed: S from T)`
+/// Parses `E errors from C contexts (suppressed: S from T)`.
 fn error_summary(text: &[u8]) -> Option<ErrorSummary> {
     let (errors, rest) = amount(text)?;
     let (contexts, rest) = amount(skip(rest, b" errors from ")?)?;
@@ -46,8 +46,8 @@ fn error_summary(text: &[u8]) -> Option<ErrorSummary> {
     })
 }
 
-/// `in use at exit: B bytes in N blocks` and `total heap usage: A allocs, F frees, B bytes allocated`; Valgrind before
-/// 3.6 writes `malloc/free: ` before both and leaves out `total heap usage: `.
+/// Reads `in use at exit: B bytes in N blocks` or `total heap usage: A allocs, F frees, B bytes allocated`. Valgrind before
+/// 3.6 prints `malloc/free: ` before both, and omits `total heap usage: `.
 fn heap_row(message: &[u8], process: &mut Process) -> bool {
     let message = skip(message, b"malloc/free: ").unwrap_or(message);
     if let Some(rest) = skip(message, b"in use at exit: ") {
@@ -73,7 +73,7 @@ fn heap_row(message: &[u8], process: &mut Process) -> bool {
     true
 }
 
-/// `definitely lost: B bytes in N blocks`
+/// Reads `definitely lost: B bytes in N blocks`.
 fn leak_row(message: &[u8], process: &mut Process) -> bool {
     if process.leak_summary.is_none() {
         return false;
@@ -97,7 +97,7 @@ fn leak_row(message: &[u8], process: &mut Process) -> bool {
     false
 }
 
-/// `B bytes in N blocks`, and whether changes were given too.
+/// Parses `B bytes in N blocks`. The flag is true if the text also has changes.
 fn blocks(text: &[u8]) -> Option<(Blocks, bool)> {
     let (bytes, rest) = amount(text)?;
     let (blocks, rest) = amount(skip(rest, b" bytes in ")?)?;
@@ -115,7 +115,7 @@ mod tests {
     use cg_stream::record::HeapSummary;
 
     #[test]
-    fn summaries_of_every_age() {
+    fn summaries_of_all_versions_are_read() {
         let mut process = Process::new(Some(1));
         for line in [
             "HEAP SUMMARY:",
@@ -140,14 +140,14 @@ mod tests {
             })
         );
         let leaks = process.leak_summary.unwrap();
-        assert_eq!(leaks.of(LeakKind::Definite).bytes, 3297);
-        assert_eq!(leaks.of(LeakKind::Possible).blocks, 1);
+        assert_eq!(leaks.row(LeakKind::Definite).bytes, 3297);
+        assert_eq!(leaks.row(LeakKind::Possible).blocks, 1);
         assert_eq!(leaks.suppressed.bytes, 5);
         assert_eq!(process.error_summary.unwrap().suppressed_contexts, 1);
     }
 
     #[test]
-    fn an_error_summary_that_was_cut_short_is_none() {
+    fn an_incomplete_error_summary_is_ignored() {
         let line = "ERROR SUMMARY: 19 errors from 18 contexts (suppressed: 2 from 1)";
         for length in 0..line.len() {
             let mut process = Process::new(Some(1));

@@ -1,8 +1,8 @@
-//! Lines without Valgrind's prefix that matter all the same: a document of XML begins, or a run never began.
+//! Relevant lines without Valgrind's prefix: the beginning of an XML document, and reports that a run never began.
 //!
-//! What keeps Valgrind from starting is said before there is a process to name: by the launcher and by the core's first
-//! steps (`launcher-linux.c`, `m_main.c`, `m_options.c`, `m_ume`, `m_libcassert.c`; `valgrind: ` in front), or by the shell
-//! that did not find Valgrind.
+//! If Valgrind cannot start, there is no pid for a prefix. Then the launcher or the core's first steps report the error
+//! after `valgrind: ` (`launcher-linux.c`, `m_main.c`, `m_options.c`, `m_ume`, `m_libcassert.c`), or the shell reports that
+//! it did not find Valgrind.
 
 use std::sync::LazyLock;
 
@@ -10,19 +10,19 @@ use memchr::memmem::{self, Finder};
 
 use crate::line_end::undecorated;
 
-/// What such a line is.
+/// The kind of such a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unprefixed<'a> {
-    /// It has a tag of a document: the first or the last one, or that of the first element, whose document's beginning is
-    /// missing.
+    /// The line has the opening or closing tag of a document, or the tag of its first element. In the latter case, the
+    /// beginning of the document is missing.
     Document,
-    /// Valgrind, or who was to start it, gave up; with these words.
+    /// Valgrind or the shell reports that the run did not start, with this message.
     NotStarted(&'a [u8]),
 }
 
-/// What a line without a prefix says, where it is any of this.
-pub(super) fn of(line: &[u8]) -> Option<Unprefixed<'_>> {
-    /// Made once: every line of a program's output is searched for them.
+/// Classifies a line without a prefix; `None` for an irrelevant one.
+pub(super) fn classify(line: &[u8]) -> Option<Unprefixed<'_>> {
+    /// Built once, because every line of a program's output is searched.
     static VERSION: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("<protocolversion>"));
     static NAME: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("valgrind"));
     if VERSION.find(line).is_some() {
@@ -37,18 +37,18 @@ pub(super) fn of(line: &[u8]) -> Option<Unprefixed<'_>> {
         let is_word = undecorated(before)
             .last()
             .is_none_or(|byte| !byte.is_ascii_alphanumeric() && !b"_-.<>".contains(byte));
-        // GNU's programs quote the name of what they could not start.
+        // GNU programs quote the name of a program that they could not start.
         let rest = [&b"'"[..], "\u{2019}".as_bytes()]
             .into_iter()
             .find_map(|quote| rest.strip_prefix(quote))
             .unwrap_or(rest);
-        let said = rest.strip_prefix(b": ")?;
-        (is_word && is_refusal(said.trim_ascii_start())).then_some(Unprefixed::NotStarted(word))
+        let message = rest.strip_prefix(b": ")?;
+        (is_word && is_refusal(message.trim_ascii_start())).then_some(Unprefixed::NotStarted(word))
     })
 }
 
-/// Whether these are words with which a run ends before it began. Valgrind says other things in this way too.
-fn is_refusal(said: &[u8]) -> bool {
+/// Returns true if the message means that the run never began. Valgrind prints other messages in the same form.
+fn is_refusal(message: &[u8]) -> bool {
     const STARTS: [&str; 21] = [
         "Unknown option",
         "Bad option",
@@ -72,7 +72,7 @@ fn is_refusal(said: &[u8]) -> bool {
         "mmap(",
         "wrong ELF executable class",
     ];
-    /// Of `strerror`, of shells, and of failed assertions.
+    /// From `strerror`, shells, and failed assertions.
     const PARTS: [&str; 17] = [
         "No such file or directory",
         "not found",
@@ -92,10 +92,10 @@ fn is_refusal(said: &[u8]) -> bool {
         "corrupted shared library",
         ": Assertion '",
     ];
-    let has = |part: &&str| memmem::find(said, part.as_bytes()).is_some();
+    let has = |part: &&str| memmem::find(message, part.as_bytes()).is_some();
     STARTS
         .iter()
-        .any(|start| said.starts_with(start.as_bytes()))
+        .any(|start| message.starts_with(start.as_bytes()))
         || PARTS.iter().any(has)
 }
 
@@ -104,7 +104,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_run_that_never_began_is_told_from_other_lines() {
+    fn a_run_that_never_began_is_recognised() {
         for line in [
             "valgrind: ./nothere: No such file or directory",
             "valgrind: nothere: command not found",
@@ -132,8 +132,8 @@ mod tests {
             "env: \u{2018}valgrind\u{2019}: No such file or directory",
             "timeout: failed to run command 'valgrind': No such file or directory",
         ] {
-            let said = of(line.as_bytes());
-            assert!(matches!(said, Some(Unprefixed::NotStarted(_))), "{line}");
+            let found = classify(line.as_bytes());
+            assert!(matches!(found, Some(Unprefixed::NotStarted(_))), "{line}");
         }
         for line in [
             "valgrind: warning (non-fatal): readlink(\"/proc/self/exe\") failed.",
@@ -146,19 +146,23 @@ mod tests {
             "valgrind --leak-check=full ./a: no such test",
             "",
         ] {
-            assert_eq!(of(line.as_bytes()), None, "{line}");
+            assert_eq!(classify(line.as_bytes()), None, "{line}");
         }
     }
 
     #[test]
-    fn a_document_is_known_by_its_tags() {
+    fn a_document_is_recognised_by_its_tags() {
         for line in [
             "x <valgrindoutput>",
             "</valgrindoutput>",
             "<protocolversion>4</protocolversion>",
         ] {
-            assert_eq!(of(line.as_bytes()), Some(Unprefixed::Document), "{line}");
+            assert_eq!(
+                classify(line.as_bytes()),
+                Some(Unprefixed::Document),
+                "{line}"
+            );
         }
-        assert_eq!(of(b"&lt;valgrindoutput&gt;"), None);
+        assert_eq!(classify(b"&lt;valgrindoutput&gt;"), None);
     }
 }

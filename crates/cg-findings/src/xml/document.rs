@@ -1,6 +1,6 @@
-//! One document: the elements at its top, and what they say of the process.
+//! Reads one document: the elements at its top, and the facts about the process in them.
 
-use cg_stream::maps::Map;
+use cg_collections::maps::Map;
 use cg_stream::record::{Name, Tool};
 
 use super::error::{self, ErrorElement, FinishedError};
@@ -18,35 +18,36 @@ use crate::table::FindingTable;
 #[derive(Default)]
 pub(super) struct XmlDocument {
     pub(super) process: Process,
-    /// The line of its last token.
+    /// The line of the last token.
     pub(super) last_line: u64,
     section: TopElement,
-    /// Where in the process' errors each `<unique>` is.
+    /// The positions in the process's errors, by `<unique>`.
     errors: Map<u64, usize>,
     is_finished: bool,
     end: End,
-    /// The line at which elements were found to be mixed up.
+    /// The line where two errors were found to be mixed up.
     mixed_up_at: Option<u64>,
-    /// The line at which an error was found to lack what makes it one.
+    /// The line where an error was found to be incomplete.
     damaged_at: Option<u64>,
-    /// The line at which the opening tag was found to be missing.
+    /// The line where the opening tag was found to be missing.
     beginning_missed_at: Option<u64>,
-    /// Whether anything followed the elements that every document begins with.
+    /// True if an element followed the first elements, which every document has.
     has_more_than_preamble: bool,
 }
 
-/// How the document ended.
+/// The end of a document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum End {
-    /// By the end of the input; inside an element or between two.
+    /// The end of the input, between two elements.
     #[default]
     Missing,
+    /// The end of the input, inside an element.
     MissingInElement,
-    /// By its closing tag.
+    /// The closing tag.
     Closed,
-    /// By the beginning of the program that the process executed.
+    /// The beginning of the program that the process executed.
     Executed,
-    /// By the beginning of another process that was given the same number.
+    /// The beginning of another process with the same pid.
     Replaced,
 }
 
@@ -56,7 +57,7 @@ enum TopElement {
     #[default]
     None,
     Preamble,
-    /// Whether those of the program are being read, or Valgrind's own.
+    /// `of_program` is true inside the program's arguments, and false inside Valgrind's own.
     Arguments {
         of_program: bool,
         words: Vec<u8>,
@@ -78,14 +79,14 @@ enum TopElement {
         count: u64,
     },
     Summary(summary_element::SummaryElement),
-    /// One that is not needed.
+    /// An irrelevant element.
     Skipped,
-    /// One that is not known, by name.
+    /// An unknown element, with its name.
     Unknown(Vec<u8>),
 }
 
 impl XmlDocument {
-    /// One whose beginning is missing, as was found at this line.
+    /// Creates a document without a beginning. `line` is the line where this was found.
     pub(super) fn without_beginning(line: u64) -> XmlDocument {
         XmlDocument {
             last_line: line,
@@ -94,21 +95,21 @@ impl XmlDocument {
         }
     }
 
-    /// The document of a process that was forked from this one's, and writes its ending into the same file.
+    /// Creates the document of a forked process, which writes its ending to the same file.
     pub(super) fn fork(&mut self) -> XmlDocument {
         let mut fork = XmlDocument::default();
         fork.process = self.process.fork();
         fork
     }
 
-    /// The closing tag was read.
+    /// Ends the document at its closing tag.
     pub(super) fn close(&mut self, table: &mut FindingTable) {
         self.end_section(table);
         self.end = End::Closed;
         self.process.is_complete = self.is_finished && self.is_sound();
     }
 
-    /// The process executed another program, whose document has just begun.
+    /// Ends the document because the process executed another program, whose document has just begun.
     pub(super) fn exec(&mut self, table: &mut FindingTable) {
         self.end_section(table);
         self.end = End::Executed;
@@ -116,9 +117,9 @@ impl XmlDocument {
         self.process.is_complete = self.is_sound();
     }
 
-    /// Whether the process may have gone on as another one with the same pid: its parent is the same, and the document
-    /// stands between two elements, before any summary, in what both could write to. A parent outside of a container (0)
-    /// is anybody.
+    /// Returns true if the process may have executed the program of `next`, which has the same pid. Both must have the same
+    /// parent, the output must be a descriptor or a socket, and this document must be between two elements and before any
+    /// summary. The parent 0, outside a container, does not identify a process.
     pub(super) fn may_execute(&self, next: &XmlDocument) -> bool {
         let parent = self.process.ppid.filter(|parent| *parent != 0);
         parent.is_some()
@@ -129,7 +130,7 @@ impl XmlDocument {
             && !self.process.has_summary()
     }
 
-    /// Whether the document goes to a descriptor or a socket, where another one can follow. The last option of several counts.
+    /// Returns true if the output is a descriptor or a socket, where another document may follow. The last option counts.
     fn is_written_to_descriptor(&self) -> bool {
         let tool = self.process.tool.as_deref();
         let options = self.process.options.iter().rev();
@@ -138,7 +139,7 @@ impl XmlDocument {
         to.is_some_and(|to| to != "xml-file")
     }
 
-    /// Another process was given the number, so this one was cut short.
+    /// Ends the document because another process has the same pid, so this document was cut short.
     pub(super) fn replace(&mut self, table: &mut FindingTable) {
         self.end_section(table);
         self.end = End::Replaced;
@@ -150,7 +151,7 @@ impl XmlDocument {
             && self.beginning_missed_at.is_none()
     }
 
-    /// The input ended.
+    /// Ends the document at the end of the input.
     pub(super) fn cut(&mut self, is_inside_element: bool, table: &mut FindingTable) {
         let is_inside_section = !matches!(self.section, TopElement::None);
         self.end = if is_inside_element || is_inside_section {
@@ -163,14 +164,14 @@ impl XmlDocument {
             self.end == End::Missing && self.process.ppid.is_some() && !self.has_more_than_preamble;
     }
 
-    /// Whether anything that was read may refer to a stack of the table.
+    /// Returns true if the document may refer to a stack of the table.
     pub(super) fn may_have_stacks(&self) -> bool {
         !matches!(self.section, TopElement::None) || self.process.has_stacks()
     }
 
     pub(super) fn take(&mut self, token: XmlToken, table: &mut FindingTable) {
         if let XmlToken::Open(name) = token
-            && let Some(section) = self.section_of(name)
+            && let Some(section) = self.new_section(name)
         {
             self.begin_section(section, table);
             return;
@@ -185,7 +186,9 @@ impl XmlDocument {
             }
             (TopElement::Error(_), XmlToken::Close(b"error")) => self.end_section(table),
             (TopElement::Error(error), token) => error.take(token, table),
-            (_, XmlToken::Close(name)) if TopElement::of(name).is_some() => self.end_section(table),
+            (_, XmlToken::Close(name)) if TopElement::new(name).is_some() => {
+                self.end_section(table);
+            }
             (TopElement::Unknown(unknown), XmlToken::Close(name)) if *unknown == name => {
                 self.end_section(table);
             }
@@ -211,8 +214,8 @@ impl XmlDocument {
         }
     }
 
-    /// Why this cannot be the whole document, if that is so.
-    pub(super) fn trouble(&self, source: &str) -> Option<String> {
+    /// Returns the reason why the document is incomplete; `None` if it is complete.
+    pub(super) fn error(&self, source: &str) -> Option<String> {
         let process = match self.process.pid {
             Some(pid) => format!("process {pid}"),
             None => "an unknown process".to_owned(),
@@ -230,17 +233,17 @@ impl XmlDocument {
         let line = self.last_line;
         if let (End::Closed | End::Executed, Some(line)) = (self.end, self.damaged_at) {
             return Some(format!(
-                "{source}:{line}: expected an <error> with its <kind>, <what> and, of a leak, its size, found a part of one: the document of {process} is damaged"
+                "{source}:{line}: expected an <error> with <kind>, <what> and, for a leak, its size, found an incomplete one: the document of {process} is damaged"
             ));
         }
         match self.end {
             End::Executed => None,
             End::Replaced => Some(format!(
-                "{source}:{line}: the document of {process} was cut short: another process with its number follows, and is not what it executed"
+                "{source}:{line}: the document of {process} was cut short: the document of another process with the same pid follows"
             )),
             End::Closed if self.is_finished => None,
             End::Closed => Some(format!(
-                "{source}:{line}: the document of {process} is closed, but the process never finished: Valgrind gave up or was told to stop early"
+                "{source}:{line}: the document of {process} is closed, but the process never finished: Valgrind failed, or an option stopped it early"
             )),
             End::Missing => Some(format!(
                 "{source}:{line}: expected </valgrindoutput>, found the end: the document of {process} was cut short, or the process was killed or executed a program that Valgrind did not follow{}",
@@ -252,19 +255,19 @@ impl XmlDocument {
         }
     }
 
-    /// The section that an element begins here; `None` where it is part of the one that is being read.
-    fn section_of(&self, name: &[u8]) -> Option<TopElement> {
+    /// Returns the section that an element begins; `None` if the element belongs to the current section.
+    fn new_section(&self, name: &[u8]) -> Option<TopElement> {
         let is_inside_error =
             matches!(self.section, TopElement::Error(_)) && name == b"suppression";
         if is_inside_error {
             return None;
         }
-        TopElement::of(name)
+        TopElement::new(name)
     }
 
     fn begin_section(&mut self, section: TopElement, table: &mut FindingTable) {
         if matches!(self.section, TopElement::Error(_)) {
-            // Errors hold none of the other elements, so this one was not closed.
+            // An error never contains other top elements, so its end is missing.
             self.mixed_up_at.get_or_insert(self.last_line);
         }
         self.end_section(table);
@@ -319,7 +322,7 @@ impl XmlDocument {
         }
     }
 
-    /// A text directly inside `<valgrindoutput>`.
+    /// Reads a text directly inside `<valgrindoutput>`.
     fn top_text(&mut self, name: &[u8], text: &[u8]) {
         let text = text.trim_ascii();
         match name {
@@ -334,7 +337,7 @@ impl XmlDocument {
         }
     }
 
-    /// A text inside one of the elements at the top.
+    /// Reads a text inside a top element.
     fn section_text(&mut self, name: &[u8], text: &[u8]) {
         let process = &mut self.process;
         match (&mut self.section, name) {
@@ -353,7 +356,7 @@ impl XmlDocument {
                     words.push(b' ');
                 }
                 words.extend_from_slice(text);
-                // The preamble has the command with its blanks escaped; this stands in where it has none.
+                // Prefer the command in the preamble, because it has escaped blanks.
                 if !process.has_command_line {
                     process.command = Some(string(words));
                 }
@@ -382,7 +385,7 @@ impl XmlDocument {
         }
     }
 
-    /// A `<pair>` of `<errorcounts>` or `<suppcounts>` is read.
+    /// Ends a `<pair>` of `<errorcounts>` or `<suppcounts>`.
     fn end_pair(&mut self) {
         match &mut self.section {
             TopElement::ErrorCounts { unique, count } => {
@@ -402,7 +405,7 @@ impl XmlDocument {
     }
 }
 
-/// Whether this belongs inside an `<error>`, and nowhere else.
+/// Returns true for a token that occurs only inside an `<error>`.
 fn is_part_of_error(token: XmlToken) -> bool {
     match token {
         XmlToken::Open(name) | XmlToken::Text(name, _) => matches!(
@@ -414,14 +417,14 @@ fn is_part_of_error(token: XmlToken) -> bool {
     }
 }
 
-/// Whether this is an element that stands directly inside `<valgrindoutput>`.
+/// Returns true for an element directly inside `<valgrindoutput>`.
 pub(super) fn is_top_element(name: &[u8]) -> bool {
-    TopElement::of(name).is_some()
+    TopElement::new(name).is_some()
 }
 
 impl TopElement {
-    /// The section that an element at the top of a document begins; `None` for elements inside one.
-    fn of(name: &[u8]) -> Option<TopElement> {
+    /// Creates the top element with this name; `None` for elements inside a top element.
+    fn new(name: &[u8]) -> Option<TopElement> {
         Some(match name {
             b"preamble" => TopElement::Preamble,
             b"args" => TopElement::Arguments {
@@ -453,9 +456,9 @@ impl TopElement {
                 name: String::new(),
                 count: 0,
             },
-            // Directly inside the document it repeats what the error before it has already.
+            // A `<suppression>` directly inside the document repeats the suppression of the error before it.
             b"clientmsg" | b"suppression" => TopElement::Skipped,
-            _ => TopElement::Summary(summary_element::SummaryElement::of(name)?),
+            _ => TopElement::Summary(summary_element::SummaryElement::new(name)?),
         })
     }
 }

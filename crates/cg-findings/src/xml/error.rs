@@ -1,4 +1,4 @@
-//! `<error>`: an error or, where its kind begins with `Leak_`, a loss record.
+//! `<error>`: an error, or a loss record if its kind begins with `Leak_`.
 
 use cg_reader::number::whole_u64;
 use cg_stream::record::LeakKind;
@@ -15,7 +15,7 @@ use crate::table::{FindingTable, NameId};
 #[derive(Default)]
 pub(super) struct ErrorElement {
     pub(super) unique: Option<u64>,
-    /// Whether it has something twice that every error has once: it is mixed with another one.
+    /// True if the element mixes two errors: a part occurs twice that every error has once.
     pub(super) is_mixed_up: bool,
     thread: Option<u64>,
     thread_name: Option<NameId>,
@@ -25,7 +25,7 @@ pub(super) struct ErrorElement {
     leaked_blocks: Option<u64>,
     stacks: GatheredStacks,
     inside: Inside,
-    /// DRD's words for the thing that was first observed here.
+    /// DRD's text for the object that was first observed here.
     observed: Vec<u8>,
     suppression: Option<NameId>,
 }
@@ -43,13 +43,13 @@ enum Inside {
     Suppression,
 }
 
-/// What an `<error>` came to.
+/// The result of an `<error>`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FinishedError {
-    /// An error, at this position of the process' errors.
+    /// An error, at this position of the process's errors.
     Error(usize),
     Leak,
-    /// It does not say what it is, because the document was cut or something was taken out of it.
+    /// An element without a required part, because the document is truncated or a part was removed.
     Damaged,
 }
 
@@ -74,11 +74,11 @@ impl ErrorElement {
             b"first_observed_at" => self.inside = Inside::FirstObserved,
             b"confl_wait_call" | b"trace" => self.inside = Inside::Note,
             b"suppression" => self.inside = Inside::Suppression,
-            // What DRD's text logs say in these places.
+            // Add the words of DRD's text logs.
             b"acquired_at" => self.stacks.note(b"Acquired at:", table),
             b"other_segment_start" => self.stacks.note(b"Other segment start", table),
             b"other_segment_end" => self.stacks.note(b"Other segment end", table),
-            b"allocation_context" => self.stacks.say_more(b"Allocation context:", table),
+            b"allocation_context" => self.stacks.extend_note(b"Allocation context:", table),
             b"sframe" => {}
             _ => self.stacks.nameless_note(table),
         }
@@ -127,7 +127,7 @@ impl ErrorElement {
         }
     }
 
-    /// Helgrind has errors with two `<what>`, the second going on where the first ends.
+    /// Adds a part of the sentence. Some errors of Helgrind have two `<what>`, and the second continues the first.
     fn sentence(&mut self, text: &[u8], table: &mut FindingTable) {
         if !self.what.is_empty() {
             self.what.push(b' ');
@@ -136,7 +136,7 @@ impl ErrorElement {
         self.stacks.expect_main(table);
     }
 
-    /// Puts what was read into the process.
+    /// Adds the error or leak to the process.
     pub(super) fn finish(
         mut self,
         process: &mut Process,
@@ -170,7 +170,8 @@ impl ErrorElement {
         FinishedError::Error(process.errors.len() - 1)
     }
 
-    /// `<leakedbytes>` are direct and indirect ones together; the sentence tells them apart.
+    /// Returns the loss record. Prefers the sentence, which separates direct and indirect bytes; `<leakedbytes>` is their
+    /// sum.
     fn loss_record(&self) -> Option<LossRecord> {
         let kind = match self.kind.strip_prefix(b"Leak_")? {
             b"DefinitelyLost" => LeakKind::Definite,
@@ -193,7 +194,7 @@ impl ErrorElement {
     }
 }
 
-/// `0x1a`, the number by which `<errorcounts>` refers to an error.
+/// Parses `0x1a`, the number with which `<errorcounts>` refers to an error.
 pub(super) fn unique(text: &[u8]) -> Option<u64> {
     whole_u64(text.trim_ascii())
 }

@@ -1,4 +1,4 @@
-//! The frames of a document: `<ip>`, `<obj>`, `<fn>`, `<dir>`, `<file>`, `<line>`, each once at most.
+//! The frames of a document: `<ip>`, `<obj>`, `<fn>`, `<dir>`, `<file>`, `<line>`, each at most once.
 
 use cg_reader::number::whole_u64;
 use memchr::memmem;
@@ -6,7 +6,7 @@ use memchr::memmem;
 use super::scanner::unescape_into;
 use crate::table::{FindingTable, FrameRow, NameId};
 
-/// Takes apart what is inside a `<frame>`.
+/// Parses the contents of a `<frame>`.
 pub(super) fn parse(frame: &[u8], table: &mut FindingTable) -> FrameRow {
     let mut text = Vec::new();
     let mut name = |tag: &str, table: &mut FindingTable| -> Option<NameId> {
@@ -29,7 +29,7 @@ pub(super) fn parse(frame: &[u8], table: &mut FindingTable) -> FrameRow {
     }
 }
 
-/// The file in its directory. An absolute one needs none.
+/// Returns the file with its directory, unless the file is absolute.
 fn file(frame: &[u8], table: &mut FindingTable) -> Option<NameId> {
     let file = element(frame, "file")?;
     let mut path = Vec::new();
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_put_into_their_directory() {
+    fn a_relative_file_gets_its_directory() {
         check(
             "<ip>0x1</ip><obj>/o</obj><fn>f&lt;T&gt;</fn><dir>/d</dir><file>a.c</file><line>7</line>",
             "f<T> /d/a.c Some(7) /o 0x1",

@@ -1,19 +1,19 @@
 //! Valgrind's XML (`--xml=yes`), protocols 4 to 6, of Memcheck, Helgrind, DRD and Nulgrind.
 //!
-//! What is specified stands in Valgrind's `docs/internals/xml-output-protocol4.txt` and its successors. What is written
-//! is often something else, so the reader is no XML parser (see `scanner`), and it is prepared for
+//! Valgrind's `docs/internals/xml-output-protocol4.txt` and its successors specify the format. The output often differs from
+//! the specification, so the reader is not an XML parser (see `scanner`). It accepts
 //!
-//! - documents one behind the other, and one inside another (`--trace-children=yes` with one `--xml-fd`);
-//! - a process that executes another program: its document ends anywhere, and where Valgrind follows it, another
-//!   document with the same `<pid>` and `<ppid>` begins. That is so on a descriptor or a socket: a file is emptied first, so
-//!   that two such documents in one are two runs;
-//! - a process that forks without `%p` in `--xml-file`: each of the two writes its own ending, so that elements follow
-//!   the closing tag. They become a section of their own with the same pid, and both sections are `forked`;
-//! - 3.26.0's `<still_reachable>` that is not closed: every element at the top of a document ends what is open;
-//! - the `<suppression>` that `--gen-suppressions` repeats behind its `<error>`;
-//! - elements that are not known, which are skipped.
+//! - several documents in sequence, and one inside another (`--trace-children=yes` with one `--xml-fd`);
+//! - a process that executes another program. Its document ends anywhere, and if Valgrind follows the program, another
+//!   document with the same `<pid>` and `<ppid>` begins. This happens only on a descriptor or a socket. A file is emptied
+//!   first, so two such documents in one file are two runs;
+//! - a process that forks without `%p` in `--xml-file`. Both processes write an ending, so elements follow the closing tag.
+//!   These become a separate section with the same pid, and both sections are `forked`;
+//! - the unclosed `<still_reachable>` of 3.26.0. Every element at the top of a document ends all open elements;
+//! - the `<suppression>` that `--gen-suppressions` repeats after its `<error>`;
+//! - unknown elements, which are skipped.
 //!
-//! A document is whole once it says FINISHED and is closed. It is handed on then, or when the next begins.
+//! A document is complete if it has FINISHED and the closing tag. It is written then, or when the next document begins.
 
 mod document;
 mod error;
@@ -25,20 +25,20 @@ use cg_reader::{Error, Head, Lines, Reading};
 
 use self::document::XmlDocument;
 use self::scanner::{XmlScanner, XmlToken};
-use super::hand_on;
 use super::line_end::undecorated;
 use super::table::FindingTable;
+use super::write_processes;
 
 pub(super) use self::scanner::unescape_into;
 
-/// True where an input has a document. A program's own output can come before it, and a log can stand inside another
-/// tool's XML.
+/// Returns true if an input has a document. Output of the program may precede it. A log inside another tool's XML is not a
+/// document.
 pub fn is_document(head: &Head) -> bool {
     const ROOT: &[u8] = b"<valgrindoutput>";
     memchr::memmem::find_iter(head.bytes, ROOT).any(|at| {
-        // Texts about such documents name the element, too.
-        let behind = head.bytes[at + ROOT.len()..].trim_ascii_start();
-        behind.is_empty() || behind.starts_with(b"<")
+        // Exclude prose that mentions the element.
+        let rest = head.bytes[at + ROOT.len()..].trim_ascii_start();
+        rest.is_empty() || rest.starts_with(b"<")
     })
 }
 
@@ -56,17 +56,17 @@ impl XmlReader {
         }
     }
 
-    /// Whether any document has begun.
+    /// Returns true if any document has begun.
     pub(super) fn has_begun(&self) -> bool {
         self.documents.has_begun
     }
 
-    /// Whether no document is open.
+    /// Returns true if no document is open.
     pub(super) fn is_between(&self) -> bool {
         self.documents.open.is_empty()
     }
 
-    /// Reads the line that `lines` went to, and the frame that may begin behind it.
+    /// Reads the current line of `lines`, and the frame that may follow it.
     pub(super) fn line(&mut self, lines: &mut Lines) {
         let documents = &mut self.documents;
         documents.line_number = lines.line_number();
@@ -80,30 +80,30 @@ impl XmlReader {
         }
     }
 
-    /// Ends what the input left open.
+    /// Ends all open documents.
     pub(super) fn finish(&mut self) {
         self.documents.finish(self.scanner.is_inside_element());
     }
 
-    /// Hands on the processes whose documents have ended.
-    pub(super) fn hand_on(&mut self, reading: &mut Reading) -> Result<(), Error> {
+    /// Writes the processes whose documents have ended.
+    pub(super) fn write_processes(&mut self, reading: &mut Reading) -> Result<(), Error> {
         if self.documents.ready.is_empty() {
             return Ok(());
         }
-        self.documents.hand_on(reading)
+        self.documents.write_processes(reading)
     }
 }
 
 /// The documents of an input.
 struct Documents {
     table: FindingTable,
-    /// Whether any has begun.
+    /// True if any document has begun.
     has_begun: bool,
-    /// Those that are not closed; the last is the innermost.
+    /// The open documents; the last one is the innermost.
     open: Vec<XmlDocument>,
-    /// The one that was closed last. It is kept for a moment: what may follow tells whether it was forked.
+    /// The last closed document. The next element shows if its process was forked.
     closed: Option<XmlDocument>,
-    /// Those to be handed on.
+    /// The documents to write.
     ready: Vec<XmlDocument>,
     line_number: u64,
 }
@@ -157,14 +157,14 @@ impl Documents {
         }
     }
 
-    /// A document has begun whose opening tag is missing.
+    /// Begins a document without an opening tag.
     fn open_without_beginning(&mut self) {
         self.has_begun = true;
         self.open
             .push(XmlDocument::without_beginning(self.line_number));
     }
 
-    /// Elements behind a closing tag are those of another process that was forked. False for anything else there.
+    /// Begins the document of a forked process if an element follows a closing tag. Returns false for other tokens.
     fn reopen(&mut self, token: XmlToken) -> bool {
         let is_element = matches!(token, XmlToken::Open(name) if document::is_top_element(name));
         if !is_element {
@@ -178,8 +178,8 @@ impl Documents {
         true
     }
 
-    /// The innermost document has just named its process and its parent. An open one of the same number has come to its
-    /// end: it executed this one, or it was cut short before another process got the number.
+    /// Ends an open document with the same pid as the innermost one, once the pid and the parent of the innermost one are
+    /// known. Its process executed this program, or its document was cut short and the pid was reused.
     fn end_same(&mut self) {
         let Some((innermost, outer)) = self.open.split_last() else {
             return;
@@ -201,7 +201,7 @@ impl Documents {
         self.ready.push(ended);
     }
 
-    /// Ends what the input left open.
+    /// Ends all open documents.
     fn finish(&mut self, is_inside_element: bool) {
         self.ready.extend(self.closed.take());
         for mut document in self.open.drain(..) {
@@ -210,14 +210,14 @@ impl Documents {
         }
     }
 
-    /// Hands on the processes that are ready, and forgets the stacks that no other refers to.
-    fn hand_on(&mut self, reading: &mut Reading) -> Result<(), Error> {
+    /// Writes the processes that are ready. Drops all stacks if no other process refers to them.
+    fn write_processes(&mut self, reading: &mut Reading) -> Result<(), Error> {
         let source = reading.source;
         let processes = self
             .ready
             .iter()
-            .map(|document| (&document.process, document.trouble(source)));
-        hand_on(processes, &self.table, reading)?;
+            .map(|document| (&document.process, document.error(source)));
+        write_processes(processes, &self.table, reading)?;
         self.ready.clear();
         if self.closed.is_none() && !self.open.iter().any(XmlDocument::may_have_stacks) {
             self.table.forget_stacks();

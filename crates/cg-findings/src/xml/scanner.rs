@@ -1,48 +1,48 @@
-//! Tags and texts of Valgrind's XML, as it is and not as it should be.
+//! Splits Valgrind's XML into tags and texts, although it is not well-formed.
 //!
-//! Valgrind writes thread names and paths without escaping them, raw bytes without declaring an encoding, and `]]>`
-//! inside CDATA. So an element that holds text is read up to its own closing tag, whatever is in between. Nothing here
-//! minds where an element is closed; that is for the document to know.
+//! Valgrind does not escape thread names and paths, does not declare an encoding for raw bytes, and writes `]]>` inside
+//! CDATA. So an element with text is read up to its closing tag, with any text in between. The scanner does not check that
+//! elements are closed in order; that is the task of the document.
 
 use memchr::memmem::{self, Finder};
 
 /// A piece of a document.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum XmlToken<'a> {
-    /// The beginning of an element that holds others.
+    /// The beginning of an element that contains other elements.
     Open(&'a [u8]),
-    /// The end of one.
+    /// The end of such an element.
     Close(&'a [u8]),
-    /// An element that holds text, and the text with its entities.
+    /// An element with text: its name, and its text with entities.
     Text(&'a [u8], &'a [u8]),
-    /// Everything inside a `<frame>`.
+    /// The contents of a `<frame>`.
     Frame(&'a [u8]),
 }
 
-/// Cuts lines into tokens.
+/// Splits lines into tokens.
 pub(super) struct XmlScanner {
-    /// The element that a line left unfinished.
+    /// The unfinished element of previous lines.
     pending: Option<Pending>,
-    /// What was read of it.
+    /// Its text so far.
     text: Vec<u8>,
     end_of_frame: Finder<'static>,
 }
 
 enum Pending {
     Frame,
-    /// With its closing tag.
+    /// An element with text, and its closing tag.
     Text(Vec<u8>),
 }
 
-/// No element of text is longer; one that is was never closed, and what follows is read as if it had been.
+/// The maximum length of a text element. A longer element lacks its end tag and is treated as closed.
 const LONGEST_TEXT: usize = 1024 * 1024;
 
 const END_OF_FRAME: &[u8] = b"</frame>";
 
-/// Where a document begins.
+/// The beginning of a document.
 const DOCUMENT: &[u8] = b"<valgrindoutput";
 
-/// Elements that hold text even where it begins with a line's end or with `<`.
+/// Elements that contain text even if the text begins with a line end or with `<`.
 const TEXT_ELEMENTS: [&[u8]; 18] = [
     b"what",
     b"auxwhat",
@@ -73,16 +73,17 @@ impl XmlScanner {
         }
     }
 
-    /// Whether the input ended inside an element.
+    /// Returns true if an element is unfinished.
     pub(super) fn is_inside_element(&self) -> bool {
         self.pending.is_some()
     }
 
-    /// Where a line has just ended behind `<frame>`: the frame, if these bytes that follow begin with all of it, and how
-    /// many of them and how many lines it takes. Most of a document is frames, and this is faster than line by line.
+    /// Reads a whole frame from `bytes` if the previous line ended with `<frame>`. Returns the frame, and its length in
+    /// bytes and lines. Most of a document is frames, and this is faster than reading line by line.
     pub(super) fn frame<'a>(&mut self, bytes: &'a [u8]) -> Option<(&'a [u8], usize, usize)> {
-        /// Bytes and lines that are enough for nearly all frames; others are read line by line.
+        /// The length of nearly all frames, in bytes. Longer frames are read line by line.
         const USUAL_LENGTH: usize = 4096;
+        /// The maximum number of line ends in such a frame.
         const MOST_LINES: usize = 6;
         if !matches!(self.pending, Some(Pending::Frame)) || !self.text.is_empty() {
             return None;
@@ -91,7 +92,7 @@ impl XmlScanner {
             .end_of_frame
             .find(&bytes[..bytes.len().min(USUAL_LENGTH)])?;
         let frame = &bytes[..end];
-        // A frame that was cut short would go on into another document.
+        // A truncated frame would extend into another document.
         let lines = memchr::memchr_iter(b'\n', frame).count();
         if lines > MOST_LINES {
             return None;
@@ -100,7 +101,7 @@ impl XmlScanner {
         Some((frame, end + END_OF_FRAME.len(), lines))
     }
 
-    /// Cuts one line, given without its `\n`.
+    /// Splits one line, given without its `\n`.
     pub(super) fn line(&mut self, line: &[u8], mut take: impl FnMut(XmlToken)) {
         let mut rest = line;
         if let Some(pending) = &self.pending {
@@ -121,7 +122,7 @@ impl XmlScanner {
                     rest = &line[end + length..];
                 }
                 None if self.text.len() > LONGEST_TEXT || line.starts_with(DOCUMENT) => {
-                    // The element was cut short where another process' document begins.
+                    // The element is truncated, because another document begins.
                     self.pending = None;
                 }
                 None => {
@@ -136,7 +137,7 @@ impl XmlScanner {
         }
     }
 
-    /// Reads an element's tag and, if it holds text, the text. `rest` begins behind the `<`; what follows is returned.
+    /// Reads a tag and, if the element contains text, its text. `rest` begins after the `<`. Returns the remaining bytes.
     fn element<'a>(&mut self, rest: &'a [u8], take: &mut impl FnMut(XmlToken)) -> &'a [u8] {
         let (is_close, rest) = match rest.strip_prefix(b"/") {
             Some(rest) => (true, rest),
@@ -147,9 +148,10 @@ impl XmlScanner {
             .take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_')
             .count();
         let (name, after) = rest.split_at(length);
-        // `<?xml …>`, comments, and a `<` that is none of XML's.
+        // `<?xml …>`, a comment, or a `<` in other text.
         if name.is_empty() {
-            // What another program has taken out is not read. One that a program's output leaves open hides nothing.
+            // Skip a comment, which other programs use to remove elements. Ignore an unclosed comment, which may come from
+            // the output of a program.
             let comment_end = rest
                 .strip_prefix(b"!--")
                 .and_then(|comment| Some(&comment[memmem::find(comment, b"-->")? + 3..]));
@@ -209,7 +211,7 @@ impl Pending {
     }
 }
 
-/// Whether an element holds text: it is known to, or its content begins with something else than another element.
+/// Returns true if an element contains text: it is in the list, or its content does not begin with another element.
 fn holds_text(name: &[u8], after: &[u8]) -> bool {
     if TEXT_ELEMENTS.contains(&name) {
         return true;
@@ -221,9 +223,9 @@ fn holds_text(name: &[u8], after: &[u8]) -> bool {
     }
 }
 
-/// Text with its entities replaced: the five of XML and numbered ones. What is none is kept as it is.
+/// Replaces the entities in a text: the five of XML, and numeric ones. Keeps anything else unchanged.
 pub(crate) fn unescape_into(mut text: &[u8], out: &mut Vec<u8>) {
-    /// Bytes of the longest entity, `&#x10ffff;`.
+    /// The length of the longest entity, `&#x10ffff;`.
     const LONGEST: usize = 10;
     while let Some(start) = memchr::memchr(b'&', text) {
         out.extend_from_slice(&text[..start]);
@@ -282,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn containers_and_texts() {
+    fn elements_are_split_into_containers_and_texts() {
         check(
             "<?xml version=\"1.0\"?>\n<error>\n  <unique>0x0</unique>\n</error>",
             &["<error>", "unique=0x0", "</error>"],
@@ -309,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_valgrind_does_not_escape() {
+    fn unescaped_text_of_valgrind_is_read() {
         check(
             "<threadname>n & <w></threadname>\n<kind>K</kind>",
             &["threadname=n & <w>", "kind=K"],
@@ -326,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn an_element_that_was_cut_short_ends_with_its_document() {
+    fn a_truncated_element_ends_with_its_document() {
         check(
             "<fn>ma<?xml version=\"1.0\"?>\n\n<valgrindoutput>\n<pid>1</pid>",
             &["<valgrindoutput>", "pid=1"],
@@ -338,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn entities() {
+    fn only_known_entities_are_replaced() {
         let unescaped = |text: &str| {
             let mut out = Vec::new();
             unescape_into(text.as_bytes(), &mut out);

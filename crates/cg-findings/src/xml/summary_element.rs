@@ -1,7 +1,7 @@
-//! `<heap_summary>`, `<leak_summary>` and `<error_summary>`, which XML has from protocol 6 on.
+//! `<heap_summary>`, `<leak_summary>` and `<error_summary>` of protocol 6.
 //!
-//! `<suppressed>` is a row of one and a number of another. In 3.26.0 `<still_reachable>` is not closed where nothing is
-//! reachable, so a row lasts until the next begins.
+//! `<suppressed>` is a row in the leak summary, and a number in the error summary. In 3.26.0 `<still_reachable>` is not
+//! closed if there are no reachable blocks, so a row ends when the next one begins.
 
 use cg_stream::record::{Blocks, LeakKind};
 
@@ -10,14 +10,14 @@ use crate::process::Process;
 
 /// A summary while it is read.
 pub(super) struct SummaryElement {
-    of: Of,
+    kind: SummaryKind,
     row: SummaryRow,
-    /// The row's `<bytes>`, which come before its `<blocks>`.
+    /// The row's `<bytes>`, which precede its `<blocks>`.
     bytes: Option<u64>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Of {
+enum SummaryKind {
     Heap,
     Leaks,
     Errors,
@@ -32,31 +32,31 @@ enum SummaryRow {
 }
 
 impl SummaryElement {
-    /// The summary that an element begins.
-    pub(super) fn of(name: &[u8]) -> Option<SummaryElement> {
-        let of = match name {
-            b"heap_summary" => Of::Heap,
-            b"leak_summary" => Of::Leaks,
-            b"error_summary" => Of::Errors,
+    /// Creates the summary that an element begins; `None` for other elements.
+    pub(super) fn new(name: &[u8]) -> Option<SummaryElement> {
+        let kind = match name {
+            b"heap_summary" => SummaryKind::Heap,
+            b"leak_summary" => SummaryKind::Leaks,
+            b"error_summary" => SummaryKind::Errors,
             _ => return None,
         };
         Some(SummaryElement {
-            of,
+            kind,
             row: SummaryRow::None,
             bytes: None,
         })
     }
 
-    /// What is known of the process before its first row.
+    /// Resets the summary in the process.
     pub(super) fn begin(&self, process: &mut Process) {
-        match self.of {
-            Of::Heap => process.begin_heap_summary(),
-            Of::Leaks => process.begin_leak_summary(),
-            Of::Errors => process.error_summary = None,
+        match self.kind {
+            SummaryKind::Heap => process.begin_heap_summary(),
+            SummaryKind::Leaks => process.begin_leak_summary(),
+            SummaryKind::Errors => process.error_summary = None,
         }
     }
 
-    /// An element inside the summary begins.
+    /// Begins an element inside the summary.
     pub(super) fn open(&mut self, name: &[u8]) {
         self.bytes = None;
         self.row = match name {
@@ -66,19 +66,19 @@ impl SummaryElement {
             b"possibly_lost" => SummaryRow::Leaks(LeakKind::Possible),
             b"still_reachable" => SummaryRow::Leaks(LeakKind::Reachable),
             b"suppressed" => SummaryRow::Suppressed,
-            // Heuristics repeat a part of what is reachable.
+            // The rows of heuristics repeat a part of the reachable blocks.
             _ => SummaryRow::None,
         };
     }
 
-    /// A number of the summary.
+    /// Reads a number of the summary.
     pub(super) fn text(&mut self, name: &[u8], text: &[u8], process: &mut Process) {
         let Some((amount, _)) = amount(text) else {
             return;
         };
-        match (self.of, name) {
-            (Of::Heap | Of::Leaks, b"bytes") => self.bytes = Some(amount.value),
-            (Of::Heap | Of::Leaks, b"blocks") => {
+        match (self.kind, name) {
+            (SummaryKind::Heap | SummaryKind::Leaks, b"bytes") => self.bytes = Some(amount.value),
+            (SummaryKind::Heap | SummaryKind::Leaks, b"blocks") => {
                 let Some(bytes) = self.bytes.take() else {
                     return;
                 };
@@ -88,16 +88,16 @@ impl SummaryElement {
                 };
                 self.end_row(blocks, amount.is_delta, process);
             }
-            (Of::Heap, b"allocs") => {
+            (SummaryKind::Heap, b"allocs") => {
                 process.heap_summary.get_or_insert_default().allocs = amount.value;
             }
-            (Of::Heap, b"frees") => {
+            (SummaryKind::Heap, b"frees") => {
                 process.heap_summary.get_or_insert_default().frees = amount.value;
             }
-            (Of::Heap, b"bytes_allocated") => {
+            (SummaryKind::Heap, b"bytes_allocated") => {
                 process.heap_summary.get_or_insert_default().allocated_bytes = amount.value;
             }
-            (Of::Errors, name) => {
+            (SummaryKind::Errors, name) => {
                 let summary = process.error_summary.get_or_insert_default();
                 match name {
                     b"errors" => summary.errors = amount.value,

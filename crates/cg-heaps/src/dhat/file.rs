@@ -1,4 +1,4 @@
-//! The JSON of a DHAT file. Both versions fit one type: where they have different keys, these mean the same.
+//! The JSON of a DHAT file. One type represents both versions, because their different keys have the same meaning.
 
 use cg_reader::Error;
 use cg_reader::json::{List, line_at, without_place};
@@ -6,7 +6,7 @@ use cg_stream::record::Name;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 
-/// A DHAT file. Version 1 lacks what has not changed since: it is completed by [`DhatFile::read`].
+/// A DHAT file. Version 1 omits fields that were constant then. [`DhatFile::read`] adds them.
 #[derive(Deserialize)]
 pub(super) struct DhatFile<'a> {
     #[serde(rename = "dhatFileVersion", deserialize_with = "known_version")]
@@ -15,13 +15,13 @@ pub(super) struct DhatFile<'a> {
     pub(super) mode: Option<Name<'a>>,
     #[serde(borrow)]
     pub(super) verb: Option<Name<'a>>,
-    /// Whether blocks have lifetimes, and so there is a global maximum and an end.
+    /// True if blocks have lifetimes, so that there are figures at the global maximum and at the end.
     #[serde(rename = "bklt")]
     pub(super) has_lifetimes: Option<bool>,
-    /// Whether accesses were counted.
+    /// True if accesses were counted.
     #[serde(rename = "bkacc")]
     pub(super) has_accesses: Option<bool>,
-    /// What a byte, bytes and blocks are called, where they are something else.
+    /// The units for a byte, bytes and blocks, if they differ from these.
     #[serde(rename = "bu", borrow)]
     pub(super) byte_unit: Option<Name<'a>>,
     #[serde(rename = "bsu", borrow)]
@@ -30,10 +30,10 @@ pub(super) struct DhatFile<'a> {
     pub(super) blocks_unit: Option<Name<'a>>,
     #[serde(rename = "tu", borrow)]
     pub(super) time_unit: Option<Name<'a>>,
-    /// What a million time units are called.
+    /// The name of a million time units.
     #[serde(rename = "Mtu", borrow)]
     pub(super) mega_time_unit: Option<Name<'a>>,
-    /// How many time units a short-lived block lives at most.
+    /// The maximum lifetime of a short-lived block, in time units.
     #[serde(rename = "tuth")]
     pub(super) short_lived: Option<u64>,
     #[serde(rename = "cmd", borrow)]
@@ -45,13 +45,13 @@ pub(super) struct DhatFile<'a> {
     pub(super) gmax_time: Option<u64>,
     #[serde(rename = "pps", alias = "aps", borrow)]
     pub(super) points: Vec<ProgramPoint<'a>>,
-    /// Texts of frames; the first is `[root]` and in no stack.
+    /// Texts of frames. The first is `[root]`, which does not occur in stacks.
     #[serde(rename = "ftbl", borrow)]
     pub(super) frames: Vec<Name<'a>>,
 }
 
-/// A program point; what its file's mode does not have is left out. Its lists stay text until it is written: the text
-/// is in memory anyway, and the lists of all points would take as much again.
+/// A program point. Counts that the file's mode does not have are missing. The lists stay text until the point is written:
+/// the text is in memory anyway, and the parsed lists of all points would need as much memory again.
 #[derive(Deserialize)]
 pub(super) struct ProgramPoint<'a> {
     #[serde(rename = "tb")]
@@ -84,10 +84,10 @@ pub(super) struct ProgramPoint<'a> {
     stack: List<'a>,
 }
 
-/// What DHAT writes for an access count that overflowed its 16 bits.
+/// DHAT's value for an access count that overflowed 16 bits.
 const OVERFLOWED: i64 = 0xFFFF;
 
-/// The largest block that has a histogram: `DHAT_HISTOGRAM_MEMORY` takes up to 25 KiB, else it is 1024 bytes.
+/// The maximum size of a block with a histogram. The default is 1024 bytes, and `DHAT_HISTOGRAM_MEMORY` allows up to 25 KiB.
 const LARGEST_HISTOGRAM: usize = 25 * 1024;
 
 impl<'a> DhatFile<'a> {
@@ -98,7 +98,7 @@ impl<'a> DhatFile<'a> {
             Error::at(
                 line,
                 format!(
-                    "expected UTF-8, found byte \\x{:02x} in column {}: DHAT does not escape names that JSON cannot hold",
+                    "expected UTF-8, found byte \\x{:02x} in column {}: DHAT does not escape such names",
                     text[error.valid_up_to()],
                     error.valid_up_to() - start + 1,
                 ),
@@ -118,8 +118,8 @@ impl<'a> DhatFile<'a> {
         Ok(file)
     }
 
-    /// True for files of dhat-rs.
-    pub(super) fn is_of_dhat_rs(&self) -> bool {
+    /// Returns true for a file of dhat-rs.
+    pub(super) fn is_from_dhat_rs(&self) -> bool {
         self.mode
             .as_deref()
             .is_some_and(|mode| mode.starts_with("rust-"))
@@ -127,12 +127,12 @@ impl<'a> DhatFile<'a> {
 }
 
 impl ProgramPoint<'_> {
-    /// The positions of its frames in the frame table, innermost frame first.
+    /// Returns the positions of the frames in the frame table, innermost frame first.
     pub(super) fn stack(&self) -> Result<Vec<u32>, String> {
         self.stack.numbers().map_err(|bad| format!("fs: {bad}"))
     }
 
-    /// The access counts of each byte of a block; `None` is a count that overflowed.
+    /// Returns the access count for each byte of a block; `None` for a count that overflowed.
     pub(super) fn accesses(&self) -> Result<Option<Vec<Option<u64>>>, String> {
         let Some(encoded) = self.accesses else {
             return Ok(None);
@@ -165,10 +165,10 @@ impl ProgramPoint<'_> {
     }
 }
 
-/// How the message about a version that is not known begins.
+/// The beginning of the error message for an unknown version.
 const WRONG_VERSION: &str = "expected dhatFileVersion 1 or 2";
 
-/// Refuses other versions at once, before their keys are misunderstood.
+/// Parses the version. Refuses other versions immediately, before their keys are misinterpreted.
 fn known_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::Error> {
     match u64::deserialize(deserializer)? {
         version @ (1 | 2) => Ok(version),
@@ -176,7 +176,7 @@ fn known_version<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u64, D::E
     }
 }
 
-/// What is wrong with a file that is not the JSON it should be.
+/// Converts an error of the JSON parser to an explanation for DHAT files.
 fn explain(text: &str, error: &serde_json::Error) -> Error {
     let line = error.line() as u64;
     let on_line = text.lines().nth(error.line().saturating_sub(1));
@@ -189,12 +189,12 @@ fn explain(text: &str, error: &serde_json::Error) -> Error {
     if error.is_syntax() && on_line.is_some_and(|text| text.contains("\"fs\":]")) {
         return Error::at(
             line,
-            "expected a list after \"fs\":, found ]: DHAT writes this where it leaves out every frame of a stack; run it with a larger --num-callers",
+            "expected a list after \"fs\":, found ]: DHAT writes this if it omits all frames of a stack; rerun it with a larger --num-callers",
         );
     }
     let message = without_place(error);
     if message.starts_with(WRONG_VERSION) {
-        // Where serde_json says that a value is wrong it has read on to the next token.
+        // serde_json reports a wrong value after it has read the next token, so find the place of the key.
         let position = text.find("\"dhatFileVersion\"").unwrap_or(0);
         return Error::at(line_at(text.as_bytes(), position).0, message);
     }

@@ -1,17 +1,17 @@
 //! DHAT's program points: `dhat.out.PID` of Valgrind's DHAT, and `dhat-heap.json` of the dhat-rs crate.
 //!
-//! Valgrind writes them in `dhat/dh_main.c` (see "File format notes" there); the file is one JSON object, whose frame
-//! table comes last, so it is read whole. Versions:
-//! - 2 (Valgrind 3.17 and later, dhat-rs): `mode` is `heap`, `copy`, `ad-hoc`, `rust-heap` or `rust-ad-hoc`; `bklt` says
-//!   whether blocks have lifetimes, `bkacc` whether their accesses were counted.
-//! - 1 (Valgrind 3.15 and 3.16): always what is `heap` now, under the keys `mi`, `ei`, `aps`, `tli`, `fb` and `fbk`.
+//! Valgrind writes them in `dhat/dh_main.c` (see "File format notes" there). The file is one JSON object. Its frame table is
+//! at the end, so the whole file is read into memory. Versions:
+//! - 2 (Valgrind 3.17 and later, dhat-rs): `mode` is `heap`, `copy`, `ad-hoc`, `rust-heap` or `rust-ad-hoc`. `bklt` is true
+//!   if blocks have lifetimes, and `bkacc` if their accesses were counted.
+//! - 1 (Valgrind 3.15 and 3.16): always the mode `heap`, with the keys `mi`, `ei`, `aps`, `tli`, `fb` and `fbk`.
 //!
-//! Valgrind can write what is no JSON: `"fs":]` for a stack all of whose frames were left out, and bytes of names that
-//! are not UTF-8. dh_view refuses such files, and so does this parser, with the line.
+//! Valgrind can write invalid JSON: `"fs":]` for a stack without frames, and names that are not UTF-8. dh_view refuses such
+//! files. This parser also refuses them, with an error that has the line.
 
+use cg_collections::intern::Id as _;
 use cg_names::frame_text::FrameText;
 use cg_reader::{Error, Head, Reading};
-use cg_stream::intern::Id as _;
 use cg_stream::record::{Count, Counts, DhatFacts, Frame, Name, RunRecord, Total};
 use cg_stream::rows::{Cells, FrameId, ProgramPointRow, StackRef};
 
@@ -21,7 +21,7 @@ mod file;
 
 use file::{DhatFile, ProgramPoint};
 
-/// True where an input begins as DHAT's file does.
+/// Returns true if an input begins like a DHAT file.
 pub fn is_document(head: &Head) -> bool {
     let text = head.bytes.trim_ascii_start();
     let beginning = &text[..text.len().min(4096)];
@@ -37,7 +37,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
         .out
         .run(&run_record(reading.source, &file, &events)?)?;
     let described = FrameText {
-        has_column: file.is_of_dhat_rs(),
+        has_column: file.is_from_dhat_rs(),
         demangle: reading.options.demangle,
     };
     let texts = file.frames.iter().map(|text| text.as_bytes());
@@ -76,9 +76,9 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
         reading.out.row(row, &frames)?;
     }
     if beyond > 0 {
-        // No DHAT writes such files, but people who cut them down for a test do.
+        // DHAT does not write such files. Files that were shortened by hand for a test have such positions.
         reading.warn(format!(
-            "{beyond} positions in stacks are beyond the frame table, which has {}; their frames are written as {{}}",
+            "{beyond} positions in stacks are outside the frame table of {} frames; their frames are written as {{}}",
             file.frames.len()
         ));
     }
@@ -92,13 +92,13 @@ struct DhatEvent {
     count: fn(&ProgramPoint) -> u64,
 }
 
-/// Which files have an event.
+/// The files that have an event.
 #[derive(Clone, Copy)]
 enum Availability {
     Always,
-    /// Where blocks have lifetimes.
+    /// If blocks have lifetimes.
     Live,
-    /// Where accesses were counted.
+    /// If accesses were counted.
     Accessed,
 }
 
@@ -158,7 +158,7 @@ fn run_record(source: &str, file: &DhatFile, events: &[&DhatEvent]) -> Result<Ru
     }
     let text = |name: &Option<Name>| name.as_deref().map(str::to_owned);
     let mut run = RunRecord::new("dhat");
-    run.creator = file.is_of_dhat_rs().then(|| "dhat-rs".to_owned());
+    run.creator = file.is_from_dhat_rs().then(|| "dhat-rs".to_owned());
     run.command = text(&file.command);
     run.pid = file.pid;
     run.source = vec![source.to_owned()];

@@ -1,7 +1,7 @@
 use cg_reader::Options;
 use parsed::check_all_prefixes;
 
-/// A file of Valgrind's, as it lays it out: version and mode, the fields of its points, and a table of four frames.
+/// Returns a file in Valgrind's layout, with a mode, the fields of program points, and a table of four frames.
 fn valgrind(mode: &str, points: &[&str]) -> String {
     let points: Vec<String> = points
         .iter()
@@ -24,7 +24,7 @@ fn check(text: &str, records: &[&str]) {
 }
 
 #[test]
-fn a_point_of_the_heap_mode_has_all_counts() {
+fn points_of_mode_heap_have_all_counts() {
     check(
         &valgrind(HEAP, &[POINT]),
         &[
@@ -36,7 +36,7 @@ fn a_point_of_the_heap_mode_has_all_counts() {
 }
 
 #[test]
-fn other_modes_have_totals_only() {
+fn points_of_other_modes_have_only_totals() {
     let copy = "\"mode\":\"copy\",\"verb\":\"Copied\"\n,\"bklt\":false,\"bkacc\":false";
     check(
         &valgrind(
@@ -56,7 +56,7 @@ fn other_modes_have_totals_only() {
 }
 
 #[test]
-fn dhat_rs_has_columns_and_units_of_its_own() {
+fn columns_and_units_of_dhat_rs_are_read() {
     let text = "{\n\"dhatFileVersion\": 2,\n\"mode\": \"rust-ad-hoc\",\n\"verb\": \"Allocated\",\n\"bklt\": false,\n\"bkacc\": false,\n\"bu\": \"unit\",\n\"bsu\": \"units\",\n\"bksu\": \"events\",\n\"tu\": \"µs\",\n\"Mtu\": \"s\",\n\"cmd\": \"dr\",\n\"pid\": 5,\n\"te\": 38,\n\"pps\": [\n{\n\"tb\": 200,\n\"tbk\": 1,\n\"fs\": [\n1\n]\n}\n],\n\"ftbl\": [\n\"[root]\",\n\"0x55b5: dr::main (dr/src/main.rs:11:121)\"\n]\n}";
     check(
         text,
@@ -69,7 +69,7 @@ fn dhat_rs_has_columns_and_units_of_its_own() {
 }
 
 #[test]
-fn version_1_means_the_same_by_other_keys() {
+fn version_1_differs_only_in_its_keys() {
     let second = valgrind(HEAP, &[POINT]);
     let first = second
         .replace("\"dhatFileVersion\":2", "\"dhatFileVersion\":1")
@@ -90,13 +90,13 @@ fn version_1_means_the_same_by_other_keys() {
 }
 
 #[test]
-fn what_is_no_dhat_file_is_an_error_with_its_line() {
+fn an_invalid_file_is_an_error_with_its_line() {
     let good = valgrind(HEAP, &[POINT]);
     for (from, to, message) in [
         (
             "[1,2,3]",
             "]",
-            "in:18: expected a list after \"fs\":, found ]: DHAT writes this where it leaves out every frame of a stack; run it with a larger --num-callers",
+            "in:18: expected a list after \"fs\":, found ]: DHAT writes this if it omits all frames of a stack; rerun it with a larger --num-callers",
         ),
         (
             "Version\":2",
@@ -142,35 +142,33 @@ fn what_is_no_dhat_file_is_an_error_with_its_line() {
             &Options::default(),
         );
         assert_eq!(parsed.messages, [message]);
-        assert!(parsed.trouble && !parsed.is_whole());
+        assert!(parsed.has_errors && !parsed.is_whole());
     }
 }
 
 #[test]
-fn bytes_that_json_cannot_hold_are_an_error_with_their_line() {
+fn a_name_that_is_not_utf_8_is_an_error_with_its_line() {
     let mut text = valgrind(HEAP, &[POINT]).into_bytes();
     let start = text.windows(4).position(|bytes| bytes == b"prog").unwrap();
     text[start + 1] = 0xe9;
     let parsed = parsed::read(super::parse, &text, &Options::default());
     assert_eq!(
         parsed.messages,
-        [
-            "in:6: expected UTF-8, found byte \\xe9 in column 12: DHAT does not escape names that JSON cannot hold"
-        ]
+        ["in:6: expected UTF-8, found byte \\xe9 in column 12: DHAT does not escape such names"]
     );
 }
 
 #[test]
-fn frames_that_the_table_lacks_are_empty_and_told() {
+fn frames_outside_the_table_are_empty_and_a_warning() {
     let text = valgrind(HEAP, &[POINT]).replace("[1,2,3]", "[2,4]");
     let parsed = parsed::read(super::parse, text.as_bytes(), &Options::default());
     assert_eq!(
         parsed.messages,
         [
-            "in: 1 positions in stacks are beyond the frame table, which has 4; their frames are written as {}"
+            "in: 1 positions in stacks are outside the frame table of 4 frames; their frames are written as {}"
         ]
     );
-    assert!(parsed.is_whole() && !parsed.trouble);
+    assert!(parsed.is_whole() && !parsed.has_errors);
     assert!(parsed.records[1].ends_with(r#","addr":"0x2"},{}]}"#));
 }
 

@@ -1,33 +1,34 @@
-//! heaptrack's recordings: `heaptrack.PROGRAM.PID.zst`, `.gz` of old versions, or unpacked.
+//! heaptrack's recordings: `heaptrack.PROGRAM.PID.zst`, `.gz` for old versions, or uncompressed.
 //!
 //! `heaptrack_interpret` writes them (`src/interpret/heaptrack_interpret.cpp` of KDE/heaptrack). Numbers are hexadecimal
-//! without `0x`, indices are counted from 1 and 0 is none, but for kinds of allocations, which are counted from 0:
+//! without `0x`. Indices begin at 1, and 0 means that there is nothing. Only kinds of allocations are counted from 0:
 //!
 //! ```text
 //! v VERSION FORMAT        heaptrack's version, 10400 for 1.4.0; formats 0 to 3
-//! X COMMAND               as it was given, line breaks and all
+//! X COMMAND               unchanged, with any line breaks
 //! I PAGESIZE PAGES        the machine
-//! A                       attached to a program that was running; what was counted before does not count
+//! A                       attached to a running program; earlier events do not count
 //! S leak:PATTERN          a leak that the program's author knows of
 //! s SIZE TEXT             a string; before format 3 without its size
-//! i IP MODULE [FN [FILE LINE [FN FILE LINE]…]]     an instruction pointer: innermost, then what that is inlined into
-//! t IP PARENT             a trace: the parent is the caller's
+//! i IP MODULE [FN [FILE LINE [FN FILE LINE]…]]     an instruction pointer: innermost function, then its inliners
+//! t IP PARENT             a trace; the parent is the caller's trace
 //! a SIZE TRACE            a kind of allocation
 //! + KIND, - KIND          a block is allocated, a block is freed; format 0: `+ SIZE TRACE ADDRESS`, `- ADDRESS`
-//! c MS, R PAGES           a time stamp, and the memory of the process at it
-//! # …                     a comment; there are some at the end
+//! c MS, R PAGES           a time stamp, and the memory of the process at that time
+//! # …                     a comment; the file ends with comments
 //! ```
 //!
-//! Costs are not in the file: it is played. heaptrack's own readers cut stacks below `main` and above `operator new`,
-//! leave out leaks that they have suppressions of their own for, take a command's further lines for records, and print
-//! inlined frames in the wrong order; here stacks are whole, and only the recording's own suppressions count.
+//! The file contains no costs. They are computed by a replay of the events. heaptrack's own readers cut stacks below `main`
+//! and above `operator new`, and omit leaks that match built-in suppressions. They mistake the further lines of a command
+//! for records, and print inlined frames in the wrong order. Here stacks are complete, and only the recording's suppressions
+//! count.
 
+use cg_collections::sorting::Order as _;
 use cg_reader::{Error, Head, Options, Out, Reading, Snapshots};
 use cg_stream::record::{
     Count, Counts, Frame, HeaptrackFacts, Name, RunRecord, SnapshotRecord, Total,
 };
 use cg_stream::rows::{Cells, NoTables, ProgramPointRow, Row, StackRef};
-use cg_stream::sorting::Order as _;
 
 use super::frames::FrameTable;
 
@@ -43,7 +44,7 @@ use replay::AllocationKind;
 use symbols::SymbolTables;
 use trees::HeapTrees;
 
-/// True where an input begins as recordings do.
+/// Returns true if an input begins like a recording.
 pub fn is_recording(head: &Head) -> bool {
     let mut lines = head.whole_lines().map(|(_, line)| line);
     let is_version = |line: &[u8]| {
@@ -54,7 +55,7 @@ pub fn is_recording(head: &Head) -> bool {
     };
     lines.next().is_some_and(is_version)
         && lines.next().is_some_and(|line| {
-            // Raw ones begin with `x` or `m`.
+            // Raw recordings have `x` or `m`.
             matches!(
                 line,
                 [
@@ -73,14 +74,14 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     if recording.replay.kinds().is_empty() && read.is_err() {
         return read;
     }
-    reading.warn_of(
+    reading.warn_count(
         recording.replay.unknown_frees,
-        "frees are of blocks that were allocated before heaptrack was attached, and are not counted",
+        "frees of blocks that were allocated before heaptrack was attached; they are not counted",
     );
     if read.is_ok() && recording.ends_in_change {
         reading.warn(
-            "the heap changes behind the last time stamp, so the program did not end by itself: leaked_bytes \
-             are those that lived when the recording ended",
+            "the heap changes after the last time stamp, so the program did not exit normally: leaked_bytes are \
+             the bytes that were live when the recording ended",
         );
     }
     write(reading.source, &mut recording, reading.options, reading.out)?;
@@ -88,7 +89,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     reading.out.end()
 }
 
-/// The events of a recording, in the order that rows are ranked by.
+/// The events of a recording. Rows are ranked by the first event with a cost.
 const EVENTS: [&str; 5] = [
     "total_bytes",
     "allocations",
@@ -97,25 +98,25 @@ const EVENTS: [&str; 5] = [
     "leaked_bytes",
 ];
 
-/// Where leaked bytes are counted, and where those that a suppression of the recording matches.
+// The positions of leaked bytes, and of leaked bytes that match a suppression of the recording.
 const LEAKED: usize = 4;
 const SUPPRESSED: usize = 5;
 
-/// What the heap held at some snapshots, where that is written: levels, which are no costs of program points.
+/// The event of `heap` records: the bytes in the heap at a snapshot. Program points do not have it.
 const LEVEL_EVENT: &str = "bytes";
 
-/// Stands behind the other events in recordings that have suppressions.
+/// Follows the other events in recordings with suppressions.
 const SUPPRESSED_EVENT: &str = "suppressed_bytes";
 
 type TraceCosts = [u64; EVENTS.len() + 1];
 
-/// What was allocated at one trace.
+/// The costs of the allocations at one trace.
 struct AllocationPoint {
     trace: u32,
     costs: TraceCosts,
 }
 
-/// Writes all but the end.
+/// Writes all records except `end`.
 fn write(
     source: &str,
     recording: &mut Recording,
@@ -142,7 +143,7 @@ fn write(
     let mut frames = FrameTable::new(symbols.frames(options.demangle));
     write_points(symbols, &frames, points, events.len(), &total, out)?;
     let trees = recording.trees.as_ref();
-    let tree = |moment| trees.and_then(|trees: &HeapTrees| trees.of(moment));
+    let tree = |moment| trees.and_then(|trees: &HeapTrees| trees.get(moment));
     recording.timeline.snapshots(
         &recording.replay,
         &mut |mut snapshot: SnapshotRecord, moment| {
@@ -159,7 +160,7 @@ fn write(
     )
 }
 
-/// What was allocated at each trace.
+/// Returns the costs of the allocations at each trace.
 fn points(recording: &Recording) -> Result<Vec<AllocationPoint>, Error> {
     let kinds = recording.replay.kinds();
     let suppressed = match recording.suppressions.is_empty() {
@@ -172,13 +173,11 @@ fn points(recording: &Recording) -> Result<Vec<AllocationPoint>, Error> {
         let index = trace.checked_sub(1).map(|index| index as usize);
         index
             .and_then(|index| suppressed.get(index))
-            .is_some_and(|is| *is)
+            .is_some_and(|is_suppressed| *is_suppressed)
     };
-    let mut of_traces: Vec<&AllocationKind> =
-        kinds.iter().filter(|kind| kind.allocations > 0).collect();
-    of_traces.order_by_key(|kind| kind.trace);
-    of_traces
-        .chunk_by(|one, other| one.trace == other.trace)
+    let mut used: Vec<&AllocationKind> = kinds.iter().filter(|kind| kind.allocations > 0).collect();
+    used.order_by_key(|kind| kind.trace);
+    used.chunk_by(|one, other| one.trace == other.trace)
         .map(|kinds| {
             let trace = kinds[0].trace;
             let mut costs: TraceCosts = [0; EVENTS.len() + 1];
@@ -207,7 +206,7 @@ fn too_large() -> Error {
     Error::whole("a sum of bytes does not fit in 64 bits")
 }
 
-/// Writes the points in the order of their costs, and of their names where these are equal.
+/// Writes the points, sorted by cost and then by name.
 fn write_points(
     symbols: &SymbolTables,
     frames: &FrameTable<'_>,

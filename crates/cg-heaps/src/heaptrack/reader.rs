@@ -1,8 +1,8 @@
-//! Reads a recording line by line into its tables, and plays it.
+//! The reader of a recording: fills the tables line by line, and replays the events.
 
+use cg_collections::maps::Map;
 use cg_reader::number::leading_hex;
 use cg_reader::{Error, Lines, excerpt};
-use cg_stream::maps::Map;
 use cg_stream::record::Name;
 
 use super::replay::Replay;
@@ -10,36 +10,36 @@ use super::symbols::{FunctionPlace, SymbolTables};
 use super::timeline::HeapTimeline;
 use super::trees::HeapTrees;
 
-/// The newest format of files that is read.
+/// The newest supported format of files.
 const NEWEST_FORMAT: u64 = 3;
 
-/// heaptrack's version before its first release, which wrote format 1 and did not say so.
+/// heaptrack's version before its first release. It writes format 1 without the number of the format.
 const UNRELEASED: u64 = 0x01_02_00;
 
-/// How far behind `X` the `I` line is looked for, which ends a command of several lines.
+/// The maximum number of bytes after `X` in which to look for the `I` line, which ends a command of several lines.
 const LONGEST_COMMAND: usize = 128 * 1024;
 
-/// What was read of a file.
+/// The contents of a file.
 pub(super) struct Recording {
     /// heaptrack's version: two digits each for major, minor and patch.
     pub(super) version: u64,
     format: u64,
     pub(super) command: Option<String>,
     page_size: u64,
-    /// Whether heaptrack came to a program that was running.
+    /// True if heaptrack was attached to a running program.
     pub(super) is_attached: bool,
-    /// Patterns of leaks that are not to be reported.
+    /// Patterns of leaks that must not be reported.
     pub(super) suppressions: Vec<String>,
     pub(super) symbols: SymbolTables,
     pub(super) replay: Replay,
     pub(super) timeline: HeapTimeline,
-    /// What the heap consisted of, where that is wanted.
+    /// The contents of the heap over time; `None` if they were not requested.
     pub(super) trees: Option<HeapTrees>,
-    /// Blocks by their address, of format 0, which says no kinds.
+    /// Blocks by address, for format 0, which does not number the kinds.
     blocks: UnpackedBlocks,
-    /// Whether the comments were read that stand at the end.
+    /// True if the comments at the end were read.
     has_trailer: bool,
-    /// Whether the heap changed behind the last time stamp.
+    /// True if the heap changed after the last time stamp.
     pub(super) ends_in_change: bool,
     places: Vec<FunctionPlace>,
 }
@@ -70,7 +70,7 @@ impl Recording {
         }
     }
 
-    /// Reads the file to its end or to the first line that is wrong.
+    /// Reads the file to its end or to the first invalid line.
     pub(super) fn read(&mut self, lines: &mut Lines) -> Result<(), Error> {
         let read = self.read_lines(lines);
         self.replay.finish();
@@ -78,7 +78,7 @@ impl Recording {
         if !lines.ended_with_newline() && !self.has_trailer {
             return Err(cut_short(lines));
         }
-        // heaptrack writes a last time stamp when the program ends, and comments behind it in any case.
+        // heaptrack writes a last time stamp if the program exits, and comments at the end in all cases.
         if !self.has_trailer && self.ends_in_change {
             return Err(cut_short(lines));
         }
@@ -147,7 +147,7 @@ impl Recording {
                     return Err(Error::at(
                         lines.line_number(),
                         "this is a raw recording of heaptrack; zstd -dcf FILE | PATH=$PATH:/usr/lib/heaptrack/libexec \
-                         heaptrack_interpret | cg-parse, on the machine that it was made on",
+                         heaptrack_interpret | cg-parse, on the machine where it was recorded",
                     ));
                 }
                 _ => Err(Wrong::Line),
@@ -169,15 +169,15 @@ impl Recording {
         }
         if format > NEWEST_FORMAT {
             return Err(Wrong::Value(format!(
-                "heaptrack's format {format:x} is newer than {NEWEST_FORMAT}, the newest that is read"
+                "heaptrack's format {format:x} is not supported; the newest supported format is {NEWEST_FORMAT}"
             )));
         }
         (self.version, self.format) = (version, format);
         Ok(())
     }
 
-    /// The command was written as it was given, so its arguments may have line breaks, at which heaptrack's own reader
-    /// takes their rest for records. What is known of the machine follows it on a line of its own.
+    /// Reads the command. Its arguments may contain line breaks, and heaptrack's own reader mistakes the text after them for
+    /// records. A separate line with facts about the machine follows the command.
     fn command(&mut self, lines: &mut Lines) -> Result<(), Error> {
         let text = lines.last_line().strip_prefix(b"X ").unwrap_or_default();
         let mut command = text.to_vec();
@@ -203,7 +203,7 @@ impl Recording {
         Ok(())
     }
 
-    /// `s SIZE TEXT`, where the size is in bytes and the text may have line breaks; `s TEXT` before format 3.
+    /// Reads `s SIZE TEXT`, with a size in bytes and a text that may contain line breaks; before format 3 `s TEXT`.
     fn string(&mut self, lines: &mut Lines) -> Result<(), Error> {
         let text = &lines.last_line()[2..];
         if self.format < 3 {
@@ -237,17 +237,17 @@ impl Recording {
         Ok(())
     }
 
-    /// `i IP MODULE [FN [FILE LINE [FN FILE LINE]…]]`.
+    /// Reads `i IP MODULE [FN [FILE LINE [FN FILE LINE]…]]`.
     fn pointer(&mut self, rest: &[u8]) -> Result<(), Wrong> {
         let mut rest = Some(rest);
         let mut next = || -> Result<Option<u64>, Wrong> {
             let Some(text) = rest.filter(|text| !text.is_empty()) else {
                 return Ok(None);
             };
-            let (number, behind) = leading_hex(text).ok_or(Wrong::Line)?;
-            rest = match behind {
+            let (number, after_number) = leading_hex(text).ok_or(Wrong::Line)?;
+            rest = match after_number {
                 [] => None,
-                [b' ', behind @ ..] => Some(behind),
+                [b' ', rest @ ..] => Some(rest),
                 _ => return Err(Wrong::Line),
             };
             Ok(Some(number))
@@ -259,7 +259,7 @@ impl Recording {
         while let Some(function) = next()? {
             let file = next()?;
             let line = next()?;
-            // Only the first place may lack its file, and then is the last.
+            // Only the first place may lack its file, and then it is the only place.
             if line.is_none() && (file.is_some() || !self.places.is_empty()) {
                 return Err(Wrong::Line);
             }
@@ -275,7 +275,7 @@ impl Recording {
             .map_err(Wrong::Value)
     }
 
-    /// `t IP PARENT`.
+    /// Reads `t IP PARENT`.
     fn trace(&mut self, rest: &[u8]) -> Result<(), Wrong> {
         let [pointer, parent] = numbers(rest).ok_or(Wrong::Line)?;
         self.symbols
@@ -283,7 +283,7 @@ impl Recording {
             .map_err(Wrong::Value)
     }
 
-    /// `a SIZE TRACE`.
+    /// Reads `a SIZE TRACE`.
     fn kind(&mut self, rest: &[u8]) -> Result<(), Wrong> {
         let [size, trace] = numbers(rest).ok_or(Wrong::Line)?;
         let trace = self.known_trace(trace)?;
@@ -299,7 +299,7 @@ impl Recording {
         Ok(trace)
     }
 
-    /// `+ KIND`; `+ SIZE TRACE ADDRESS` in format 0.
+    /// Reads `+ KIND`; in format 0 `+ SIZE TRACE ADDRESS`.
     fn allocate(&mut self, rest: &[u8]) -> Result<(), Wrong> {
         let stamps = self.timeline.stamps();
         self.ends_in_change = true;
@@ -323,7 +323,7 @@ impl Recording {
             .map_err(Wrong::Value)
     }
 
-    /// `- KIND`; `- ADDRESS` in format 0. What was allocated before heaptrack was attached is freed all the same.
+    /// Reads `- KIND`; in format 0 `- ADDRESS`. Blocks that were allocated before heaptrack was attached are also freed.
     fn free(&mut self, rest: &[u8]) -> Result<(), Wrong> {
         let [freed] = numbers(rest).ok_or(Wrong::Line)?;
         self.ends_in_change = true;
@@ -345,16 +345,16 @@ impl Recording {
     }
 }
 
-/// What is wrong with a line.
+/// An error in a line.
 enum Wrong {
-    /// It is none of the format's.
+    /// The line does not have the syntax of the format.
     Line,
-    /// It is, and its values are impossible.
+    /// The line has impossible values.
     Value(String),
 }
 
 impl Wrong {
-    /// The error about the line read last. Where the file ends in it, it was cut.
+    /// Returns the error for the last line. If the line has no line break, the file is truncated.
     fn at(self, lines: &Lines) -> Error {
         match self {
             _ if !lines.ended_with_newline() => cut_short(lines),
@@ -373,11 +373,11 @@ impl Wrong {
 fn cut_short(lines: &Lines) -> Error {
     Error::at(
         lines.line_number(),
-        "the recording is cut short: what was allocated and freed behind this line is not counted",
+        "the recording is cut short: allocations and frees after this line are missing",
     )
 }
 
-/// Hexadecimal numbers with a blank between each two, as many as are wanted and nothing behind them.
+/// Parses exactly `COUNT` hexadecimal numbers, separated by blanks.
 #[inline]
 fn numbers<const COUNT: usize>(text: &[u8]) -> Option<[u64; COUNT]> {
     let mut found = [0; COUNT];
@@ -395,7 +395,7 @@ fn index(number: u64) -> Result<u32, Wrong> {
     u32::try_from(number).map_err(|_| Wrong::Value(format!("there is no index {number:x}")))
 }
 
-/// The pattern of a suppression, which LeakSanitizer's comments and other kinds are not.
+/// Returns the pattern of a leak suppression; `None` for comments and other kinds of suppressions.
 fn suppression(line: &[u8]) -> Option<String> {
     let pattern = line.trim_ascii().strip_prefix(b"leak:")?;
     Some(Name::from_bytes(pattern).into_string())

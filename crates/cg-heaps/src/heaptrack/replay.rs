@@ -1,20 +1,20 @@
-//! The heap as it was at each moment: allocations and frees played again, one after the other.
+//! The state of the heap at each moment, found by a replay of all allocations and frees.
 
 use cg_reader::Error;
 
-/// Allocations of one size at one trace, which heaptrack calls an allocation info.
+/// Allocations of one size at one trace. heaptrack calls this an allocation info.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AllocationKind {
     pub(super) size: u64,
-    /// The trace, counted from 1; 0 where there is none.
+    /// The trace, counted from 1; 0 if there is no trace.
     pub(super) trace: u32,
     pub(super) allocations: u64,
     pub(super) temporary: u64,
-    /// Blocks that are not freed yet.
+    /// Blocks that have not been freed yet.
     pub(super) live: u64,
-    /// Blocks that lived when the heap was largest.
+    /// Blocks that were live when the heap had its maximum size.
     pub(super) live_at_peak: u64,
-    /// Whether `live` may differ from `live_at_peak`.
+    /// True if `live` may differ from `live_at_peak`.
     has_changed: bool,
 }
 
@@ -22,24 +22,24 @@ pub(super) struct AllocationKind {
 #[derive(Debug, Default)]
 pub(super) struct Replay {
     kinds: Vec<AllocationKind>,
-    /// Bytes that live.
+    /// The bytes that are live now.
     live: u64,
-    /// The most bytes that lived at once, the first time that so many did.
+    /// The maximum of `live` so far.
     peak: u64,
-    /// The time stamp in force at the peak, by the number of stamps before it.
+    /// The number of time stamps before the peak was first reached.
     peak_stamp: usize,
-    /// Whether the heap is at its peak, so that the live blocks are those of the peak.
+    /// True if the heap is at its peak, so the live blocks are the blocks of the peak.
     is_at_peak: bool,
-    /// The kinds whose blocks changed since their `live_at_peak` was set.
+    /// The kinds whose blocks have changed since their `live_at_peak` was set.
     changed: Vec<u32>,
-    /// What was allocated last and is compared with what is freed next.
+    /// The id of the last allocation, for comparison with the next free.
     last: u64,
-    /// Frees of blocks that heaptrack did not see allocated.
+    /// Frees of blocks whose allocation heaptrack did not record.
     pub(super) unknown_frees: u64,
 }
 
 impl Replay {
-    /// Adds a kind of allocation, whose index is the number of those before it.
+    /// Adds a kind of allocation. Its index is the number of earlier kinds.
     pub(super) fn add_kind(&mut self, size: u64, trace: u32) -> usize {
         self.kinds.push(AllocationKind {
             size,
@@ -53,23 +53,23 @@ impl Replay {
         &self.kinds
     }
 
-    /// Bytes that live now.
+    /// Returns the bytes that are live now.
     pub(super) fn live(&self) -> u64 {
         self.live
     }
 
-    /// The largest heap, and the number of time stamps before it.
+    /// Returns the maximum size of the heap, and the number of time stamps before it.
     pub(super) fn peak(&self) -> (u64, usize) {
         (self.peak, self.peak_stamp)
     }
 
-    /// A block of a kind is allocated after so many time stamps. `id` is what a free of the same block will say.
+    /// Allocates a block of a kind, after `stamps` time stamps. A free of the same block has the same `id`.
     pub(super) fn allocate(&mut self, kind: usize, id: u64, stamps: usize) -> Result<(), String> {
         let Some(allocated) = self.kinds.get_mut(kind) else {
             return Err(format!("there is no allocation {kind:x}"));
         };
         let Some(live) = self.live.checked_add(allocated.size) else {
-            return Err("more than 64 bits of bytes live at once".to_owned());
+            return Err("the number of live bytes does not fit in 64 bits".to_owned());
         };
         allocated.allocations += 1;
         allocated.live += 1;
@@ -84,18 +84,18 @@ impl Replay {
         Ok(())
     }
 
-    /// A block of a kind is freed.
+    /// Frees a block of a kind.
     ///
-    /// It was temporary if it is what was allocated last, with nothing allocated or freed since. heaptrack remembers 0
-    /// for nothing, which is also the index of its first kind of allocation; so a free of that kind behind another free
-    /// counts as temporary, here as there: these are the figures that heaptrack shows.
+    /// The block was temporary if its allocation is the previous event. After a free, heaptrack stores 0 as the id of the
+    /// last allocation, which is also the index of the first kind. So a free of that kind after another free counts as
+    /// temporary. This code does the same, to get the same figures as heaptrack.
     pub(super) fn free(&mut self, kind: usize, id: u64) -> Result<(), String> {
         if kind >= self.kinds.len() {
             return Err(format!("there is no allocation {kind:x}"));
         }
         if self.kinds[kind].live == 0 {
             return Err(format!(
-                "a block of allocation {kind:x} is freed, and none lives"
+                "a block of allocation {kind:x} is freed, but no block is live"
             ));
         }
         self.settle();
@@ -108,7 +108,7 @@ impl Replay {
         Ok(())
     }
 
-    /// heaptrack was attached: what was counted until now does not count.
+    /// Discards all earlier counts, because heaptrack was attached now.
     pub(super) fn attach(&mut self) {
         for kind in &mut self.kinds {
             *kind = AllocationKind {
@@ -123,7 +123,7 @@ impl Replay {
         };
     }
 
-    /// All was played: the blocks of the peak are known.
+    /// Finishes the replay and determines the blocks of the peak.
     pub(super) fn finish(&mut self) {
         self.settle();
     }
@@ -136,8 +136,8 @@ impl Replay {
         }
     }
 
-    /// Called before the heap shrinks: if it is at its peak, copies `live` to `live_at_peak` for the kinds that
-    /// changed. Each change is looked at once, however often the heap reaches a new peak.
+    /// Copies `live` to `live_at_peak` for the changed kinds if the heap is at its peak. Must be called before the heap
+    /// shrinks. Each change is processed only once, even if the heap reaches many new peaks.
     fn settle(&mut self) {
         if !std::mem::take(&mut self.is_at_peak) {
             return;
@@ -151,7 +151,7 @@ impl Replay {
 }
 
 impl AllocationKind {
-    /// Bytes of so many blocks, and an error where they are too many.
+    /// Returns the bytes of a number of blocks. Returns an error if they do not fit in 64 bits.
     pub(super) fn bytes(&self, blocks: u64) -> Result<u64, Error> {
         self.size
             .checked_mul(blocks)
@@ -163,7 +163,7 @@ impl AllocationKind {
 mod tests {
     use super::*;
 
-    /// Plays `+0 -0 …` over kinds of these sizes.
+    /// Replays `+0 -0 …` with kinds of these sizes.
     fn play(sizes: &[u64], events: &str) -> Replay {
         let mut replay = Replay::default();
         for size in sizes {
@@ -185,13 +185,13 @@ mod tests {
     }
 
     #[test]
-    fn blocks_of_the_peak_are_those_of_its_first_moment() {
-        // By hand: the sizes are 1, 10 and 100.
+    fn the_peak_has_the_blocks_of_its_first_moment() {
+        // Computed by hand. The sizes are 1, 10 and 100.
         for (events, peak, stamp, at_peak) in [
             ("", 0, 0, [0, 0, 0]),
             ("+0 +1 +2", 111, 2, [1, 1, 1]),
             ("+0 +2 -2 +1 +1", 101, 1, [1, 0, 1]),
-            // Twice as high: the first time counts.
+            // The peak is reached twice, and the first time counts.
             ("+2 -2 +2 -2", 100, 0, [0, 0, 1]),
             ("+2 -2 +1 +2 -1 +0", 110, 3, [0, 1, 1]),
             ("+1 -1 +0 +0 +1 -0 -0", 12, 4, [2, 1, 0]),
@@ -203,8 +203,8 @@ mod tests {
     }
 
     #[test]
-    fn the_peak_agrees_with_a_replay_that_looks_at_everything() {
-        // Pseudo-random events, and all kinds copied at each new maximum, as the definition has it.
+    fn the_peak_agrees_with_a_simple_replay() {
+        // The events are pseudo-random. The simple replay copies all kinds at each new maximum.
         let sizes = [3, 0, 17, 64, 5];
         let mut state = 7u64;
         for _ in 0..200 {
@@ -231,7 +231,7 @@ mod tests {
                 }
             }
             let replay = play(&sizes, &events);
-            let bytes_of = |blocks: [u64; 5]| -> Vec<u64> {
+            let to_bytes = |blocks: [u64; 5]| -> Vec<u64> {
                 blocks
                     .iter()
                     .zip(sizes)
@@ -243,19 +243,19 @@ mod tests {
                 .iter()
                 .map(|kind| kind.bytes(kind.live_at_peak).unwrap())
                 .collect();
-            assert_eq!(found, bytes_of(at_peak), "{events}");
+            assert_eq!(found, to_bytes(at_peak), "{events}");
             assert_eq!(each(&replay, |kind| kind.live), live, "{events}");
         }
     }
 
     #[test]
-    fn temporary_is_what_is_freed_at_once() {
+    fn blocks_that_the_next_event_frees_are_temporary() {
         for (events, temporary) in [
             ("+1 -1", [0, 1, 0]),
             ("+1 +2 -1 -2", [0, 0, 0]),
             ("+1 +2 -2 -1", [0, 0, 1]),
             ("+1 +1 -1 -1", [0, 1, 0]),
-            // heaptrack's own count: 0 is what it remembers for nothing.
+            // The same count as heaptrack's, which stores 0 after a free.
             ("+0 +1 -1 -0", [1, 1, 0]),
             ("+0 +1 -0", [0, 0, 0]),
         ] {
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_there_cannot_be_freed() {
+    fn impossible_events_are_errors() {
         let mut replay = Replay::default();
         replay.add_kind(1, 1);
         assert!(replay.free(0, 0).is_err());

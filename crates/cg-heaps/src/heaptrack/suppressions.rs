@@ -1,7 +1,8 @@
-//! Leaks that the program's author knows of: `leak:PATTERN`, as LeakSanitizer has it (`__lsan_default_suppressions`).
+//! Suppressions of leaks that the program's author knows of: `leak:PATTERN`, as in LeakSanitizer
+//! (`__lsan_default_suppressions`).
 
-/// Whether one of the patterns is in a text, as `TemplateMatch` of LeakSanitizer sees it: anywhere, unless `^` and `$`
-/// hold it to the text's ends; `*` stands for anything.
+/// Returns true if a pattern matches a text by the rules of LeakSanitizer's `TemplateMatch`. It can match anywhere, `^` and
+/// `$` match only at the ends of the text, and `*` matches anything.
 pub(super) fn is_suppressed(patterns: &[String], text: &[u8]) -> bool {
     patterns
         .iter()
@@ -17,16 +18,16 @@ fn is_in(pattern: &[u8], text: &[u8]) -> bool {
         None => (false, pattern),
     };
     let mut text = text;
-    let mut behind_star = false;
+    let mut follows_star = false;
     loop {
         match pattern {
             [] => return true,
             [b'*', rest @ ..] => {
                 pattern = rest;
                 is_at_start = false;
-                behind_star = true;
+                follows_star = true;
             }
-            [b'$', ..] => return text.is_empty() || behind_star,
+            [b'$', ..] => return text.is_empty() || follows_star,
             _ => {
                 let end = memchr::memchr2(b'*', b'$', pattern).unwrap_or(pattern.len());
                 let (piece, rest) = pattern.split_at(end);
@@ -39,7 +40,7 @@ fn is_in(pattern: &[u8], text: &[u8]) -> bool {
                 text = &text[found + piece.len()..];
                 pattern = rest;
                 is_at_start = false;
-                behind_star = false;
+                follows_star = false;
             }
         }
     }
@@ -50,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_match_as_those_of_leak_sanitizer() {
+    fn patterns_match_as_in_leak_sanitizer() {
         for (pattern, text, expected) in [
             ("init", "my_init_all", true),
             ("init", "main", false),
@@ -58,7 +59,7 @@ mod tests {
             ("^my*all", "my_init_all", true),
             ("init$", "my_init_all", false),
             ("all$", "my_init_all", true),
-            // A piece is taken where it first fits.
+            // Each piece matches at its first occurrence.
             ("in*l$", "my_init_all", false),
             ("in*ll$", "my_init_all", true),
             ("libGL*.so*", "/usr/lib/libGLX.so.0", true),

@@ -1,23 +1,24 @@
-//! Where allocations were made: strings, instruction pointers and traces, each by its index in the file.
+//! The places of allocations: strings, instruction pointers and traces, identified by their indices in the file.
 
 use std::borrow::Cow;
 use std::ops::Range;
 
+use cg_collections::intern::Id as _;
 use cg_names::demangle::demangle_path;
-use cg_stream::intern::Id as _;
 use cg_stream::record::{Frame, Name};
 use cg_stream::rows::FrameId;
 
-/// The longest stack, with inlined frames. heaptrack records 64 frames at most; a file that has far more is not its.
+/// The maximum number of frames in a stack, including inlined frames. heaptrack records at most 64 frames, so a file with
+/// far longer stacks is not from heaptrack.
 const LONGEST_STACK: u32 = 16 * 1024;
 
-/// An index of the file, counted from 1; 0 is none.
+/// An index in the file, counted from 1; 0 means that there is nothing.
 pub(super) type FileIndex = u32;
 
 /// The tables of a recording.
 #[derive(Debug, Default)]
 pub(super) struct SymbolTables {
-    /// All strings, end to end.
+    /// All strings, concatenated.
     text: Vec<u8>,
     strings: Vec<Range<usize>>,
     pointers: Vec<InstructionPointer>,
@@ -33,7 +34,7 @@ struct InstructionPointer {
     places: Range<u32>,
 }
 
-/// A function, and where in it.
+/// A function and a line in it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct FunctionPlace {
     pub(super) function: FileIndex,
@@ -46,7 +47,7 @@ struct AllocationTrace {
     pointer: FileIndex,
     /// The caller's trace.
     parent: FileIndex,
-    /// How many frames the stack has that ends here.
+    /// The number of frames in the stack that ends here.
     depth: u32,
 }
 
@@ -57,7 +58,7 @@ impl SymbolTables {
         self.strings.push(start..self.text.len());
     }
 
-    /// Adds an instruction pointer with its places, innermost first: the ones before the last are inlined into it.
+    /// Adds an instruction pointer with its places, innermost first. All places except the last are inlined.
     pub(super) fn add_pointer(
         &mut self,
         address: u64,
@@ -77,7 +78,7 @@ impl SymbolTables {
             places => self.places.extend_from_slice(places),
         }
         let (Ok(start), Ok(end)) = (start.try_into(), self.places.len().try_into()) else {
-            return Err("there are more than 32 bits of frames".to_owned());
+            return Err("the number of frames does not fit in 32 bits".to_owned());
         };
         self.pointers.push(InstructionPointer {
             address,
@@ -87,7 +88,7 @@ impl SymbolTables {
         Ok(())
     }
 
-    /// Adds a trace. Its caller's is one of those before it, so that each stack ends.
+    /// Adds a trace. The caller's trace must precede it, so every stack ends.
     pub(super) fn add_trace(
         &mut self,
         pointer: FileIndex,
@@ -114,7 +115,7 @@ impl SymbolTables {
             return Err(format!("a stack has more than {LONGEST_STACK} frames"));
         }
         if self.traces.len() >= FileIndex::MAX as usize {
-            return Err("there are more than 32 bits of traces".to_owned());
+            return Err("the number of traces does not fit in 32 bits".to_owned());
         }
         self.traces.push(AllocationTrace {
             pointer,
@@ -124,12 +125,12 @@ impl SymbolTables {
         Ok(())
     }
 
-    /// Whether there is a trace of this index; 0 stands for none.
+    /// Returns true if the index is 0 or belongs to a trace.
     pub(super) fn has_trace(&self, trace: FileIndex) -> bool {
         trace as usize <= self.traces.len()
     }
 
-    /// The frames of all instruction pointers, in the order that [`SymbolTables::stack`] counts them in.
+    /// Returns the frames of all instruction pointers. [`SymbolTables::stack`] numbers the frames in this order.
     pub(super) fn frames(&self, is_demangled: bool) -> impl Iterator<Item = Frame<'_>> {
         self.pointers.iter().flat_map(move |pointer| {
             let places = &self.places[pointer.places.start as usize..pointer.places.end as usize];
@@ -150,7 +151,7 @@ impl SymbolTables {
         })
     }
 
-    /// Replaces `stack` by the frames of a trace, innermost first, as they are numbered in a table of [`SymbolTables::frames`].
+    /// Replaces `stack` by the frames of a trace, innermost first. The ids are positions in [`SymbolTables::frames`].
     pub(super) fn stack(&self, trace: FileIndex, stack: &mut Vec<FrameId>) {
         stack.clear();
         let mut next = trace;
@@ -169,12 +170,12 @@ impl SymbolTables {
         }
     }
 
-    /// For each trace whether a string of its stack is as `is_so` says: a function, a file or a module.
-    pub(super) fn traces_with(&self, is_so: impl Fn(&[u8]) -> bool) -> Vec<bool> {
+    /// Returns, for each trace, true if a function, a file or a module in its stack matches.
+    pub(super) fn traces_with(&self, matches: impl Fn(&[u8]) -> bool) -> Vec<bool> {
         let strings: Vec<bool> = self
             .strings
             .iter()
-            .map(|range| is_so(&self.text[range.clone()]))
+            .map(|range| matches(&self.text[range.clone()]))
             .collect();
         let string = |index: FileIndex| {
             index
@@ -216,7 +217,7 @@ impl SymbolTables {
     fn function(&self, index: FileIndex, is_demangled: bool) -> Option<Name<'_>> {
         let name = self.bytes(index)?;
         match demangle_path(name) {
-            // heaptrack knows C++ names alone: of Rust's older ones it leaves the hash, of newer ones all.
+            // heaptrack demangles only C++ names. Rust's legacy names keep their hash, and v0 names stay mangled.
             Cow::Owned(demangled) if is_demangled => {
                 Some(Name::from_bytes(&demangled).into_owned())
             }

@@ -1,8 +1,9 @@
 use cg_reader::{Options, Snapshots};
 use parsed::{Parsed, check_all_prefixes};
 
-/// By hand: `leak` of `a.c` calls malloc with `wrap` inlined, 3 blocks of 16 bytes, one freed at once and one later, and
-/// `main` has a block of 256 bytes for a while. Strings: 1 `/bin/p`, 2 `wrap`, 3 `a.c`, 4 `leak`, 5 `main`.
+/// Written by hand. `leak` of `a.c` calls malloc with `wrap` inlined, for 3 blocks of 16 bytes. One of them is freed
+/// immediately and one later. `main` temporarily has a block of 256 bytes. Strings: 1 `/bin/p`, 2 `wrap`, 3 `a.c`, 4 `leak`,
+/// 5 `main`.
 const BODY: &str = "i 10 1 2 3 7 4 3 9\ni 20 1 5 3 14\nt 2 0\nt 1 1\na 100 1\na 10 2\n+ 1\n+ 1\n- 1\nc a\nR 2\n+ 0\n+ 1\n- 0\n- 1\nc 1e\nR 3\n\n# strings: 5\n# ips: 2\n";
 
 const SIZED: &str = "s 6 /bin/p\ns 4 wrap\ns 3 a.c\ns 4 leak\ns 4 main\n";
@@ -24,23 +25,23 @@ fn read(text: &str) -> Parsed {
 fn check_points(text: &str) {
     let parsed = read(text);
     assert_eq!(parsed.messages, [""; 0], "{text}");
-    assert_eq!(parsed.of("program_point"), POINTS, "{text}");
+    assert_eq!(parsed.records_of_type("program_point"), POINTS, "{text}");
     assert!(parsed.is_whole());
 }
 
 #[test]
-fn a_recording_is_played() {
+fn a_recording_is_replayed() {
     let text = sized("./p -x");
     let parsed = read(&text);
     assert_eq!(
-        parsed.of("run"),
+        parsed.records_of_type("run"),
         [
             r#""stream":1,"tool":"heaptrack","creator":"heaptrack 1.4.0","command":"./p -x","source":["in"],"events":["total_bytes","allocations","temporary","peak_bytes","leaked_bytes"],"total":{"total_bytes":304,"allocations":4,"temporary":1,"peak_bytes":288,"leaked_bytes":16},"time_unit":"ms","duration":30000000,"units":{"leaked_bytes":"bytes","peak_bytes":"bytes","total_bytes":"bytes"}}"#
         ]
     );
-    // The stamp, the peak that came behind it, the stamp behind that.
+    // The first stamp, the peak after it, and the second stamp.
     assert_eq!(
-        parsed.of("snapshot"),
+        parsed.records_of_type("snapshot"),
         [
             r#""snapshot":0,"time":10,"heap_bytes":16,"extra_bytes":0,"stacks_bytes":0,"rss_bytes":8192,"detail":"empty"}"#,
             r#""snapshot":1,"time":10,"heap_bytes":288,"extra_bytes":0,"stacks_bytes":0,"rss_bytes":8192,"detail":"peak"}"#,
@@ -51,7 +52,7 @@ fn a_recording_is_played() {
 }
 
 #[test]
-fn what_the_heap_held_at_each_stamp_is_known() {
+fn snapshots_all_writes_the_heap_at_each_stamp() {
     let options = Options {
         snapshots: Snapshots::All,
         ..Options::default()
@@ -60,18 +61,18 @@ fn what_the_heap_held_at_each_stamp_is_known() {
     assert!(parsed.is_whole());
     let totals = r#""total_bytes":304,"allocations":4,"temporary":1,"peak_bytes":288,"leaked_bytes":16,"bytes":320}"#;
     assert!(
-        parsed.of("run")[0].contains(totals),
+        parsed.records_of_type("run")[0].contains(totals),
         "{:?}",
         parsed.messages
     );
-    assert_eq!(parsed.of("program_point"), POINTS);
+    assert_eq!(parsed.records_of_type("program_point"), POINTS);
     let details: Vec<bool> = parsed
-        .of("snapshot")
+        .records_of_type("snapshot")
         .iter()
         .map(|snapshot| snapshot.ends_with(r#""detail":"detailed"}"#))
         .collect();
     assert_eq!(details, [true, false, true]);
-    // By hand: one block of 16 bytes; another one of them and the one of 256; the first again.
+    // Computed by hand: one block of 16 bytes; two blocks of 16 bytes and one of 256; one block of 16 bytes.
     let stack = |point: &str| point[point.find("\"stack\"").unwrap()..].to_owned();
     let wrap = |snapshot: &str, bytes: u64| {
         format!(
@@ -80,7 +81,7 @@ fn what_the_heap_held_at_each_stamp_is_known() {
         )
     };
     assert_eq!(
-        parsed.of("heap"),
+        parsed.records_of_type("heap"),
         [
             wrap(r#""snapshot":0,"peak":false"#, 16),
             format!(
@@ -94,8 +95,9 @@ fn what_the_heap_held_at_each_stamp_is_known() {
 }
 
 #[test]
-fn every_tree_is_of_a_snapshot_however_the_recording_ends() {
-    // Ends at the peak, ends as large as at its last stamp, ends otherwise, has no stamp, has nothing.
+fn every_tree_belongs_to_a_snapshot() {
+    // At the end, the heap is at its peak, as large as at the last stamp, or different. The last recordings have no stamp,
+    // or no events.
     for (events, levels) in [
         ("+ 0\nc a\n+ 0\n", &[16, 32][..]),
         ("+ 0\nc a\n+ 0\n- 0\n", &[16, 32, 16]),
@@ -117,25 +119,26 @@ fn every_tree_is_of_a_snapshot_however_the_recording_ends() {
             let record: serde_json::Value = serde_json::from_str(&format!("{{{record}")).unwrap();
             record.pointer(field).unwrap().as_u64().unwrap()
         };
-        let snapshots = parsed.of("snapshot");
+        let snapshots = parsed.records_of_type("snapshot");
         let found: Vec<u64> = snapshots
             .iter()
             .map(|one| number(one, "/heap_bytes"))
             .collect();
         assert_eq!(found, levels, "{events}");
         let held = parsed
-            .of("heap")
+            .records_of_type("heap")
             .into_iter()
             .map(|one| number(one, "/cost/bytes"));
         assert_eq!(held.sum::<u64>(), levels.iter().sum::<u64>(), "{events}");
-        let total = number(parsed.of("run")[0], "/total/bytes");
+        let total = number(parsed.records_of_type("run")[0], "/total/bytes");
         assert_eq!(total, levels.iter().sum::<u64>(), "{events}");
     }
 }
 
 #[test]
-fn small_traces_are_told_by_the_function_to_blame() {
-    // 1,000 bytes at one trace, and 6 a trace at three of a function and two of another: 1.8 % and 1.2 %; 2 bytes more.
+fn small_traces_are_summed_by_the_function_to_blame() {
+    // 976 bytes at one trace. 6 bytes per trace at three traces of one function and two traces of another: 1.8 % and 1.2 %.
+    // 2 bytes at another trace.
     let mut text =
         "v 10400 3\nX ./p\nI 1000 10\ns 3 a.c\ns 3 big\ns 3 own\ns 3 two\ns 3 few\n".to_owned();
     let places = [(2, 1), (3, 1), (3, 2), (3, 3), (4, 1), (4, 2), (5, 1)];
@@ -152,8 +155,8 @@ fn small_traces_are_told_by_the_function_to_blame() {
     };
     let parsed = parsed::read(super::parse, text.as_bytes(), &options);
     assert!(parsed.is_whole(), "{:?}", parsed.messages);
-    // The peak is in front of the stamp.
-    let records: Vec<String> = parsed.of("heap")[..4]
+    // The peak precedes the stamp.
+    let records: Vec<String> = parsed.records_of_type("heap")[..4]
         .iter()
         .map(|record| (*record).to_owned())
         .collect();
@@ -169,7 +172,7 @@ fn small_traces_are_told_by_the_function_to_blame() {
 }
 
 #[test]
-fn all_formats_say_the_same() {
+fn all_formats_have_the_same_records() {
     let unsized_strings = format!("I 1000 10\n{UNSIZED}{BODY}");
     for head in [
         "v 10100 2\nX ./p\n",
@@ -178,7 +181,7 @@ fn all_formats_say_the_same() {
     ] {
         check_points(&format!("{head}{unsized_strings}"));
     }
-    // Addresses of blocks tell which are freed; an address comes again.
+    // Frees contain the addresses of blocks, and one address is used twice.
     let body = BODY
         .replace(
             "a 100 1\na 10 2\n+ 1\n+ 1\n- 1\n",
@@ -189,25 +192,25 @@ fn all_formats_say_the_same() {
             "+ 100 1 f8\n+ 10 2 fc\n- f8\n- fc\n- ee\n",
         );
     let oldest = read(&format!("v 10000 0\nX ./p\n{UNSIZED}{body}"));
-    assert_eq!(oldest.of("program_point"), POINTS);
+    assert_eq!(oldest.records_of_type("program_point"), POINTS);
     assert_eq!(
         oldest.messages,
         [
-            "in: 1 frees are of blocks that were allocated before heaptrack was attached, and are not counted"
+            "in: 1 frees of blocks that were allocated before heaptrack was attached; they are not counted"
         ]
     );
     assert!(oldest.is_whole());
 }
 
 #[test]
-fn a_command_of_several_lines_moves_no_index() {
+fn a_command_of_several_lines_is_read_completely() {
     let command = "python3 -c \nimport json\ns=json.dumps(1)\nI = 3\n+ 0\n";
     let text = sized(command);
     check_points(&text);
-    let run = read(&text).of("run")[0].to_owned();
+    let run = read(&text).records_of_type("run")[0].to_owned();
     let expected = r#""command":"python3 -c \nimport json\ns=json.dumps(1)\nI = 3\n+ 0\n","#;
     assert!(run.contains(expected), "{run}");
-    // A recording without what is known of the machine.
+    // A recording without facts about the machine.
     check_points(
         &text
             .replace(command, "./p")
@@ -218,16 +221,16 @@ fn a_command_of_several_lines_moves_no_index() {
 }
 
 #[test]
-fn strings_have_as_many_bytes_as_they_say() {
+fn strings_must_have_their_recorded_sizes() {
     let text = sized("./p").replace("s 6 /bin/p", "s 8 /bin\n/\u{e9}");
-    let point = read(&text).of("program_point")[0].to_owned();
+    let point = read(&text).records_of_type("program_point")[0].to_owned();
     assert!(point.contains(r#""obj":"/bin\n/é""#), "{point}");
     for (wrong, message) in [
         ("s 5 /bin/p\n", "in:4: a string of 5 bytes has 6"),
         ("s 7 /bin/p\n", "in:5: a string of 7 bytes has 15"),
         (
             "s ffffffffffffffff /bin/p\n",
-            "in:28: the recording is cut short: what was allocated and freed behind this line is not counted",
+            "in:28: the recording is cut short: allocations and frees after this line are missing",
         ),
         (
             "s /bin/p\n",
@@ -236,12 +239,12 @@ fn strings_have_as_many_bytes_as_they_say() {
     ] {
         let parsed = read(&sized("./p").replace("s 6 /bin/p\n", wrong));
         assert_eq!(parsed.messages, [message]);
-        assert!(parsed.trouble);
+        assert!(parsed.has_errors);
     }
 }
 
 #[test]
-fn names_that_heaptrack_demangled_in_part_lose_their_hash() {
+fn half_demangled_rust_names_are_completed() {
     let name = "_$LT$T$u20$as$u20$demo..Work$GT$::run::h64bbc2df299ab37d";
     let text = sized("./p").replace("s 4 main\n", &format!("s {:x} {name}\n", name.len()));
     let shown = |text: &str, demangle| {
@@ -249,7 +252,8 @@ fn names_that_heaptrack_demangled_in_part_lose_their_hash() {
             demangle,
             ..Options::default()
         };
-        parsed::read(super::parse, text.as_bytes(), &options).of("program_point")[0].to_owned()
+        parsed::read(super::parse, text.as_bytes(), &options).records_of_type("program_point")[0]
+            .to_owned()
     };
     let point = shown(&text, true);
     assert!(
@@ -266,7 +270,7 @@ fn names_that_heaptrack_demangled_in_part_lose_their_hash() {
 #[test]
 fn instruction_pointers_may_lack_names() {
     let text = sized("./p").replace("i 20 1 5 3 14\n", "i 20 1\n");
-    let point = read(&text).of("program_point")[0].to_owned();
+    let point = read(&text).records_of_type("program_point")[0].to_owned();
     assert_eq!(
         point,
         r#""obj":"/bin/p","cost":{"total_bytes":256,"allocations":1,"peak_bytes":256},"stack":[{"obj":"/bin/p","addr":"0x20"}]}"#
@@ -278,33 +282,34 @@ fn instruction_pointers_may_lack_names() {
             r#"{"file":"a.c","obj":"/bin/p","addr":"0x20"}"#,
         ),
     ] {
-        let point =
-            read(&sized("./p").replace("i 20 1 5 3 14\n", line)).of("program_point")[0].to_owned();
+        let point = read(&sized("./p").replace("i 20 1 5 3 14\n", line))
+            .records_of_type("program_point")[0]
+            .to_owned();
         assert!(
             point.ends_with(&format!("\"stack\":[{frame}]}}")),
             "{point}"
         );
     }
-    // A stack of nothing.
+    // An empty stack.
     let parsed = read(&sized("./p").replace("a 100 1\n", "a 100 0\n"));
     assert_eq!(
-        parsed.of("program_point")[0],
+        parsed.records_of_type("program_point")[0],
         r#""cost":{"total_bytes":256,"allocations":1,"peak_bytes":256},"stack":[]}"#
     );
 }
 
 #[test]
-fn what_was_counted_before_attaching_does_not_count() {
+fn events_before_attaching_do_not_count() {
     let text = sized("./p").replace("c a\n", "A\nc a\n");
     let parsed = read(&text);
-    // The first block is gone, and so is its free; nothing else is freed that was not allocated behind it.
-    assert!(parsed.of("run")[0].contains(r#""total":{"total_bytes":272,"allocations":2,"temporary":0,"peak_bytes":272,"leaked_bytes":0}"#), "{:?}", parsed.of("run"));
-    assert!(parsed.of("run")[0].contains(r#""attached":true"#));
+    // The first block and its free are gone. All other freed blocks were allocated later.
+    assert!(parsed.records_of_type("run")[0].contains(r#""total":{"total_bytes":272,"allocations":2,"temporary":0,"peak_bytes":272,"leaked_bytes":0}"#), "{:?}", parsed.records_of_type("run"));
+    assert!(parsed.records_of_type("run")[0].contains(r#""attached":true"#));
     assert!(parsed.is_whole());
 }
 
 #[test]
-fn leaks_that_the_program_suppresses_are_counted_apart() {
+fn suppressed_leaks_are_counted_separately() {
     let with = |pattern: &str| {
         let parsed = read(&sized("./p").replace(
             "s 6 /bin/p\n",
@@ -318,15 +323,15 @@ fn leaks_that_the_program_suppresses_are_counted_apart() {
         ("leak:a.c", 0, 16),
         ("leak:other", 16, 0),
     ] {
-        let run = with(pattern).of("run")[0].to_owned();
+        let run = with(pattern).records_of_type("run")[0].to_owned();
         let total = format!(r#""leaked_bytes":{leaked},"suppressed_bytes":{suppressed}}}"#);
         assert!(run.contains(&total), "{run}");
     }
-    assert!(with("leak:x").of("run")[0].contains(r#""leak_suppressions":["x"]"#));
+    assert!(with("leak:x").records_of_type("run")[0].contains(r#""leak_suppressions":["x"]"#));
 }
 
 #[test]
-fn what_cannot_be_is_refused_with_its_line_and_what_was_read_is_written() {
+fn an_impossible_line_is_an_error_after_the_readable_part() {
     for (from, to, message) in [
         ("t 1 1\n", "t 1 2\n", "in:12: there is no trace 2 yet"),
         (
@@ -369,7 +374,7 @@ fn what_cannot_be_is_refused_with_its_line_and_what_was_read_is_written() {
         (
             "+ 0\n",
             "- 1\n",
-            "in:22: a block of allocation 0 is freed, and none lives",
+            "in:22: a block of allocation 0 is freed, but no block is live",
         ),
         (
             "c a\n",
@@ -389,18 +394,18 @@ fn what_cannot_be_is_refused_with_its_line_and_what_was_read_is_written() {
         (
             "v 10400 3\n",
             "v 10700 4\n",
-            "in:1: heaptrack's format 4 is newer than 3, the newest that is read",
+            "in:1: heaptrack's format 4 is not supported; the newest supported format is 3",
         ),
         (
             "X ./p\n",
             "x ./p\n",
-            "in:2: this is a raw recording of heaptrack; zstd -dcf FILE | PATH=$PATH:/usr/lib/heaptrack/libexec heaptrack_interpret | cg-parse, on the machine that it was made on",
+            "in:2: this is a raw recording of heaptrack; zstd -dcf FILE | PATH=$PATH:/usr/lib/heaptrack/libexec heaptrack_interpret | cg-parse, on the machine where it was recorded",
         ),
     ] {
         let text = sized("./p").replacen(from, to, 1);
         let parsed = read(&text);
         assert_eq!(parsed.messages, [message]);
-        assert!(parsed.trouble && !parsed.is_whole());
+        assert!(parsed.has_errors && !parsed.is_whole());
         // The first kind of allocation is on line 13.
         let line: u64 = message[3..].split(':').next().unwrap().parse().unwrap();
         assert_eq!(parsed.records.is_empty(), line <= 13, "{message}");
@@ -413,20 +418,20 @@ fn sums_beyond_64_bits_are_errors() {
     let parsed = read(&large);
     assert_eq!(
         parsed.messages,
-        ["in:20: more than 64 bits of bytes live at once"]
+        ["in:20: the number of live bytes does not fit in 64 bits"]
     );
-    // Never at once, but in all.
+    // The sum overflows, although the blocks are not live at the same time.
     let twice = "a ffffffffffffffff 1\n+ 2\n- 2\n+ 2\n- 2\n+ 1\n";
     let parsed = read(&sized("./p").replacen("+ 1\n", twice, 1));
     assert_eq!(
         parsed.messages,
         ["in: a sum of bytes does not fit in 64 bits"]
     );
-    assert!(parsed.trouble);
+    assert!(parsed.has_errors);
 }
 
 #[test]
-fn a_stack_is_no_longer_than_heaptrack_makes_them() {
+fn a_stack_longer_than_the_maximum_is_an_error() {
     let mut text = String::from("v 10400 3\nX p\nI 1000 1\ni 1 0\n");
     for trace in 0..20_000 {
         text += &format!("t 1 {trace:x}\n");
@@ -439,30 +444,28 @@ fn a_stack_is_no_longer_than_heaptrack_makes_them() {
 }
 
 #[test]
-fn a_recording_that_just_ends_is_cut_short() {
+fn a_truncated_recording_is_an_error() {
     let text = sized("./p");
     check_all_prefixes(super::parse, text.as_bytes(), &Options::default());
-    // Behind a whole line, too.
+    // The recording is also truncated if it ends after a complete line.
     let cut = &text[..text.find("- 0\n").unwrap()];
     let parsed = read(cut);
     assert_eq!(
         parsed.messages,
-        [
-            "in:21: the recording is cut short: what was allocated and freed behind this line is not counted"
-        ]
+        ["in:21: the recording is cut short: allocations and frees after this line are missing"]
     );
-    assert!(parsed.of("run")[0].contains(r#""leaked_bytes":288"#));
+    assert!(parsed.records_of_type("run")[0].contains(r#""leaked_bytes":288"#));
     assert!(!parsed.is_whole());
-    // What stands behind the last event and its stamp is only a comment.
+    // Only a comment is missing.
     let parsed = read(text.trim_end());
-    assert!(parsed.is_whole() && !parsed.trouble);
-    // A program that was killed leaves no last time stamp, but the recording is whole.
+    assert!(parsed.is_whole() && !parsed.has_errors);
+    // The recording of a killed program has no last time stamp, but it is complete.
     let parsed = read(&text.replace("c 1e\nR 3\n", ""));
     assert_eq!(
         parsed.messages,
         [
-            "in: the heap changes behind the last time stamp, so the program did not end by itself: leaked_bytes are those that lived when the recording ended"
+            "in: the heap changes after the last time stamp, so the program did not exit normally: leaked_bytes are the bytes that were live when the recording ended"
         ]
     );
-    assert!(parsed.is_whole() && !parsed.trouble);
+    assert!(parsed.is_whole() && !parsed.has_errors);
 }

@@ -1,4 +1,4 @@
-//! The levels of the heap at each time stamp.
+//! The size of the heap at each time stamp.
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom, Write};
 
@@ -8,37 +8,37 @@ use tempfile::SpooledTempFile;
 
 use super::replay::Replay;
 
-/// How much is held in memory before it goes to a temporary file. heaptrack writes a stamp every 10 ms.
+/// The maximum size of levels in memory. More data is written to a temporary file. heaptrack writes a stamp every 10 ms.
 const SPOOL_SIZE: usize = 4 * 1024 * 1024;
 
-/// What is measured at a time stamp.
+/// The measurements at a time stamp.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct HeapLevel {
     /// Milliseconds.
     time: u64,
     heap_bytes: u64,
-    /// `None` until it is first told.
+    /// `None` until the first value is read.
     rss_bytes: Option<u64>,
 }
 
-/// When a level was measured.
+/// The time of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moment {
-    /// At the time stamp of this number, counted from 1.
+    /// The time stamp with this number, counted from 1.
     Stamp(usize),
-    /// When the heap was largest for the first time.
+    /// The first time at which the heap had its maximum size.
     Peak,
-    /// Behind the last time stamp.
+    /// After the last time stamp.
     End,
 }
 
-/// Stands in the spool for memory that is not told.
-const UNTOLD: u64 = u64::MAX;
+/// The value in the spool if no RSS value was recorded.
+const NO_RSS: u64 = u64::MAX;
 
 /// All levels, in the order of time.
 pub(super) struct HeapTimeline {
     spool: SpooledTempFile,
-    /// How many stamps there were. The last is not in the spool yet: its memory is told behind it.
+    /// The number of stamps. The last one is not in the spool yet, because its memory figures follow the time stamp.
     stamps: usize,
     last: HeapLevel,
 }
@@ -52,17 +52,17 @@ impl HeapTimeline {
         }
     }
 
-    /// How many time stamps there were.
+    /// Returns the number of time stamps so far.
     pub(super) fn stamps(&self) -> usize {
         self.stamps
     }
 
-    /// The last time stamp, in milliseconds.
+    /// Returns the last time stamp, in milliseconds.
     pub(super) fn end(&self) -> u64 {
         self.last.time
     }
 
-    /// A time stamp, in milliseconds.
+    /// Adds a time stamp, in milliseconds.
     pub(super) fn stamp(&mut self, time: u64, heap_bytes: u64) -> io::Result<()> {
         self.spool_last()?;
         self.stamps += 1;
@@ -74,7 +74,7 @@ impl HeapTimeline {
         Ok(())
     }
 
-    /// The memory of the whole process, at the last time stamp.
+    /// Sets the memory of the whole process at the last time stamp.
     pub(super) fn rss(&mut self, bytes: u64) {
         self.last.rss_bytes = Some(bytes);
     }
@@ -88,7 +88,7 @@ impl HeapTimeline {
             heap_bytes,
             rss_bytes,
         } = self.last;
-        for number in [time, heap_bytes, rss_bytes.unwrap_or(UNTOLD)] {
+        for number in [time, heap_bytes, rss_bytes.unwrap_or(NO_RSS)] {
             self.spool
                 .write_all(&number.to_le_bytes())
                 .map_err(name_spool)?;
@@ -96,7 +96,7 @@ impl HeapTimeline {
         Ok(())
     }
 
-    /// The moment of the last level: where the heap changed behind the last stamp and its peak, that is the end.
+    /// Returns the moment of the last level. If the heap changed after both the last stamp and the peak, it is the end.
     pub(super) fn last_moment(&self, replay: &Replay) -> Moment {
         let (last, level) = match replay.peak() {
             (peak, stamp) if stamp == self.stamps && peak > 0 => (Moment::Peak, peak),
@@ -108,8 +108,8 @@ impl HeapTimeline {
         }
     }
 
-    /// Shows each level as a snapshot: one a time stamp, the peak where it was, and one at the end where the heap
-    /// changed behind the last stamp.
+    /// Writes each level as a snapshot: one per time stamp, one for the peak, and one at the end if the heap changed after
+    /// the last stamp.
     pub(super) fn snapshots(
         &mut self,
         replay: &Replay,
@@ -174,12 +174,71 @@ impl HeapLevel {
         Ok(HeapLevel {
             time: number()?,
             heap_bytes: number()?,
-            rss_bytes: Some(number()?).filter(|bytes| *bytes != UNTOLD),
+            rss_bytes: Some(number()?).filter(|bytes| *bytes != NO_RSS),
         })
     }
 }
 
-/// Tells an error of the temporary file from one of the input.
+/// Adds to an error that it concerns the temporary file, not the input.
 fn name_spool(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("temporary file: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the heap size, the RSS and the mark of each snapshot.
+    fn levels(timeline: &mut HeapTimeline, replay: &Replay) -> Vec<(u64, Option<u64>, String)> {
+        let mut levels = Vec::new();
+        let mut take = |record: SnapshotRecord, _| {
+            assert_eq!(record.snapshot, levels.len() as u64);
+            levels.push((record.heap_bytes, record.rss_bytes, record.detail));
+            Ok(())
+        };
+        timeline.snapshots(replay, &mut take).unwrap();
+        levels
+    }
+
+    #[test]
+    fn memory_of_the_process_holds_until_the_next_measurement() {
+        let mut timeline = HeapTimeline::new();
+        timeline.stamp(10, 100).unwrap();
+        timeline.stamp(20, 110).unwrap();
+        timeline.rss(5000);
+        timeline.stamp(30, 120).unwrap();
+        timeline.stamp(40, 0).unwrap();
+        timeline.rss(6000);
+        let level = |heap: u64, rss: Option<u64>| (heap, rss, "empty".to_owned());
+        assert_eq!(
+            levels(&mut timeline, &Replay::default()),
+            [
+                level(100, None),
+                level(110, Some(5000)),
+                level(120, Some(5000)),
+                level(0, Some(6000)),
+            ]
+        );
+    }
+
+    #[test]
+    fn peak_follows_the_last_stamp_before_it() {
+        let mut replay = Replay::default();
+        replay.add_kind(7, 1);
+        let mut timeline = HeapTimeline::new();
+        timeline.stamp(10, 0).unwrap();
+        replay.allocate(0, 1, timeline.stamps()).unwrap();
+        timeline.stamp(20, 7).unwrap();
+        replay.free(0, 1).unwrap();
+        let level = |heap: u64, detail: &str| (heap, None, detail.to_owned());
+        assert_eq!(
+            levels(&mut timeline, &replay),
+            [
+                level(0, "empty"),
+                level(7, "peak"),
+                level(7, "empty"),
+                level(0, "empty")
+            ]
+        );
+    }
 }

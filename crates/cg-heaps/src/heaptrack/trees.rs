@@ -1,40 +1,40 @@
-//! What the heap consisted of while the program ran: at some of the time stamps, at the peak and at the end.
+//! The contents of the heap at some of the time stamps, at the peak and at the end.
 //!
-//! How long a recording is, and so which stamps are worth a tree, is known only when it ends. As Massif does with its
-//! snapshots, every stamp has a tree until there are too many; then every second tree goes, and from there on every second
-//! stamp has one. Of a tree the traces that hold most are kept, so memory does not go with the length of the recording.
+//! The length of a recording is unknown until its end, so the stamps to use for trees are chosen as Massif chooses its
+//! snapshots. Every stamp has a tree until there are too many. Then every second tree is removed, and only every second
+//! later stamp has a tree. A tree contains only the largest traces, so memory does not grow with the length of a recording.
 
 use std::collections::BTreeMap;
 use std::mem;
 
+use cg_collections::sorting::Order as _;
 use cg_reader::{Error, Out};
 use cg_stream::record::{Count, Frame, Name, SnapshotRecord};
 use cg_stream::rows::{Cells, FrameId, HeapRow, StackRef};
-use cg_stream::sorting::Order as _;
 
 use super::replay::{AllocationKind, Replay};
 use super::symbols::SymbolTables;
 use super::timeline::Moment;
 use crate::frames::{Blamed, FrameTable};
 
-/// More trees than this are never held; half of them stay then.
+/// The maximum number of trees. If there are more, half of them are removed.
 const MOST_TREES: usize = 128;
-/// How many traces of a tree are told apart.
+/// The maximum number of traces in a tree. The others are added up.
 const MOST_TRACES: usize = 4_096;
-/// One of so many of the heap's bytes is what a trace or a function has to hold for a record of its own: Massif's 1 %.
+/// The heap divided by this is the minimum size for a record of a trace or a function: 1 %, as in Massif.
 const THRESHOLD: u64 = 100;
 
 /// The trees of a recording.
 #[derive(Debug)]
 pub(super) struct HeapTrees {
     kept: Vec<(Moment, HeapTree)>,
-    /// Every n-th stamp has a tree; this is n.
+    /// The interval in stamps between two trees.
     every: usize,
-    /// Bytes by trace, all 0 between two trees.
+    /// The bytes of each trace. A buffer, in which all values are 0 between two trees.
     by_trace: Vec<u64>,
 }
 
-/// What holds the bytes of the heap at one moment.
+/// The contents of the heap at one moment.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct HeapTree {
     /// Traces and their bytes.
@@ -52,7 +52,7 @@ impl HeapTrees {
         }
     }
 
-    /// A time stamp was read, the one of this number.
+    /// Processes the time stamp with this number.
     pub(super) fn stamp(&mut self, stamp: usize, replay: &Replay) -> Result<(), Error> {
         if !stamp.is_multiple_of(self.every) {
             return Ok(());
@@ -70,26 +70,26 @@ impl HeapTrees {
         Ok(())
     }
 
-    /// All was read: adds the trees of the peak and of the last moment.
+    /// Adds the trees of the peak and of the last moment, after the whole recording has been read.
     pub(super) fn finish(&mut self, replay: &Replay, last: Moment) -> Result<(), Error> {
         if replay.peak().0 > 0 {
             let peak = self.tree(replay, |kind| kind.live_at_peak)?;
             self.kept.push((Moment::Peak, peak));
         }
-        if self.of(last).is_none() {
+        if self.get(last).is_none() {
             let end = self.tree(replay, |kind| kind.live)?;
             self.kept.push((last, end));
         }
         Ok(())
     }
 
-    /// The tree of a moment, if it has one.
-    pub(super) fn of(&self, moment: Moment) -> Option<&HeapTree> {
+    /// Returns the tree of a moment, if any.
+    pub(super) fn get(&self, moment: Moment) -> Option<&HeapTree> {
         let mut kept = self.kept.iter();
         kept.find(|(kept, _)| *kept == moment).map(|(_, tree)| tree)
     }
 
-    /// The sum of all trees.
+    /// Returns the sum of all trees.
     pub(super) fn bytes(&self) -> Count {
         self.kept.iter().map(|(_, tree)| tree.bytes()).sum()
     }
@@ -115,7 +115,7 @@ impl HeapTrees {
             // The whole heap fits in 64 bits.
             self.by_trace[trace] += kind.bytes(blocks)?;
         }
-        // A trace whose blocks have no bytes may be among them twice.
+        // A trace with blocks of 0 bytes may be in `traces` twice.
         let take = |trace: u32| (trace, mem::take(&mut self.by_trace[trace as usize]));
         let mut traces: Vec<(u32, u64)> = traces.into_iter().map(take).collect();
         traces.retain(|(_, bytes)| *bytes > 0);
@@ -134,7 +134,7 @@ impl HeapTrees {
     }
 }
 
-/// A function that traces are to blame on.
+/// A function to blame, by name, file and object.
 type Site<'a> = (Option<Name<'a>>, Option<Name<'a>>, Option<Name<'a>>);
 
 impl HeapTree {
@@ -143,8 +143,8 @@ impl HeapTree {
         traces.sum::<Count>() + Count::from(self.others.0)
     }
 
-    /// Writes the `heap` records of a snapshot: one a trace that holds much, one a function to blame for much in smaller
-    /// traces, and one for all others. The run's events have that of levels at this position.
+    /// Writes the `heap` records of a snapshot: one per large trace, one per function with many bytes in smaller traces, and
+    /// one for all other traces. `event` is the position of the level event in the events of the run.
     pub(super) fn write<'a>(
         &self,
         snapshot: &SnapshotRecord,
@@ -186,14 +186,14 @@ impl HeapTree {
                 *places += 1;
             }
         }
-        let (mut rest, mut places_of_rest) = self.others;
+        let (mut rest, mut rest_places) = self.others;
         let mut sites: Vec<(Site, (u64, u64))> = sites.into_iter().collect();
-        // Of equals the names decide, which they are in the order of.
+        // The sites are already sorted by name, which decides between equal sizes.
         sites.order_by_key(|(_, (bytes, _))| std::cmp::Reverse(*bytes));
         for ((name, file, obj), (bytes, places)) in sites {
             if name.is_none() || !is_large(bytes) {
                 rest += bytes;
-                places_of_rest += places;
+                rest_places += places;
                 continue;
             }
             let frame = frames.add(Frame {
@@ -211,7 +211,7 @@ impl HeapTree {
             )?;
         }
         if rest > 0 {
-            write(frames, Blamed::default(), rest, Some(places_of_rest), &[])?;
+            write(frames, Blamed::default(), rest, Some(rest_places), &[])?;
         }
         Ok(())
     }
@@ -221,7 +221,7 @@ impl HeapTree {
 mod tests {
     use super::*;
 
-    /// A heap with one kind of allocation for each size, each at a trace of its own, of which one block lives.
+    /// Returns a heap with one live block for each size, each at a separate trace.
     fn replay(sizes: impl Iterator<Item = u64>) -> Replay {
         let mut replay = Replay::default();
         for (trace, size) in (1..).zip(sizes) {
@@ -237,37 +237,37 @@ mod tests {
     }
 
     #[test]
-    fn however_many_stamps_there_are_trees_stay_few_and_evenly_apart() {
+    fn trees_stay_few_and_evenly_spaced_for_many_stamps() {
         let replay = replay([1].into_iter());
         let mut trees = HeapTrees::new();
         for stamp in 1..=1_000_000 {
             trees.stamp(stamp, &replay).unwrap();
             assert!(trees.kept.len() <= MOST_TREES);
         }
-        let apart: Vec<Moment> = (1..=1_000_000 / trees.every)
+        let expected: Vec<Moment> = (1..=1_000_000 / trees.every)
             .map(|at| Moment::Stamp(at * trees.every))
             .collect();
-        assert_eq!(stamps(&trees), apart);
-        assert!(apart.len() >= MOST_TREES / 2 - 1, "{}", apart.len());
+        assert_eq!(stamps(&trees), expected);
+        assert!(expected.len() >= MOST_TREES / 2 - 1, "{}", expected.len());
         trees.finish(&replay, Moment::Stamp(1_000_000)).unwrap();
         let last = [Moment::Peak, Moment::Stamp(1_000_000)];
-        assert_eq!(stamps(&trees)[apart.len()..], last);
+        assert_eq!(stamps(&trees)[expected.len()..], last);
     }
 
     #[test]
-    fn what_is_not_told_apart_is_counted() {
+    fn the_smallest_traces_of_a_tree_are_added_up() {
         let sizes = 1..=MOST_TRACES as u64 + 3;
         let mut trees = HeapTrees::new();
         trees.stamp(1, &replay(sizes.clone())).unwrap();
-        let tree = trees.of(Moment::Stamp(1)).unwrap();
-        // The three smallest: 1, 2 and 3 bytes.
+        let tree = trees.get(Moment::Stamp(1)).unwrap();
+        // The three smallest traces have 1, 2 and 3 bytes.
         assert_eq!(tree.others, (6, 3));
         assert_eq!(tree.traces.len(), MOST_TRACES);
         assert_eq!(tree.bytes(), Count::from(sizes.sum::<u64>()));
     }
 
     #[test]
-    fn blocks_of_one_trace_are_one_however_large_they_are() {
+    fn blocks_of_different_sizes_at_one_trace_are_added_up() {
         let mut replay = Replay::default();
         for size in [0, 3, 0, 5] {
             let kind = replay.add_kind(size, 1);
@@ -276,7 +276,7 @@ mod tests {
         let mut trees = HeapTrees::new();
         for stamp in [1, 2] {
             trees.stamp(stamp, &replay).unwrap();
-            let tree = trees.of(Moment::Stamp(stamp)).unwrap();
+            let tree = trees.get(Moment::Stamp(stamp)).unwrap();
             assert_eq!(tree.traces, [(1, 8)]);
         }
     }

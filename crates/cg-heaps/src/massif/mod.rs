@@ -1,4 +1,4 @@
-//! Massif's snapshots: `massif.out.PID`, the `.ms` files of `--xtree-memory`, and those that heaptrack exports.
+//! Massif's snapshots: `massif.out.PID`, the `.ms` files of `--xtree-memory`, and the Massif export of heaptrack.
 //!
 //! Valgrind writes them in `massif/ms_main.c` and `coregrind/m_xtree.c` (manual, section 9.2.8). The grammar in use:
 //!
@@ -6,20 +6,20 @@
 //! file     := header snapshot*                heaptrack writes its header last
 //! header   := "desc: " text "\n" "cmd: " text "\n" "time_unit: " ("i" | "ms" | "B" | "s") "\n"
 //! snapshot := "snapshot=" n "time=" t "mem_heap_B=" n "mem_heap_extra_B=" n "mem_stacks_B=" n
-//!             "heap_tree=" ("empty" | ("detailed" | "peak") tree)         each on a line of its own
+//!             "heap_tree=" ("empty" | ("detailed" | "peak") tree)         each on a separate line
 //! tree     := " "{depth} "n" children ": " bytes " " description "\n" tree{children}
 //! ```
 //!
-//! Files put behind each other by `cat` are read one by one: a second header ends a file, and so does a snapshot behind
+//! Files that were concatenated with `cat` are read separately: a second header ends a file, and so does a snapshot after
 //! heaptrack's header.
 //!
-//! Blank lines and lines that begin with `#` separate; `ms_print` cuts at any `#`, which destroys names that have one,
-//! and this parser does not. The command is written as it was given: its arguments may have line breaks, at which
-//! `ms_print` gives up.
+//! Blank lines and lines that begin with `#` are separators. `ms_print` removes the text after any `#`, even in a name, and
+//! this parser does not. The file contains the command unchanged, so its arguments may contain line breaks. `ms_print` fails
+//! at such line breaks.
 //!
-//! A `run` record has the total of the `heap` records that follow it, and which snapshot is the peak is known only once
-//! its mark is read. So the trees that may be asked for are kept as text until the end, all others are only checked:
-//! memory goes with the largest tree. Trees of all snapshots are kept in a temporary file.
+//! A `run` record contains the total of the `heap` records after it, and the peak snapshot is unknown until its mark is
+//! read. Therefore the text of trees that may be requested is kept until the end. All other trees are only checked, so
+//! memory grows with the largest tree. For all snapshots, the trees are kept in a temporary file.
 
 use std::mem;
 
@@ -37,10 +37,10 @@ mod tree;
 use kept::KeptTrees;
 use snapshot::Snapshot;
 
-/// What trees count. Bytes are always named; blocks are what some snapshots of an xtree file count.
+/// The events of trees. Every run has bytes. Some snapshots of an xtree file count blocks.
 const EVENTS: [&str; 2] = ["bytes", "blocks"];
 
-/// True for a line that only Massif's files begin with.
+/// Returns true for a line that occurs only in Massif's files.
 pub fn is_header_line(line: &[u8]) -> bool {
     if let Some(number) = line.strip_prefix(b"snapshot=") {
         return !number.is_empty() && number.iter().all(u8::is_ascii_digit);
@@ -67,7 +67,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
         if let Snapshots::Number(number) = reading.options.snapshots
             && !has_wanted_tree
         {
-            reading.trouble(massif.no_tree(number));
+            reading.error(massif.no_tree(number));
         }
         if adds_up {
             reading.out.end()?;
@@ -80,14 +80,15 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     }
 }
 
-/// What was read of a file. `snapshots` holds only those that are whole.
+/// The part of a file that has been read.
 struct Massif {
     described: FrameText,
     desc: Option<String>,
-    /// Whether the header stands behind the snapshots, as heaptrack's does.
-    has_header_behind: bool,
+    /// True if the header follows the snapshots. heaptrack writes it there.
+    has_header_last: bool,
     command: Option<String>,
     time_unit: Option<String>,
+    /// The complete snapshots.
     snapshots: Vec<Snapshot>,
     kept: KeptTrees,
 }
@@ -100,7 +101,7 @@ impl Massif {
                 demangle: options.demangle,
             },
             desc: None,
-            has_header_behind: false,
+            has_header_last: false,
             command: None,
             time_unit: None,
             snapshots: Vec::new(),
@@ -108,8 +109,8 @@ impl Massif {
         }
     }
 
-    /// Reads to the end of the file or to the first line that is wrong, and from the line at hand where the file before
-    /// this one ended at it. True where another file begins with the line at hand.
+    /// Reads to the end of the file or to the first invalid line. If `is_begun` is true, begins with the current line, at
+    /// which the previous file ended. Returns true if another file begins at the current line.
     fn read(&mut self, lines: &mut Lines, mut is_begun: bool) -> Result<bool, Error> {
         let mut after_separator = false;
         while mem::take(&mut is_begun) || lines.advance().map_err(Error::Input)? {
@@ -124,7 +125,7 @@ impl Massif {
             after_separator = false;
             if let Some(number) = line.strip_prefix(b"snapshot=") {
                 let number = snapshot::number(number, "snapshot=", lines.line_number())?;
-                if self.has_header_behind {
+                if self.has_header_last {
                     return Ok(true);
                 }
                 let snapshot = Snapshot::read(number, lines, &mut self.kept)?;
@@ -133,7 +134,7 @@ impl Massif {
                 if self.desc.is_some() && !self.snapshots.is_empty() {
                     return Ok(true);
                 }
-                self.has_header_behind = !self.snapshots.is_empty();
+                self.has_header_last = !self.snapshots.is_empty();
                 self.desc = Some(text);
             } else if let Some(text) = header_value(line, b"cmd:") {
                 self.command = Some(text);
@@ -149,8 +150,8 @@ impl Massif {
         Ok(false)
     }
 
-    /// Takes the line as part of the command, whose arguments may have line breaks. `time_unit:` ends it, and so does a
-    /// snapshot where that line is missing.
+    /// Adds the line to the command, whose arguments may contain line breaks. Returns false if the line is not part of the
+    /// command. The command ends at `time_unit:`, or at a snapshot if that line is missing.
     fn continue_command(&mut self, line: &[u8]) -> bool {
         let Some(command) = &mut self.command else {
             return false;
@@ -164,7 +165,7 @@ impl Massif {
         true
     }
 
-    /// Writes all but the end; false where figures do not add up.
+    /// Writes all records except `end`. Returns false if figures do not add up.
     fn write(
         &mut self,
         source: &str,
@@ -179,7 +180,7 @@ impl Massif {
                 && tree.bytes != snapshot.record.heap_bytes
             {
                 adds_up = false;
-                diagnostics.trouble(format!(
+                diagnostics.error(format!(
                     "{source}:{}: the tree of snapshot {} sums to {}, but its mem_heap_B is {}",
                     tree.line, snapshot.record.snapshot, tree.bytes, snapshot.record.heap_bytes
                 ));
@@ -226,9 +227,9 @@ impl Massif {
         Ok(run)
     }
 
-    /// Why a snapshot that was asked for has no tree, and which have one.
+    /// Returns the error message for a requested snapshot without a tree. Lists the snapshots with a tree.
     fn no_tree(&self, number: u64) -> String {
-        let what = if self
+        let problem = if self
             .snapshots
             .iter()
             .any(|snapshot| snapshot.record.snapshot == number)
@@ -244,21 +245,21 @@ impl Massif {
             .map(|snapshot| snapshot.record.snapshot.to_string())
             .collect();
         if detailed.is_empty() {
-            format!("{what}; no snapshot has one")
+            format!("{problem}; no snapshot has a tree")
         } else {
-            format!("{what}; those with one are {}", detailed.join(", "))
+            format!("{problem}; snapshots with a tree: {}", detailed.join(", "))
         }
     }
 }
 
-/// The text behind a header's key.
+/// Returns the text after the key of a header line.
 fn header_value(line: &[u8], key: &[u8]) -> Option<String> {
     let text = line.strip_prefix(key)?;
     let text = text.strip_prefix(b" ").unwrap_or(text);
     Some(Name::from_bytes(text).into_string())
 }
 
-/// True for the lines that only separate.
+/// Returns true for a separator line.
 fn is_separator(line: &[u8]) -> bool {
     line.trim_ascii_start()
         .first()

@@ -1,4 +1,4 @@
-//! The lines of a heap tree: what each says, and whether they come as the numbers of children say.
+//! Parsing of the lines of a heap tree, and a check of their order by the numbers of children.
 
 use cg_reader::number::leading_u64;
 use cg_reader::{Error, excerpt};
@@ -12,7 +12,7 @@ pub(super) struct TreeNode<'a> {
 }
 
 impl<'a> TreeNode<'a> {
-    // Called for every line of every tree, from two rooms.
+    // Called for every line of every tree, from two modules.
     #[inline(always)]
     pub(super) fn parse(line: &'a [u8]) -> Option<TreeNode<'a>> {
         let depth = line.iter().take_while(|byte| **byte == b' ').count();
@@ -26,23 +26,23 @@ impl<'a> TreeNode<'a> {
         })
     }
 
-    /// How many places a folded group stands for: `in 3 places, all below massif's threshold (1.00%)`.
+    /// Returns the number of places in a group below the threshold: `in 3 places, all below massif's threshold (1.00%)`.
     pub(super) fn places(&self) -> Option<u64> {
         let (places, rest) = leading_u64(self.description.strip_prefix(b"in ")?)?;
         (self.children == 0 && rest.starts_with(b" place")).then_some(places)
     }
 }
 
-/// Checks that nodes come as the numbers of children before them say.
+/// Checks that the order of nodes agrees with the numbers of children.
 #[derive(Default)]
 pub(super) struct Shape {
-    /// How many children each node on the path to the last one still lacks; the last node itself too.
+    /// The number of missing children for each node on the path to the last node, including the last node.
     lacking: Vec<u64>,
     has_root: bool,
 }
 
 impl Shape {
-    /// Takes the next line of the tree.
+    /// Parses and checks the next line of the tree.
     pub(super) fn add<'a>(
         &mut self,
         line: &'a [u8],
@@ -78,7 +78,7 @@ impl Shape {
         Ok(node)
     }
 
-    /// True once no node lacks a child.
+    /// Returns true if the tree is complete: no node lacks a child.
     pub(super) fn is_whole(&self) -> bool {
         self.has_root && self.lacking.is_empty()
     }

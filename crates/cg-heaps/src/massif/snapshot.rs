@@ -1,4 +1,4 @@
-//! A snapshot: its numbers and, where it is detailed, its tree.
+//! A snapshot: its numbers, and its tree if it is detailed.
 
 use cg_reader::{Error, Lines};
 use cg_stream::record::{Name, SnapshotRecord};
@@ -8,23 +8,23 @@ use super::is_separator;
 use super::kept::KeptTrees;
 use super::shape::{Shape, TreeNode};
 
-/// A snapshot that is whole.
+/// A complete snapshot.
 pub(super) struct Snapshot {
     pub(super) record: SnapshotRecord,
-    /// What is known of its tree; `None` where it is empty.
+    /// A summary of the tree; `None` if it is empty.
     pub(super) tree: Option<TreeSummary>,
 }
 
-/// What is remembered of every tree.
+/// The facts that are stored for every tree.
 pub(super) struct TreeSummary {
-    /// The line of its root.
+    /// The line of the root.
     pub(super) line: u64,
-    /// The bytes of its root, which are those of the whole tree.
+    /// The bytes of the root, which include the whole tree.
     pub(super) bytes: u64,
 }
 
 impl Snapshot {
-    /// Reads what follows a `snapshot=` line, and keeps the tree where it may be asked for.
+    /// Reads the lines after a `snapshot=` line. Keeps the tree if it may be requested.
     pub(super) fn read(
         snapshot: u64,
         lines: &mut Lines,
@@ -62,14 +62,14 @@ impl Snapshot {
         Ok(Snapshot { record, tree })
     }
 
-    /// What the tree's numbers count, as a position among [`EVENTS`]: a few of an xtree file's events count blocks.
+    /// Returns the position of the tree's event in `EVENTS`. A few events of an xtree file count blocks.
     pub(super) fn event(&self) -> usize {
         let event = self.record.event.as_deref();
         usize::from(event.is_some_and(|event| event.ends_with("Bk")))
     }
 }
 
-/// The numbers of a snapshot, in whatever order they come.
+/// The numbers of a snapshot, which may be in any order.
 #[derive(Default)]
 struct SnapshotFields {
     time: Option<Number>,
@@ -79,7 +79,7 @@ struct SnapshotFields {
 }
 
 impl SnapshotFields {
-    /// Takes the last line if it is one of the numbers.
+    /// Stores the number in the last line. Returns false if the line is not a number of a snapshot.
     fn take(&mut self, lines: &Lines) -> Result<bool, Error> {
         let (line, line_number) = (lines.last_line(), lines.line_number());
         if let Some(text) = line.strip_prefix(b"time=") {
@@ -115,8 +115,8 @@ impl SnapshotFields {
     }
 }
 
-/// Reads a tree to its last node, which its numbers of children tell. Returns it with the event's name where the root
-/// names one, as in `n6: 180200 curB : currently allocated Bytes`.
+/// Reads a tree to its last node, which is known from the numbers of children. Returns the tree and the name of the event,
+/// if the root has one: `n6: 180200 curB : currently allocated Bytes`.
 fn read_tree(
     lines: &mut Lines,
     kept: &mut KeptTrees,
@@ -140,7 +140,7 @@ fn read_tree(
         next_line(lines, "more of the tree")?;
         shape.add(lines.last_line(), lines.line_number())?;
     }
-    // A last line that was cut still reads as a node, with a shorter name.
+    // A truncated last line can still be parsed as a node, with a shorter name.
     if !lines.ended_with_newline() {
         return Err(cut_short("the end of the line", lines));
     }
@@ -152,7 +152,7 @@ fn event_name(root: &TreeNode) -> Option<String> {
     Some(Name::from_bytes(&root.description[..end]).into_string())
 }
 
-/// Goes to the next line that does not only separate; the end of the file is an error.
+/// Advances to the next line that is not a separator. The end of the file is an error.
 fn next_line(lines: &mut Lines, expected: &str) -> Result<(), Error> {
     loop {
         if !lines.advance().map_err(Error::Input)? {
@@ -164,13 +164,13 @@ fn next_line(lines: &mut Lines, expected: &str) -> Result<(), Error> {
     }
 }
 
-/// The number behind a key.
+/// Parses the number after a key.
 pub(super) fn number(text: &[u8], key: &str, line: u64) -> Result<u64, Error> {
     let number = cg_reader::number::whole_u64(text.trim_ascii_end());
     number.ok_or_else(|| Error::unexpected(line, &format!("a number after {key}"), text))
 }
 
-/// A time: an integer, of heaptrack a fraction of a second.
+/// Parses a time: an integer, or a fraction of a second from heaptrack.
 fn time(text: &[u8], line: u64) -> Result<Number, Error> {
     std::str::from_utf8(text.trim_ascii_end())
         .ok()

@@ -1,7 +1,8 @@
 use cg_reader::{Options, Snapshots};
 use parsed::check_all_prefixes;
 
-/// A file with these trees, one a snapshot: what `heap_tree=` says, the heap's bytes and the lines of the tree.
+/// Returns a file with one snapshot per tree. Each has the value of `heap_tree=`, the bytes of the heap, and the lines of
+/// the tree.
 fn massif(trees: &[(&str, u64, &str)]) -> Vec<u8> {
     let mut text = "desc: (none)\ncmd: ./prog\ntime_unit: i\n".to_owned();
     for (number, (detail, bytes, tree)) in trees.iter().enumerate() {
@@ -30,7 +31,7 @@ n3: 100 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
 ";
 
 #[test]
-fn the_records_of_a_tree_are_what_its_nodes_have_beyond_their_children() {
+fn records_have_the_bytes_of_nodes_minus_their_children() {
     let parsed = parsed::read(
         super::parse,
         &massif(&[("peak", 100, TREE)]),
@@ -52,15 +53,15 @@ fn the_records_of_a_tree_are_what_its_nodes_have_beyond_their_children() {
     );
 }
 
-/// A tree of one place.
+/// Returns a tree with one place.
 fn place(bytes: u64) -> String {
     format!("n1: {bytes} (heap allocation functions)\n n0: {bytes} 0x1: f (a.c:1)\n")
 }
 
 #[test]
-fn the_marked_peak_is_taken_else_the_largest_tree() {
+fn the_marked_peak_or_else_the_largest_tree_is_written() {
     let (small, middle, large) = (place(10), place(20), place(30));
-    let snapshot_of = |details: [&str; 4]| {
+    let written_snapshot = |details: [&str; 4]| {
         let text = massif(&[
             (details[0], 10, &small),
             (details[1], 30, &large),
@@ -68,20 +69,23 @@ fn the_marked_peak_is_taken_else_the_largest_tree() {
             (details[3], 40, ""),
         ]);
         let parsed = parsed::read(super::parse, &text, &Options::default());
-        assert_eq!(parsed.of("snapshot").len(), 4);
-        let heap = parsed.of("heap");
+        assert_eq!(parsed.records_of_type("snapshot").len(), 4);
+        let heap = parsed.records_of_type("heap");
         assert_eq!(heap.len(), 1);
         heap[0].split_once("\"snapshot\":").unwrap().1[..1].to_owned()
     };
-    assert_eq!(snapshot_of(["detailed", "detailed", "peak", "empty"]), "2");
     assert_eq!(
-        snapshot_of(["detailed", "detailed", "detailed", "empty"]),
+        written_snapshot(["detailed", "detailed", "peak", "empty"]),
+        "2"
+    );
+    assert_eq!(
+        written_snapshot(["detailed", "detailed", "detailed", "empty"]),
         "1"
     );
 }
 
 #[test]
-fn any_snapshot_can_be_asked_for() {
+fn any_snapshot_can_be_requested() {
     let (first, second) = (place(10), place(20));
     let text = massif(&[
         ("empty", 5, ""),
@@ -89,23 +93,23 @@ fn any_snapshot_can_be_asked_for() {
         ("peak", 20, &second),
     ]);
     let all = parsed::read(super::parse, &text, &options(Snapshots::All));
-    assert_eq!(all.of("heap").len(), 2);
+    assert_eq!(all.records_of_type("heap").len(), 2);
     assert!(all.records[0].contains("\"total\":{\"bytes\":30}"));
     let one = parsed::read(super::parse, &text, &options(Snapshots::Number(1)));
-    assert_eq!(one.of("heap").len(), 1);
+    assert_eq!(one.records_of_type("heap").len(), 1);
     assert!(one.records[0].contains("\"total\":{\"bytes\":10}"));
     for (number, message) in [
-        (0, "in: snapshot 0 has no tree; those with one are 1, 2"),
-        (9, "in: there is no snapshot 9; those with one are 1, 2"),
+        (0, "in: snapshot 0 has no tree; snapshots with a tree: 1, 2"),
+        (9, "in: there is no snapshot 9; snapshots with a tree: 1, 2"),
     ] {
         let none = parsed::read(super::parse, &text, &options(Snapshots::Number(number)));
-        assert!(none.trouble && none.is_whole());
+        assert!(none.has_errors && none.is_whole());
         assert_eq!(none.messages, [message]);
     }
 }
 
 #[test]
-fn xtree_events_are_snapshots_of_bytes_or_blocks() {
+fn xtree_events_become_snapshots_of_bytes_or_blocks() {
     let text = massif(&[
         (
             "detailed",
@@ -123,8 +127,8 @@ fn xtree_events_are_snapshots_of_bytes_or_blocks() {
         parsed.records[0]
             .contains(r#""events":["bytes","blocks"],"total":{"bytes":30,"blocks":2}"#)
     );
-    assert!(parsed.of("snapshot")[1].contains(r#""event":"totBk""#));
-    assert!(parsed.of("heap")[1].contains(r#""cost":{"blocks":2}"#));
+    assert!(parsed.records_of_type("snapshot")[1].contains(r#""event":"totBk""#));
+    assert!(parsed.records_of_type("heap")[1].contains(r#""cost":{"blocks":2}"#));
     let largest = parsed::read(super::parse, &text, &Options::default());
     assert!(largest.records[0].contains(r#""events":["bytes"],"total":{"bytes":30}"#));
 }
@@ -136,11 +140,11 @@ n1: 709 (heap allocation functions) malloc/new/new[], --alloc-fns, etc.
  n0: 0 in 12 places, all below massif's threshold (1)
 desc: heaptrack\ncmd: bin/leaky\ntime_unit: s\n";
     let parsed = parsed::read(super::parse, text, &Options::default());
-    assert!(!parsed.trouble);
+    assert!(!parsed.has_errors);
     assert!(parsed.records[0].contains(r#""creator":"heaptrack","command":"bin/leaky""#));
-    assert!(parsed.of("snapshot")[0].contains(r#""time":0.003"#));
+    assert!(parsed.records_of_type("snapshot")[0].contains(r#""time":0.003"#));
     assert_eq!(
-        parsed.of("heap"),
+        parsed.records_of_type("heap"),
         [
             r#""snapshot":0,"peak":false,"cost":{"bytes":0},"places":12,"stack":[]}"#,
             r#""snapshot":0,"peak":false,"cost":{"bytes":709},"stack":[]}"#,
@@ -149,7 +153,7 @@ desc: heaptrack\ncmd: bin/leaky\ntime_unit: s\n";
 }
 
 #[test]
-fn a_command_may_have_line_breaks() {
+fn a_command_may_contain_line_breaks() {
     let text = String::from_utf8(massif(&[("peak", 10, &place(10))])).unwrap();
     let text = text.replace("cmd: ./prog", "cmd: ./prog a\n\n#b\nc");
     let parsed = parsed::read(super::parse, text.as_bytes(), &Options::default());
@@ -158,7 +162,7 @@ fn a_command_may_have_line_breaks() {
 }
 
 #[test]
-fn sums_that_do_not_hold_are_told_with_figures() {
+fn wrong_sums_are_errors_with_figures() {
     let wrong_root = parsed::read(
         super::parse,
         &massif(&[("peak", 11, &place(10))]),
@@ -168,8 +172,8 @@ fn sums_that_do_not_hold_are_told_with_figures() {
         wrong_root.messages,
         ["in:12: the tree of snapshot 0 sums to 10, but its mem_heap_B is 11"]
     );
-    assert!(!wrong_root.is_whole() && wrong_root.trouble);
-    assert_eq!(wrong_root.of("heap").len(), 1);
+    assert!(!wrong_root.is_whole() && wrong_root.has_errors);
+    assert_eq!(wrong_root.records_of_type("heap").len(), 1);
     let heavy_child = "n1: 10 (heap allocation functions)\n n0: 12 0x1: f (a.c:1)\n";
     let heavy_child = parsed::read(
         super::parse,
@@ -179,10 +183,10 @@ fn sums_that_do_not_hold_are_told_with_figures() {
     assert_eq!(
         heavy_child.messages,
         [
-            "in:12: this node has 10 bytes, but its children sum to 12; a heap record of -2 makes up for it"
+            "in:12: this node has 10 bytes, but its children sum to 12; a heap record of -2 corrects the sum"
         ]
     );
-    assert!(!heavy_child.is_whole() && heavy_child.trouble);
+    assert!(!heavy_child.is_whole() && heavy_child.has_errors);
 }
 
 #[test]
@@ -204,12 +208,12 @@ fn sums_beyond_64_bits_are_errors() {
         &massif(&[("peak", 0, &heavy)]),
         &Options::default(),
     );
-    assert!(parsed.trouble && !parsed.is_whole());
+    assert!(parsed.has_errors && !parsed.is_whole());
     assert!(parsed.messages[0].starts_with("in:12: this node has 0 bytes"));
 }
 
 #[test]
-fn what_is_no_massif_file_is_an_error_with_its_line() {
+fn an_invalid_file_is_an_error_with_its_line() {
     let good = String::from_utf8(massif(&[("peak", 100, TREE)])).unwrap();
     for (from, to, message) in [
         (
@@ -255,18 +259,21 @@ fn what_is_no_massif_file_is_an_error_with_its_line() {
             &Options::default(),
         );
         assert_eq!(parsed.messages, [message]);
-        assert!(parsed.trouble && !parsed.is_whole());
+        assert!(parsed.has_errors && !parsed.is_whole());
     }
 }
 
 #[test]
-fn a_file_that_is_cut_short_keeps_its_whole_snapshots() {
+fn a_truncated_file_keeps_its_complete_snapshots() {
     let mut text = massif(&[("detailed", 100, TREE), ("peak", 100, TREE)]);
     text.truncate(text.len() - 3);
     let parsed = parsed::read(super::parse, &text, &Options::default());
-    assert!(parsed.trouble);
+    assert!(parsed.has_errors);
     assert_eq!(
-        (parsed.of("snapshot").len(), parsed.of("heap").len()),
+        (
+            parsed.records_of_type("snapshot").len(),
+            parsed.records_of_type("heap").len()
+        ),
         (1, 5)
     );
     assert!(parsed.messages[0].ends_with("found the end of the file: it is cut short"));

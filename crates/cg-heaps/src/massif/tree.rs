@@ -1,14 +1,14 @@
-//! A heap tree: its nodes, and the `heap` records that it comes to.
+//! A heap tree: its nodes, and the `heap` records for them.
 //!
-//! A node's bytes include those of its children, and its children are the callers of its frame. So a record is what a
-//! node has beyond its printed children: a leaf all of its bytes, an inner node what allocation stacks that end there
-//! leave over, which is mostly nothing. Its stack is the path from the root, innermost frame first; inlined frames are
-//! levels of their own. The records of a tree sum to the bytes of its root by construction.
+//! The bytes of a node include its children, and its children are the callers of its frame. Therefore a record has the bytes
+//! of a node minus its printed children. For a leaf these are all bytes. For an inner node these are the bytes of allocation
+//! stacks that end there, usually 0. The stack is the path from the root, innermost frame first. Inlined frames are separate
+//! levels. The records of a tree sum to the bytes of its root.
 
+use cg_collections::maps::Map;
 use cg_names::frame_text::FrameText;
 use cg_reader::{Error, Out};
 use cg_stream::Diagnostics;
-use cg_stream::maps::Map;
 use cg_stream::record::Count;
 use cg_stream::rows::{Cells, FrameId, HeapRow, StackRef};
 
@@ -21,11 +21,11 @@ use crate::frames::FrameTable;
 struct OpenParent {
     line: u64,
     bytes: u64,
-    /// What its children so far sum to.
+    /// The sum of the children so far.
     children: Count,
 }
 
-/// Writes the records of a tree that was found whole; false where its figures do not add up.
+/// Writes the records of a complete tree. Returns false if its figures do not add up.
 pub(super) fn write_records(
     text: &[u8],
     source: &str,
@@ -49,7 +49,7 @@ pub(super) fn write_records(
     let first_line = snapshot.tree.as_ref().map_or(0, |tree| tree.line);
     for (line, line_number) in text.split(|byte| *byte == b'\n').zip(first_line..) {
         let Some(node) = TreeNode::parse(line) else {
-            debug_assert!(is_separator(line), "the tree was found whole");
+            debug_assert!(is_separator(line), "the tree is complete");
             continue;
         };
         writing.close_to(node.depth)?;
@@ -63,16 +63,16 @@ pub(super) fn write_records(
 struct TreeWriting<'t, 'o, 'w> {
     snapshot: &'o Snapshot,
     frames: FrameTable<'t>,
-    /// The frames by their text: a tree has few different ones.
+    /// The frame for each text. A tree has few different frames.
     known: Map<&'t [u8], FrameId>,
-    /// The frames of `path`, whose first is the root and has none.
+    /// The frames of `path`, except the root, which has no frame.
     stack: Vec<FrameId>,
     path: Vec<OpenParent>,
     described: FrameText,
     source: &'o str,
     out: &'o mut Out<'w>,
     diagnostics: &'o mut Diagnostics,
-    /// False once the children of a node had more than it.
+    /// False if the children of a node have more bytes than the node.
     adds_up: bool,
 }
 
@@ -100,14 +100,14 @@ impl<'t> TreeWriting<'t, '_, '_> {
             bytes: node.bytes,
             children: 0,
         });
-        // A place that has no bytes at this time is a place all the same.
+        // Write a place even if it has no bytes at this time.
         if node.children == 0 && node.bytes == 0 && node.depth > 0 {
             self.write(0, None)?;
         }
         Ok(())
     }
 
-    /// Closes the nodes at this depth and below it, and writes what they have beyond their children.
+    /// Closes the nodes at this depth and deeper. Writes their bytes minus their children.
     fn close_to(&mut self, depth: usize) -> Result<(), Error> {
         while self.path.len() > depth
             && let Some(node) = self.path.pop()
@@ -117,15 +117,15 @@ impl<'t> TreeWriting<'t, '_, '_> {
                 return Err(Error::at(
                     node.line,
                     format!(
-                        "this node has {} bytes, but its children sum to {}, too much to make up for",
+                        "this node has {} bytes, but its children sum to {}, and the difference does not fit in 64 bits",
                         node.bytes, node.children
                     ),
                 ));
             }
             if beyond < 0 {
                 self.adds_up = false;
-                self.diagnostics.trouble(format!(
-                    "{}:{}: this node has {} bytes, but its children sum to {}; a heap record of {beyond} makes up for it",
+                self.diagnostics.error(format!(
+                    "{}:{}: this node has {} bytes, but its children sum to {}; a heap record of {beyond} corrects the sum",
                     self.source, node.line, node.bytes, node.children
                 ));
             }

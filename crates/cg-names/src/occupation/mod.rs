@@ -1,10 +1,10 @@
-//! What a program was occupied with when a stack was taken: its own code, the machinery of a framework that runs it, or
-//! what its own code asked of others: locks, memory, copies.
+//! The work of a program at the time of a stack: its own code, the code of a framework that runs it, or a service for its
+//! own code, such as locks, memory or copies.
 //!
-//! A stack is read from its innermost frame outwards. Frames that are not the program's own, and those that are known to
-//! lock, allocate or copy, belong to whoever called them; the first that remains is the one that the time is spent for. Where
-//! it is a framework's, the stack is its overhead. Else the innermost frame that is known to do something special says
-//! what is done, and where there is none the time is the program's own.
+//! A stack is read from its innermost frame outwards. Frames of other code, and frames that lock, allocate or copy, work for
+//! their caller. The first remaining frame is the one that the time is spent for. If it belongs to a framework, the stack is
+//! overhead of the framework. Otherwise the innermost frame with a known service decides. Without such a frame, the time
+//! belongs to the program's own code.
 
 mod tables;
 
@@ -12,45 +12,45 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::code_origin::CodeOrigin;
 use crate::paths::base_name;
 use crate::structure::ParsedName;
-use crate::whose::Whose;
 use tables::{ALLOCATION, COPYING, FRAMEWORK_CRATES, FRAMEWORK_OBJECTS, LOCKING};
 
-/// What functions do for their callers, known by their names.
+/// A service of functions for their callers, recognised by their names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Service {
-    /// They wait for locks and conditions, or wake who does.
+    /// Waiting for locks and conditions, and waking the threads that wait.
     Locking,
-    /// They allocate and free memory, or drop what holds it.
+    /// Allocating and freeing memory, and dropping values that own memory.
     Allocation,
-    /// They copy memory.
+    /// Copying memory.
     Copying,
 }
 
-/// What a frame's names say of what it does.
+/// The role of a frame, recognised by its names.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Role {
-    /// What it does for its callers.
+    /// The service for its callers.
     pub service: Option<Service>,
-    /// The framework it is of, by the name of its crate or object.
+    /// Its framework, by the name of the crate or object.
     pub framework: Option<&'static str>,
 }
 
 impl Role {
-    /// The role of a function with this name, in this object.
-    pub fn of(name: &str, object: &str) -> Role {
+    /// Returns the role of a function with this name in this object.
+    pub fn from_name(name: &str, object: &str) -> Role {
         static SERVICES: LazyLock<[(Service, Regex); 3]> = LazyLock::new(|| {
             [
                 (Service::Locking, &*LOCKING),
                 (Service::Allocation, &*ALLOCATION),
                 (Service::Copying, &*COPYING),
             ]
-            .map(|(service, patterns)| (service, any_of(patterns)))
+            .map(|(service, patterns)| (service, whole_name_regex(patterns)))
         });
         let plain = without_version(name);
-        let is_one_of = |names: &Regex| names.is_match(name) || names.is_match(plain);
-        let service = SERVICES.iter().find(|(_, names)| is_one_of(names));
+        let matches = |names: &Regex| names.is_match(name) || names.is_match(plain);
+        let service = SERVICES.iter().find(|(_, names)| matches(names));
         Role {
             service: service.map(|(service, _)| *service),
             framework: framework(name, object),
@@ -58,35 +58,35 @@ impl Role {
     }
 }
 
-/// What a program was occupied with.
+/// The work of a program at the time of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Occupation {
     /// Its own code.
     Own,
-    /// The machinery of a framework.
+    /// The code of a framework.
     Framework(&'static str),
-    /// What its own code asked of functions that are known for it.
+    /// A service for its own code.
     Service(Service),
-    /// Other code that is not its own.
+    /// Other code.
     Libraries,
 }
 
-/// What a program was occupied with, by the frames of a stack, innermost first, and the position of the frame that it is
-/// spent for, where there is one.
-pub fn occupation(
+/// Returns the work of a program in a stack, innermost frame first, and the position of the frame that the time is spent
+/// for, if any.
+pub fn find_occupation(
     frames: usize,
-    at: impl Fn(usize) -> (Whose, Role),
+    at: impl Fn(usize) -> (CodeOrigin, Role),
 ) -> (Occupation, Option<usize>) {
     let mut service = None;
     for position in 0..frames {
         let (whose, role) = at(position);
         let known = match whose {
-            Whose::Allocator => role.service.or(Some(Service::Allocation)),
+            CodeOrigin::Allocator => role.service.or(Some(Service::Allocation)),
             _ => role.service,
         };
         service = service.or(known);
-        if !whose.is_of_program() || known.is_some() {
-            // A framework's object can be one that the system brings.
+        if !whose.is_program() || known.is_some() {
+            // The object of a framework can belong to the system.
             if let Some(framework) = role.framework.filter(|_| known.is_none()) {
                 return (Occupation::Framework(framework), Some(position));
             }
@@ -106,10 +106,13 @@ pub fn occupation(
     )
 }
 
-/// True for code that is neither the program's nor that of its language: what is inlined of a language's own library is
-/// hard to tell from the program.
-fn is_of_library(whose: Whose) -> bool {
-    matches!(whose, Whose::System | Whose::Kernel | Whose::Installed)
+/// Returns true for code that belongs neither to the program nor to the library of its language. Inlined code of the
+/// language's library is hard to distinguish from code of the program.
+fn is_of_library(whose: CodeOrigin) -> bool {
+    matches!(
+        whose,
+        CodeOrigin::System | CodeOrigin::Kernel | CodeOrigin::Installed
+    )
 }
 
 fn framework(name: &str, object: &str) -> Option<&'static str> {
@@ -118,15 +121,14 @@ fn framework(name: &str, object: &str) -> Option<&'static str> {
     };
     let object = base_name(object);
     let library = object.split(['.', '-']).next().unwrap_or(object);
-    let of_object = known(&FRAMEWORK_OBJECTS, library);
-    of_object.or_else(|| {
-        let of_crate = ParsedName::new(name.as_bytes()).crate_name()?;
-        known(&FRAMEWORK_CRATES, &of_crate.to_string())
+    let by_object = known(&FRAMEWORK_OBJECTS, library);
+    by_object.or_else(|| {
+        let crate_name = ParsedName::new(name.as_bytes()).crate_name()?;
+        known(&FRAMEWORK_CRATES, &crate_name.to_string())
     })
 }
 
-/// C's symbols without the version of their library and what a compiler put behind them: `cfree@GLIBC_2.2.5`,
-/// `unlink_chunk.isra.0`.
+/// Removes the library version and the compiler's suffix from a C symbol: `cfree@GLIBC_2.2.5`, `unlink_chunk.isra.0`.
 fn without_version(name: &str) -> &str {
     if name.contains("::") {
         return name;
@@ -135,8 +137,8 @@ fn without_version(name: &str) -> &str {
     name[..end.unwrap_or(name.len())].trim_end()
 }
 
-/// A pattern for names that one of these is the whole of.
-fn any_of(patterns: &[&str]) -> Regex {
+/// Returns a regex for names that one of these patterns matches completely.
+fn whole_name_regex(patterns: &[&str]) -> Regex {
     let any = patterns.join("|");
     Regex::new(&format!("^(?:{any})$"))
         .expect("the patterns are constants, and a test compiles them")

@@ -1,10 +1,10 @@
 use cg_stream::record::{Frame, Name};
 
 use super::*;
-use crate::whose;
+use crate::code_origin;
 
 #[test]
-fn services_are_known_by_whole_names() {
+fn services_are_recognised_by_whole_names() {
     use Service::{Allocation, Copying, Locking};
     for (name, expected) in [
         ("__lll_lock_wait", Some(Locking)),
@@ -51,12 +51,12 @@ fn services_are_known_by_whole_names() {
         ("", None),
         ("???", None),
     ] {
-        assert_eq!(Role::of(name, "").service, expected, "{name}");
+        assert_eq!(Role::from_name(name, "").service, expected, "{name}");
     }
 }
 
 #[test]
-fn frameworks_are_known_by_crate_and_object() {
+fn frameworks_are_recognised_by_crate_and_object() {
     for (name, object, expected) in [
         ("tokio::runtime::park::Parker::park", "", Some("tokio")),
         (
@@ -73,12 +73,12 @@ fn frameworks_are_known_by_crate_and_object() {
         ("tokio", "/opt/tokio", None),
         ("", "", None),
     ] {
-        assert_eq!(Role::of(name, object).framework, expected, "{name}");
+        assert_eq!(Role::from_name(name, object).framework, expected, "{name}");
     }
 }
 
-/// What a stack, innermost frame first and each frame as `NAME` or `NAME@OBJECT`, is occupied with, and for whom.
-fn of(stack: &[(&'static str, &'static str)]) -> (Occupation, Option<&'static str>) {
+/// Returns the occupation of a stack, and the function that the time is spent for. A frame is a name and an object.
+fn classify(stack: &[(&'static str, &'static str)]) -> (Occupation, Option<&'static str>) {
     let frames: Vec<Frame> = stack
         .iter()
         .map(|(name, object)| Frame {
@@ -87,21 +87,21 @@ fn of(stack: &[(&'static str, &'static str)]) -> (Occupation, Option<&'static st
             ..Frame::default()
         })
         .collect();
-    let whose = whose::whose(&frames);
-    let (occupation, owner) = occupation(stack.len(), |position| {
+    let whose = code_origin::classify_stack(&frames);
+    let (occupation, owner) = find_occupation(stack.len(), |position| {
         let (name, object) = stack[position];
-        (whose[position], Role::of(name, object))
+        (whose[position], Role::from_name(name, object))
     });
     (occupation, owner.map(|position| stack[position].0))
 }
 
 #[test]
-fn a_stack_is_occupied_with_what_its_own_code_asked_for() {
-    use Occupation::{Framework, Libraries, Own, Service as Of};
+fn the_time_of_a_stack_is_spent_for_the_innermost_own_code() {
+    use Occupation::{Framework, Libraries, Own, Service as Uses};
     let main = ("demo::main", "");
     for (stack, expected) in [
         (vec![("demo::parse", ""), main], (Own, Some("demo::parse"))),
-        // Rust's own library is taken for the program's.
+        // Rust's own library counts as the program.
         (
             vec![("core::str::from_utf8", ""), ("demo::parse", ""), main],
             (Own, Some("demo::parse")),
@@ -113,7 +113,7 @@ fn a_stack_is_occupied_with_what_its_own_code_asked_for() {
                 ("demo::Cache::get", ""),
                 main,
             ],
-            (Of(Service::Locking), Some("demo::Cache::get")),
+            (Uses(Service::Locking), Some("demo::Cache::get")),
         ),
         (
             vec![
@@ -121,12 +121,12 @@ fn a_stack_is_occupied_with_what_its_own_code_asked_for() {
                 ("parking_lot::raw_mutex::RawMutex::lock_slow", ""),
                 ("demo::Cache::get", ""),
             ],
-            (Of(Service::Locking), Some("demo::Cache::get")),
+            (Uses(Service::Locking), Some("demo::Cache::get")),
         ),
-        // What is innermost says what is done: the allocator waits for its arena.
+        // The innermost service counts: the allocator waits for its arena.
         (
             vec![("__lll_lock_wait", ""), ("malloc", ""), ("demo::f", "")],
-            (Of(Service::Locking), Some("demo::f")),
+            (Uses(Service::Locking), Some("demo::f")),
         ),
         (
             vec![
@@ -135,20 +135,20 @@ fn a_stack_is_occupied_with_what_its_own_code_asked_for() {
                 ("core::ptr::drop_in_place<demo::Tree>", ""),
                 ("demo::f", ""),
             ],
-            (Of(Service::Allocation), Some("demo::f")),
+            (Uses(Service::Allocation), Some("demo::f")),
         ),
         (
             vec![
                 ("__memmove_avx_unaligned_erms", "/usr/lib/libc.so.6"),
                 ("demo::f", ""),
             ],
-            (Of(Service::Copying), Some("demo::f")),
+            (Uses(Service::Copying), Some("demo::f")),
         ),
         (
             vec![("__sin_fma", "/usr/lib/libm.so.6"), ("demo::f", "")],
             (Libraries, Some("demo::f")),
         ),
-        // A worker that waits for work is its framework's affair.
+        // A worker that waits for work belongs to its framework.
         (
             vec![
                 ("futex_wait", ""),
@@ -172,9 +172,9 @@ fn a_stack_is_occupied_with_what_its_own_code_asked_for() {
             ],
             (Framework("libgomp"), Some("gomp_barrier_wait")),
         ),
-        (vec![("malloc", "")], (Of(Service::Allocation), None)),
+        (vec![("malloc", "")], (Uses(Service::Allocation), None)),
         (vec![], (Libraries, None)),
     ] {
-        assert_eq!(of(&stack), expected, "{stack:?}");
+        assert_eq!(classify(&stack), expected, "{stack:?}");
     }
 }

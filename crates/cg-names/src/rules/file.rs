@@ -1,4 +1,4 @@
-//! Files of rules, as `cg-diff --rules` takes them: sed in short.
+//! Rule files for `cg-diff --rules`, in a subset of sed's syntax.
 
 use std::sync::OnceLock;
 
@@ -6,17 +6,17 @@ use regex::Regex;
 
 use super::{Part, Rule, Strength};
 
-/// Why a file is no file of rules.
+/// An error in a rule file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{line}: {message}")]
 pub struct RuleError {
     /// The number of the line.
     pub line: usize,
-    /// What was expected, and what was found.
+    /// The expected text and the text found.
     pub message: String,
 }
 
-/// A rule a line: `[fn|file|obj] s/PATTERN/REPLACEMENT/[g]`, with any delimiter; `#` begins a comment.
+/// Parses one rule per line: `[fn|file|obj] s/PATTERN/REPLACEMENT/[g]`, with any delimiter. `#` begins a comment.
 pub(super) fn parse(text: &str) -> Result<Vec<Rule>, RuleError> {
     let mut rules = Vec::new();
     for (number, line) in text.lines().enumerate() {
@@ -68,7 +68,7 @@ fn parse_rule(line: &str) -> Result<Rule, String> {
     })
 }
 
-/// The fields between delimiters; a delimiter behind a backslash belongs to its field.
+/// Splits a text at delimiters. A delimiter after a backslash is part of its field.
 fn split_unescaped(text: &str, delimiter: char) -> impl Iterator<Item = String> {
     let mut fields = vec![String::new()];
     let mut characters = text.chars();
@@ -88,7 +88,8 @@ fn split_unescaped(text: &str, delimiter: char) -> impl Iterator<Item = String> 
     fields.into_iter()
 }
 
-/// sed's `\1` and `&` as the regex crate writes them; `$` stands for itself in sed.
+/// Converts a replacement of sed to the syntax of the regex crate: `\1` becomes `${1}`, `&` becomes `${0}`, and the literal
+/// `$` becomes `$$`.
 fn sed_replacement(text: &str) -> String {
     let mut result = String::new();
     let mut characters = text.chars();
@@ -115,7 +116,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rule_file_is_sed_in_short() {
+    fn rule_files_use_the_syntax_of_sed() {
         let rules = Rules::with_file(
             "# checked in\n\nfn s/^old_(.*)/new_\\1/\nfile s|/srv/||g\ns,a\\,b,&c,\n",
         )
@@ -128,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_rule_is_an_error_with_its_number() {
+    fn an_invalid_line_is_an_error_with_its_number() {
         for (text, found) in [
             ("\nfoo\n", "2"),
             ("s/a/b\n", "1"),

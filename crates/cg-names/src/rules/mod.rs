@@ -1,7 +1,7 @@
-//! The rules by which names of two builds are seen to mean the same: one table, a row a rule.
+//! Rules that find equal names in two builds: a table with one row per rule.
 //!
-//! Names are normalised for the join only; what is shown is what a run said. A rule erases what a build puts into a
-//! name and nobody wrote: hashes, counters, directories. The tests hold every rule to its example.
+//! Names are normalised only for the join. Outputs show the original names. A rule removes text that the build, not the
+//! programmer, put into a name: hashes, counters, directories. A test checks each rule with its example.
 
 mod file;
 mod table;
@@ -21,30 +21,30 @@ use table::{RuleRow, TABLE};
 pub enum Part {
     /// The function's name.
     Function,
-    /// The file's and the object's path.
+    /// The paths of the file and of the object.
     Path,
-    /// The object's path alone.
+    /// Only the path of the object.
     Object,
     /// The sentence of an error.
     Sentence,
-    /// All three: what a rule file means where it does not say.
+    /// All parts. The default in a rule file.
     Any,
 }
 
-/// How much a rule takes away.
+/// The kind of differences that a rule removes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Strength {
-    /// It erases what differs between builds, not between functions.
+    /// Differences between builds, not between functions.
     Build,
-    /// It erases what distinguishes the compiler's parts and copies of one function; their costs add up.
+    /// Differences between the parts and copies that a compiler makes of one function. Their costs can be added.
     Part,
-    /// It erases what distinguishes functions of one build too, so names alone do not say which is which.
+    /// Differences that also distinguish functions of one build. Names alone then do not identify a function.
     Counter,
 }
 
-/// The table for people: what each rule is called, why it is there, and what it does to a name.
+/// Returns the table for people: the name and the reason of each rule, and an example.
 pub fn table() -> String {
-    let mut text = "Rules by which names are joined, in the order they are applied:\n".to_owned();
+    let mut text = "Rules for joining names, in the order of application:\n".to_owned();
     for row in TABLE.iter() {
         let [before, after] = row.example;
         text += &format!(
@@ -52,20 +52,20 @@ pub fn table() -> String {
             row.name, row.reason
         );
     }
-    text += "What joins without rewriting a name:\n";
-    for (_, name, what) in MatchedRules::WITHOUT_RULE {
-        text += &format!("  {name}\n    {what}\n");
+    text += "Joins without a change to a name:\n";
+    for (_, name, description) in MatchedRules::WITHOUT_RULE {
+        text += &format!("  {name}\n    {description}\n");
     }
     text
 }
 
-/// Each rule's example of a function's name: as a profile has it, and what is left of it.
-pub fn examples_of_functions() -> impl Iterator<Item = [&'static str; 2]> {
-    let of_functions = TABLE.iter().filter(|row| row.part == Part::Function);
-    of_functions.map(|row| row.example)
+/// Returns the example of each rule for functions: the name in a profile and its normal form.
+pub fn function_examples() -> impl Iterator<Item = [&'static str; 2]> {
+    let function_rules = TABLE.iter().filter(|row| row.part == Part::Function);
+    function_rules.map(|row| row.example)
 }
 
-/// Rules ready to be applied: those of a rule file first, then the table.
+/// Rules in the order of application: the rules of a rule file, then the table.
 pub struct Rules {
     rules: Vec<Rule>,
 }
@@ -75,97 +75,99 @@ struct Rule {
     part: Part,
     strength: Strength,
     hints: &'static [&'static str],
-    /// Compiled when it is first needed: a comparison of equal names needs none.
+    /// Compiled on first use, because a comparison of equal names does not need it.
     pattern: OnceLock<Regex>,
     source: String,
     replacement: String,
+    /// True if all matches are replaced, false for only the first.
     all: bool,
 }
 
-/// Which rules changed a name, by position.
+/// The set of rules that changed a name, by position.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MatchedRules(u64);
 
-/// Makes the ways to join without a rule of the table: a constant of each, with its bit, its name and what it joins.
+/// Defines the ways to join without a rule of the table. Each is a constant, with a bit, a name and a description.
 macro_rules! without_rule {
-    ($($(#[$meta:meta])* $way:ident $bit:literal $name:literal: $what:literal;)*) => {
+    ($($(#[$meta:meta])* $way:ident $bit:literal $name:literal: $description:literal;)*) => {
         impl MatchedRules {
             $($(#[$meta])* pub const $way: MatchedRules = MatchedRules(1 << $bit);)*
 
-            /// The ways to join without a rule of the table: the name of each, and what it joins.
+            /// The ways to join without a rule of the table, with their names and descriptions.
             const WITHOUT_RULE: &[(MatchedRules, &str, &str)] =
-                &[$((MatchedRules::$way, $name, $what)),*];
+                &[$((MatchedRules::$way, $name, $description)),*];
         }
     };
 }
 
 without_rule! {
-    /// A name that was mangled.
+    /// One name was mangled.
     DEMANGLED 56 "mangled":
-        "names that one run has mangled and another does not";
-    /// A path that ends as the other's does, in another directory.
+        "names that are mangled in one run and not in the other";
+    /// The paths have the same ending in different directories.
     DIRECTORY 63 "directory":
-        "paths that end alike, where their directories can be two homes of one tree; the longest ending wins";
-    /// An object that holds the same functions under another name.
+        "paths with the same ending, if their directories can be two locations of one tree; the longest ending wins";
+    /// The objects contain the same functions and have different names.
     OBJECT 62 "object":
-        "an object that one run lacks and one of another name that holds the same functions, or none where a run has no \
-         objects at all";
-    /// Another line of the same function.
+        "objects with different names and the same functions, if each is missing in the other run; also functions without \
+         an object, if a run has no objects at all";
+    /// The lines differ within the same function.
     LINE 61 "line":
         "frames and arcs whose line moved within their function";
-    /// Another file, of which one is of code that is inlined: the first line of a function decides about its file.
+    /// The files differ because of inlined code: the first line of a function decides which file it has.
     INLINED_FILE 59 "inlined-file":
-        "a function's file, where that is a header or a library's: Callgrind names it by its first line of code";
-    /// The other of Rust's mangling schemes.
+        "functions in different files, if a file is a header or belongs to a library: Callgrind uses the file of the first \
+         line of code";
+    /// The names use different mangling schemes of Rust.
     MANGLING 57 "mangling":
-        "Rust names of which one run has type arguments (v0) and another none, or parameters (legacy)";
-    /// Other frames of the allocator at the inner end of a stack.
+        "Rust names that have type arguments in one run (v0 mangling), and type parameters or nothing in the other (legacy)";
+    /// The stacks have different frames of the allocator at their inner end.
     ALLOCATOR 58 "allocator":
-        "stacks that differ in their frames of the allocator alone";
-    /// The text that `--join` captures.
+        "stacks that differ only in frames of the allocator";
+    /// `--join` captures the same text.
     CAPTURE 60 "capture":
         "functions in whose names --join captures the same text";
 }
 
 impl MatchedRules {
-    /// None of them.
+    /// The empty set.
     pub const NONE: MatchedRules = MatchedRules(0);
 
-    /// Takes in what else matched.
+    /// Adds the rules of another set.
     pub fn add(&mut self, other: MatchedRules) {
         self.0 |= other.0;
     }
 }
 
-/// How many rules [`MatchedRules`] can tell apart.
+/// The maximum number of rules in [`MatchedRules`].
 const MOST_RULES: usize = 56;
 
 impl Rules {
-    /// The rules of the table.
-    pub fn of_table() -> Rules {
+    /// Returns the rules of the table.
+    pub fn from_table() -> Rules {
         Rules {
-            rules: TABLE.iter().map(Rule::of_row).collect(),
+            rules: TABLE.iter().map(Rule::from_row).collect(),
         }
     }
 
-    /// The rules of a rule file, then those of the table.
+    /// Returns the rules of a rule file, followed by the rules of the table.
     ///
     /// # Errors
-    /// Where the file has a line that is no rule, or one more than there can be.
+    /// Returns an error if the file has a line that is not a rule, or too many rules.
     pub fn with_file(text: &str) -> Result<Rules, RuleError> {
         let mut rules = file::parse(text)?;
         let most = MOST_RULES - TABLE.len();
         if rules.len() > most {
             return Err(RuleError {
                 line: text.lines().count(),
-                message: format!("expected {most} rules at most, found {}", rules.len()),
+                message: format!("expected at most {most} rules, found {}", rules.len()),
             });
         }
-        rules.extend(TABLE.iter().map(Rule::of_row));
+        rules.extend(TABLE.iter().map(Rule::from_row));
         Ok(Rules { rules })
     }
 
-    /// The name as the join sees it, by the rules up to a strength, and which of them changed it.
+    /// Applies the rules up to a strength. Returns the normalised name, and the rules that changed it.
     pub fn apply<'a>(
         &self,
         text: &'a str,
@@ -198,7 +200,7 @@ impl Rules {
         (result, matched)
     }
 
-    /// The names of the rules that matched, in the order they are applied.
+    /// Returns the names of the rules that matched, in the order of application.
     pub fn names(&self, matched: MatchedRules) -> impl Iterator<Item = &str> {
         self.rules
             .iter()
@@ -215,7 +217,7 @@ impl Rules {
 }
 
 impl Rule {
-    fn of_row(row: &'static RuleRow) -> Rule {
+    fn from_row(row: &'static RuleRow) -> Rule {
         Rule {
             name: row.name.to_owned(),
             part: row.part,
@@ -231,7 +233,7 @@ impl Rule {
     fn pattern(&self) -> &Regex {
         self.pattern.get_or_init(|| {
             Regex::new(&self.source).expect(
-                "a rule file's patterns are compiled as it is read, the table's by its test",
+                "the patterns of a rule file are compiled when it is read, and a test compiles those of the table",
             )
         })
     }
@@ -252,17 +254,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_of_the_table_is_a_rule() {
+    fn every_row_of_the_table_can_be_parsed() {
         let rows = include_str!("table.txt").split("\n\n").skip(1);
-        let named = |row: &str| row.split(' ').nth(1).unwrap_or_default().to_owned();
-        let in_file: Vec<String> = rows.map(named).collect();
+        let name = |row: &str| row.split(' ').nth(1).unwrap_or_default().to_owned();
+        let in_file: Vec<String> = rows.map(name).collect();
         let read: Vec<&str> = TABLE.iter().map(|row| row.name).collect();
         assert_eq!(read, in_file);
     }
 
     #[test]
-    fn every_rule_does_to_its_example_what_it_says() {
-        let rules = Rules::of_table();
+    fn every_rule_normalises_its_example() {
+        let rules = Rules::from_table();
         for row in TABLE.iter() {
             let [before, after] = row.example;
             let part = if row.part == Part::Path {
@@ -276,21 +278,21 @@ mod tests {
             assert!(names.contains(&row.name), "{}: {names:?}", row.name);
             assert!(!row.reason.is_empty());
             let (again, _) = rules.apply(after, part, Strength::Counter);
-            assert_eq!(again, after, "{} has more to do", row.name);
+            assert_eq!(again, after, "{} changes its result again", row.name);
         }
     }
 
     #[test]
-    fn rules_that_can_join_functions_of_one_build_wait() {
-        let rules = Rules::of_table();
+    fn build_rules_keep_functions_of_one_build_separate() {
+        let rules = Rules::from_table();
         let name = "demo::main::{closure#2}.llvm.123";
         let (build, _) = rules.apply(name, Part::Function, Strength::Build);
         assert_eq!(build, "demo::main::{closure#2}");
     }
 
     #[test]
-    fn names_that_only_resemble_a_rule_stay() {
-        let rules = Rules::of_table();
+    fn names_that_only_resemble_a_pattern_stay_unchanged() {
+        let rules = Rules::from_table();
         for name in [
             "<[u8]>::to_vec",
             "demo::h264::decode",

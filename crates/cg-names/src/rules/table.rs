@@ -1,4 +1,4 @@
-//! The table of rules, a row a rule, in the order they are applied. A new compiler suffix is a row of `table.txt`.
+//! The table of rules in `table.txt`, one row per rule, in the order of application. A new compiler suffix is a new row.
 
 use std::sync::LazyLock;
 
@@ -6,28 +6,28 @@ use super::{Part, Strength};
 
 /// A row of the table.
 pub(super) struct RuleRow {
-    /// The name it is counted under.
+    /// The name in counts of matches.
     pub(super) name: &'static str,
     pub(super) part: Part,
     pub(super) strength: Strength,
-    /// What a name has at least one of where the pattern matches: a cheap look that spares most names the pattern.
+    /// Words of which every matching name contains at least one. This cheap check avoids the pattern for most names.
     pub(super) hints: Vec<&'static str>,
     pub(super) pattern: &'static str,
     pub(super) replacement: &'static str,
-    /// Why names differ by this between builds.
+    /// The reason why names differ in this way between builds.
     pub(super) reason: &'static str,
-    /// A name as a profile has it, and what the join sees.
+    /// A name in a profile, and its normal form.
     pub(super) example: [&'static str; 2],
 }
 
-/// The rules in the order they are applied.
+/// The rules in the order of application.
 pub(super) static TABLE: LazyLock<Vec<RuleRow>> = LazyLock::new(|| {
     let rows = include_str!("table.txt").split("\n\n");
     rows.filter_map(RuleRow::read).collect()
 });
 
 impl RuleRow {
-    /// Reads a row; `None` of what is none, which the tests see.
+    /// Parses a row; `None` if it is invalid. A test finds invalid rows.
     fn read(row: &'static str) -> Option<RuleRow> {
         let field = |name: &str| {
             let value = |line: &'static str| line.strip_prefix(name)?.strip_prefix(' ');

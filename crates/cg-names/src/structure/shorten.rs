@@ -1,22 +1,22 @@
-//! Names for narrow places: what says least goes first, and each time something goes, `…` stands for it.
+//! Shortened names for narrow places. The least informative parts are removed first, and `…` replaces them.
 //!
-//! Generic arguments go first, the innermost of them before the others; then parameters; then the paths of the types in
-//! `<Type as Trait>`; then the path in front of the function.
+//! Generic arguments are removed first, beginning with the innermost. Then follow the parameters, the paths of the types in
+//! `<Type as Trait>`, and the path before the function.
 
 use std::ops::Range;
 
 use super::group;
 use super::tokens::{NameToken, TokenKind, tokens};
 
-/// The longest form of a name that fits, or the shortest that there is where none does.
-pub fn shortened(name: &str, fits: impl Fn(&str) -> bool) -> String {
+/// Returns the longest form of a name that fits, or the shortest form if none fits.
+pub fn shorten(name: &str, fits: impl Fn(&str) -> bool) -> String {
     if fits(name) {
         return name.to_owned();
     }
     narrowed(&tokens(name.as_bytes()), fits).text()
 }
 
-/// The longest form of a name but for the name itself that fits, or the shortest that there is where none does.
+/// Returns the longest shortened form that fits, or the shortest form if none fits.
 fn narrowed<'t>(tokens: &'t [NameToken<'t>], fits: impl Fn(&str) -> bool) -> Form<'t> {
     let mut form = Form {
         tokens,
@@ -29,14 +29,14 @@ fn narrowed<'t>(tokens: &'t [NameToken<'t>], fits: impl Fn(&str) -> bool) -> For
         |form, number| form.hide_leading_path(number),
     ];
     for step in steps {
-        // Each number of a step hides what the one before hides, and more: the first that fits is looked for by halves.
+        // A higher number hides more. Find the lowest number that fits with a binary search.
         let most = tokens.len();
-        let with = |number: usize| {
+        let apply = |number: usize| {
             let mut form = form.clone();
             step(&mut form, number);
             form
         };
-        let last = with(most);
+        let last = apply(most);
         if !fits(&last.text()) {
             form = last;
             continue;
@@ -44,13 +44,13 @@ fn narrowed<'t>(tokens: &'t [NameToken<'t>], fits: impl Fn(&str) -> bool) -> For
         let (mut too_few, mut enough) = (0, most);
         while enough - too_few > 1 {
             let number = too_few + (enough - too_few) / 2;
-            if fits(&with(number).text()) {
+            if fits(&apply(number).text()) {
                 enough = number;
             } else {
                 too_few = number;
             }
         }
-        return with(enough);
+        return apply(enough);
     }
     form
 }
@@ -58,23 +58,23 @@ fn narrowed<'t>(tokens: &'t [NameToken<'t>], fits: impl Fn(&str) -> bool) -> For
 /// A form of a name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NameForm {
-    /// It as text.
+    /// The text of the form.
     pub text: String,
-    /// What of the name it lacks, in order.
+    /// The removed parts of the name, in order.
     pub cuts: Vec<NameCut>,
 }
 
-/// What a form lacks of its name.
+/// A part of a name that a form omits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NameCut {
-    /// Where it is in the name, in bytes.
+    /// The bytes of the name.
     pub place: Range<usize>,
-    /// `…` stands for it.
+    /// True if `…` replaces the part.
     pub is_marked: bool,
 }
 
-/// The forms that a name has in ever narrower places, the longest first, which is the name itself. Each is shorter than
-/// the one before by an eighth at least, so there are few.
+/// Returns the forms of a name for ever narrower places, longest first. The first form is the name itself. Each form is at
+/// least an eighth shorter than the previous one, so there are few forms.
 pub fn forms(name: &str) -> Vec<NameForm> {
     let length = |form: &str| form.chars().count();
     let tokens = tokens(name.as_bytes());
@@ -97,11 +97,11 @@ pub fn forms(name: &str) -> Vec<NameForm> {
     }
 }
 
-/// What is written of a token.
+/// The representation of a token in a form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Shown {
     Whole,
-    /// `…`, for this token and those hidden behind it.
+    /// `…`, which also replaces the hidden tokens that follow.
     Ellipsis,
     Hidden,
 }
@@ -123,7 +123,7 @@ impl Form<'_> {
                 Shown::Hidden => {}
             }
         }
-        // Tokens end where characters do: no byte beyond ASCII is a sign.
+        // Signs are ASCII, so tokens end at character boundaries.
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
@@ -143,7 +143,7 @@ impl Form<'_> {
         cuts
     }
 
-    /// Hides the generic arguments in this many of the deepest levels.
+    /// Hides the generic arguments in the `levels` deepest levels.
     fn hide_generic_arguments(&mut self, levels: usize) {
         let deepest = self
             .tokens
@@ -171,13 +171,13 @@ impl Form<'_> {
         }
         for position in 0..self.tokens.len() {
             let token = &self.tokens[position];
-            let is_behind_name = position.checked_sub(1).is_some_and(|before| {
+            let follows_name = position.checked_sub(1).is_some_and(|before| {
                 !matches!(
                     self.tokens[before].kind,
                     TokenKind::Separator | TokenKind::Open | TokenKind::Blank | TokenKind::Sign
                 )
             });
-            if token.text == "(" && token.kind == TokenKind::Open && is_behind_name {
+            if token.text == "(" && token.kind == TokenKind::Open && follows_name {
                 self.hide_inside(position);
             }
         }
@@ -192,18 +192,18 @@ impl Form<'_> {
             let [segment, separator, next] = &self.tokens[position..position + 3] else {
                 continue;
             };
-            let leads_on = segment.depth > 0
+            let is_leading = segment.depth > 0
                 && segment.kind == TokenKind::Word
                 && separator.kind == TokenKind::Separator
                 && next.kind == TokenKind::Word;
-            if leads_on && self.shown[position] == Shown::Whole {
+            if is_leading && self.shown[position] == Shown::Whole {
                 self.shown[position] = Shown::Hidden;
                 self.shown[position + 1] = Shown::Hidden;
             }
         }
     }
 
-    /// Hides this many segments of the path in front of the function, but never the last.
+    /// Hides the first `segments` segments of the path before the function, but never the last segment.
     fn hide_leading_path(&mut self, segments: usize) {
         let separators: Vec<usize> = (0..self.tokens.len())
             .filter(|position| {
@@ -211,7 +211,7 @@ impl Form<'_> {
                 token.kind == TokenKind::Separator && token.depth == 0
             })
             .filter(|position| {
-                // A closure alone says nothing, so the function that it is in is kept.
+                // `{closure}` is not informative, so keep the function that contains it.
                 self.tokens
                     .get(position + 1)
                     .is_some_and(|next| next.kind != TokenKind::Braces && next.text != "<")
@@ -225,7 +225,7 @@ impl Form<'_> {
         self.shown[0] = Shown::Ellipsis;
     }
 
-    /// Whether a `<` opens a list of arguments, and not `<Type as Trait>`.
+    /// Returns true if a `<` opens a list of arguments, not `<Type as Trait>`.
     fn is_argument_list(&self, position: usize) -> bool {
         position.checked_sub(1).is_some_and(|before| {
             !matches!(
@@ -235,7 +235,7 @@ impl Form<'_> {
         })
     }
 
-    /// Puts `…` in the place of what is in a bracket, where that is longer.
+    /// Replaces the contents of a bracket with `…` if they are longer than one byte.
     fn hide_inside(&mut self, open: usize) {
         if self.shown[open] != Shown::Whole {
             return;
@@ -257,11 +257,11 @@ mod tests {
     use super::*;
 
     fn within(name: &str, width: usize) -> String {
-        shortened(name, |text| text.chars().count() <= width)
+        shorten(name, |text| text.chars().count() <= width)
     }
 
     #[test]
-    fn what_says_least_goes_first() {
+    fn the_least_informative_parts_are_removed_first() {
         let rust = "<core::iter::adapters::rev::Rev<alloc::vec::Vec<u8>> as core::iter::traits::Iterator>::fold::<usize>";
         let cpp = "void std::vector<std::pair<int, char>, std::allocator<int>>::push_back(std::pair<int, char>&&) const";
         for (name, width, expected) in [
@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_has_few_forms_that_end_in_the_function() {
+    fn a_name_has_few_forms_and_the_last_is_the_function() {
         let forms = |name: &str| -> Vec<String> {
             let forms = forms(name).into_iter();
             forms.map(|form| form.text).collect()
@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn no_form_is_longer_than_the_name_and_less_room_makes_no_longer_one() {
+    fn forms_get_shorter_with_the_width() {
         for name in [
             "f<<<<",
             "a<b>::c<d<e>>(f)[g]",
@@ -349,7 +349,7 @@ mod tests {
     }
 
     #[test]
-    fn a_form_is_its_name_without_what_it_lacks() {
+    fn a_form_equals_its_name_without_the_cuts() {
         for name in [
             "core::iter::Map<a::b::Long, core::Other>::fold(a::b::C)",
             "<alloc::vec::Vec<u8> as core::iter::Iterator>::fold::<\u{e9}::\u{1F600}>",
@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_of_many_brackets_is_shortened_at_once() {
+    fn a_name_with_many_brackets_is_shortened_quickly() {
         let bomb = format!("{}x{}", "a<b::".repeat(10_000), ">".repeat(10_000));
         assert!(within(&bomb, 40).chars().count() <= 40);
     }

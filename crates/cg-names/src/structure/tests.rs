@@ -5,8 +5,8 @@ fn text(name: Option<BString>) -> Option<String> {
 }
 
 #[test]
-fn crates_and_modules_are_found_in_the_names_demanglers_print() {
-    for (function, crate_of, module_of) in [
+fn crates_and_modules_are_found_in_demangled_names() {
+    for (function, expected_crate, expected_module) in [
         ("demo::main", Some("demo"), Some("demo")),
         (
             "demo::parse::Parser::next",
@@ -174,19 +174,19 @@ fn crates_and_modules_are_found_in_the_names_demanglers_print() {
     ] {
         assert_eq!(
             text(ParsedName::new(function.as_bytes()).crate_name()),
-            crate_of.map(str::to_owned),
+            expected_crate.map(str::to_owned),
             "crate of {function}"
         );
         assert_eq!(
             text(ParsedName::new(function.as_bytes()).module_name()),
-            module_of.map(str::to_owned),
+            expected_module.map(str::to_owned),
             "module of {function}"
         );
     }
 }
 
 #[test]
-fn names_are_taken_apart() {
+fn names_are_split_into_path_short_name_and_suffix() {
     for (name, path, short, suffix) in [
         (
             "decltype(auto) std::__do_visit<R, V&>(V&&, std::variant<A, B>&)",
@@ -251,7 +251,7 @@ fn names_are_taken_apart() {
 }
 
 #[test]
-fn segments_begin_behind_separators_outside_of_brackets() {
+fn segments_begin_after_separators_outside_of_brackets() {
     for (name, expected) in [
         ("calc::stats::f", "calc|stats|f"),
         ("<calc::Log as core::fmt::Debug>::fmt", "<calc|fmt"),
@@ -268,8 +268,8 @@ fn segments_begin_behind_separators_outside_of_brackets() {
             .iter()
             .map(|start| {
                 let rest = &name[*start..];
-                let behind = |c: char| !(c.is_alphanumeric() || "<(".contains(c));
-                &rest[..rest.find(behind).unwrap_or(rest.len())]
+                let is_end = |c: char| !(c.is_alphanumeric() || "<(".contains(c));
+                &rest[..rest.find(is_end).unwrap_or(rest.len())]
             })
             .collect();
         assert_eq!(words.join("|"), expected, "{name}");
@@ -295,7 +295,7 @@ fn generic_arguments_are_compared_whole() {
 }
 
 #[test]
-fn identifiers_are_those_of_the_mangled_name() {
+fn identifiers_equal_those_of_the_mangled_name() {
     for (name, expected) in [
         ("void std::vector<int>::push(int)", "std vector push"),
         ("<demo::Tree as core::ops::Drop>::drop", "demo Tree drop"),
@@ -310,8 +310,8 @@ fn identifiers_are_those_of_the_mangled_name() {
 }
 
 #[test]
-fn methods_of_built_in_types_are_of_the_library_that_has_them() {
-    for (function, file, crate_of, module_of) in [
+fn methods_of_built_in_types_belong_to_the_library_that_defines_them() {
+    for (function, file, expected_crate, expected_module) in [
         ("<u8>::is_ascii", "", "core", "core::num"),
         (
             "<f64>::sin",
@@ -350,7 +350,7 @@ fn methods_of_built_in_types_are_of_the_library_that_has_them() {
             "alloc",
             "alloc::slice",
         ),
-        // A trait's methods are of the crate of the trait, whatever file they were inlined into.
+        // The methods of a trait belong to the crate of the trait, even if they were inlined into another file.
         (
             "<u8 as core::clone::Clone>::clone",
             "library/alloc/src/slice.rs",
@@ -380,7 +380,10 @@ fn methods_of_built_in_types_are_of_the_library_that_has_them() {
             text(name.crate_name_in(file)),
             text(name.module_name_in(file)),
         );
-        let expected = (Some(crate_of.to_owned()), Some(module_of.to_owned()));
+        let expected = (
+            Some(expected_crate.to_owned()),
+            Some(expected_module.to_owned()),
+        );
         assert_eq!(found, expected, "{function} {file}");
     }
 }

@@ -1,20 +1,20 @@
-//! The one walker over function names: a name cut into tokens, each with how deep in brackets it stands.
+//! Tokens of function names, with their depth in brackets. All code that examines brackets uses these tokens.
 //!
-//! It knows what the demanglers of Valgrind, GNU, LLVM and Rust print, and which of their signs are no brackets: the `<`
-//! of `operator<`, the `>` of `->`, a comparison inside parentheses.
+//! The tokenizer knows the output of the demanglers of Valgrind, GNU, LLVM and Rust, and the signs that are not brackets:
+//! the `<` of `operator<`, the `>` of `->`, a comparison inside parentheses.
 
 use bstr::{BStr, ByteSlice};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenKind {
-    /// An identifier or a number; a C symbol with its `.` and `@`.
+    /// An identifier or a number; a C symbol, including `.` and `@`.
     Word,
-    /// C++'s `operator` with its sign, or with the blank in front of the type or word that follows.
+    /// C++'s `operator` with its sign, or with the blank before the type or word that follows.
     Operator,
-    /// What is in braces, these included: `{closure#0}`, `{lambda(int)#2}`, `{{vtable.shim}}`.
+    /// Braces with their contents: `{closure#0}`, `{lambda(int)#2}`, `{{vtable.shim}}`.
     Braces,
-    /// `'lambda0'` of LLVM's demangler, `'_` of Rust's.
+    /// `'lambda0'` from LLVM's demangler, or `'_` from Rust's.
     Quoted,
     /// `::`.
     Separator,
@@ -24,31 +24,31 @@ pub enum TokenKind {
     Close,
     /// White space.
     Blank,
-    /// Any other sign; `->` is one.
+    /// Any other sign, including `->`.
     Sign,
 }
 
-/// A piece of a name.
+/// A token of a name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NameToken<'a> {
-    /// What it is.
+    /// The kind of the token.
     pub kind: TokenKind,
-    /// Its text.
+    /// The text of the token.
     pub text: &'a BStr,
-    /// Where in the name it begins.
+    /// The offset of its beginning in the name.
     pub start: usize,
-    /// How many brackets are open around it. A bracket stands in what it opens or closes.
+    /// The number of open brackets. For a bracket, this includes the bracket itself.
     pub depth: usize,
 }
 
 impl NameToken<'_> {
-    /// Where in the name it ends.
+    /// Returns the offset of its end in the name.
     pub fn end(&self) -> usize {
         self.start + self.text.len()
     }
 }
 
-/// Cuts a name into tokens. Every byte of the name is in one of them.
+/// Splits a name into tokens. Every byte of the name is in one token.
 pub fn tokens(name: &[u8]) -> Vec<NameToken<'_>> {
     let mut tokens: Vec<NameToken> = Vec::with_capacity(name.len() / 4);
     let mut open: Vec<u8> = Vec::new();
@@ -63,7 +63,7 @@ pub fn tokens(name: &[u8]) -> Vec<NameToken<'_>> {
             }
             TokenKind::Close => match close(&mut open, rest[0]) {
                 Some(depth) => (kind, depth),
-                // A bracket that closes nothing is a sign like any other.
+                // A closing bracket without an opening one is an ordinary sign.
                 None => (TokenKind::Sign, open.len()),
             },
             _ => (kind, open.len()),
@@ -79,7 +79,7 @@ pub fn tokens(name: &[u8]) -> Vec<NameToken<'_>> {
     tokens
 }
 
-/// The kind and length of the token that a text begins with.
+/// Returns the kind and the length of the token at the beginning of a text.
 fn next(rest: &[u8], before: Option<&NameToken>) -> (TokenKind, usize) {
     match rest {
         [b':', b':', ..] => (TokenKind::Separator, 2),
@@ -88,20 +88,20 @@ fn next(rest: &[u8], before: Option<&NameToken>) -> (TokenKind, usize) {
         [b'<' | b'(' | b'[', ..] => (TokenKind::Open, 1),
         [b'>' | b')' | b']', ..] => (TokenKind::Close, 1),
         [b'\'', word @ ..] => {
-            let length = 1 + word.iter().take_while(|byte| is_of_word(**byte)).count();
-            // LLVM's demangler closes its quotes, Rust's lifetimes have none to close.
+            let length = 1 + word.iter().take_while(|byte| is_word_byte(**byte)).count();
+            // LLVM's demangler closes its quotes. Rust's lifetimes have no closing quote.
             let is_closed = length > 1 && rest.get(length) == Some(&b'\'');
             (TokenKind::Quoted, length + usize::from(is_closed))
         }
         [byte, ..] if byte.is_ascii_whitespace() => (TokenKind::Blank, 1),
-        [byte, ..] if is_of_word(*byte) || is_inside_symbol(*byte) => {
+        [byte, ..] if is_word_byte(*byte) || is_inside_symbol(*byte) => {
             let word = rest
                 .iter()
-                .take_while(|byte| is_of_word(**byte) || is_inside_symbol(**byte))
+                .take_while(|byte| is_word_byte(**byte) || is_inside_symbol(**byte))
                 .count();
-            let is_behind_word = before.is_some_and(|token| token.kind == TokenKind::Word);
+            let follows_word = before.is_some_and(|token| token.kind == TokenKind::Word);
             match &rest[..word] {
-                b"operator" if !is_behind_word => match operator_sign(&rest[word..]) {
+                b"operator" if !follows_word => match operator_sign(&rest[word..]) {
                     0 => (TokenKind::Word, word),
                     sign => (TokenKind::Operator, word + sign),
                 },
@@ -112,8 +112,8 @@ fn next(rest: &[u8], before: Option<&NameToken>) -> (TokenKind, usize) {
     }
 }
 
-/// Pops all brackets up to the one that this one closes, and returns its depth. A `>` closes only a `<`: inside
-/// parentheses it can also be a comparison.
+/// Pops all brackets up to the one that this bracket closes, and returns its depth. A `>` closes only an immediately open
+/// `<`, because inside parentheses it can also be a comparison.
 fn close(open: &mut Vec<u8>, bracket: u8) -> Option<usize> {
     let wanted = match bracket {
         b'>' => b'<',
@@ -131,17 +131,19 @@ fn close(open: &mut Vec<u8>, bracket: u8) -> Option<usize> {
     Some(position + 1)
 }
 
-/// Letters, digits and what else a name has; all of UTF-8 beyond ASCII.
-pub(crate) fn is_of_word(byte: u8) -> bool {
+/// Returns true for letters, digits, other characters of identifiers, and all bytes beyond ASCII.
+pub(crate) fn is_word_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'~') || byte >= 0x80
 }
 
-/// What the names of symbols have and no identifier: `memcpy@@GLIBC_2.14`, `parse.isra.0`, `std.io.write`.
+/// Returns true for characters that symbols contain and identifiers do not: `memcpy@@GLIBC_2.14`, `parse.isra.0`,
+/// `std.io.write`.
 fn is_inside_symbol(byte: u8) -> bool {
     matches!(byte, b'.' | b'@')
 }
 
-/// The length of what is in braces, these included; all that is left where nothing closes them.
+/// Returns the length of the text in braces, including the braces. Without a closing brace, returns the length of the whole
+/// text.
 fn braces(text: &[u8]) -> usize {
     let mut depth = 0usize;
     for (position, byte) in text.iter().enumerate() {
@@ -157,9 +159,9 @@ fn braces(text: &[u8]) -> usize {
     text.len()
 }
 
-/// The length of an operator's sign behind the word `operator`, 0 where that is a name like any other.
+/// Returns the length of the operator's sign after the word `operator`; 0 if the word is an ordinary name.
 fn operator_sign(rest: &[u8]) -> usize {
-    /// The longest first.
+    /// Sorted by length, longest first.
     const SIGNS: [&[u8]; 39] = [
         b"<=>", b"<<=", b">>=", b"->*", b"()", b"[]", b"<<", b">>", b"<=", b">=", b"==", b"!=",
         b"&&", b"||", b"++", b"--", b"+=", b"-=", b"*=", b"/=", b"%=", b"^=", b"&=", b"|=", b"->",
@@ -169,10 +171,10 @@ fn operator_sign(rest: &[u8]) -> usize {
         return sign.len();
     }
     if rest.starts_with(b"\"\"") {
-        // `operator""_km`, with or without a blank.
+        // `operator""_km`, with or without a blank before `_km`.
         let blank = usize::from(rest.get(2) == Some(&b' '));
         let suffix = rest[2 + blank..].iter();
-        return 2 + blank + suffix.take_while(|byte| is_of_word(**byte)).count();
+        return 2 + blank + suffix.take_while(|byte| is_word_byte(**byte)).count();
     }
     usize::from(rest.first() == Some(&b' '))
 }
@@ -181,7 +183,7 @@ fn operator_sign(rest: &[u8]) -> usize {
 mod tests {
     use super::*;
 
-    /// The tokens of a name with their depths, brackets and blanks left out.
+    /// Returns the tokens of a name with their depths, without brackets and blanks.
     fn words(name: &str) -> String {
         tokens(name.as_bytes())
             .iter()
@@ -197,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn brackets_are_told_from_signs_that_look_like_them() {
+    fn brackets_are_distinguished_from_similar_signs() {
         for (name, expected) in [
             ("a::b<c>", "a/0 ::/0 b/0 c/1"),
             ("f<fn(u8) -> r>::g", "f/0 fn/1 u8/2 ->/1 r/1 ::/0 g/0"),

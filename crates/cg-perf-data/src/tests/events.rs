@@ -1,16 +1,16 @@
-//! Whose a sample is, and how much it counts.
+//! The event of a sample, and its count.
 
 use super::*;
 
 #[test]
-fn counters_that_were_read_with_a_sample_are_samples_of_their_events() {
+fn counters_read_with_a_sample_count_as_samples_of_their_events() {
     const TIMES: u64 = 3;
     const ID_OF_EACH: u64 = 4;
     const GROUP: u64 = 8;
     const LOST_OF_EACH: u64 = 16;
     const INHERIT: u64 = 2;
     let fields = IDENTIFIER | IP | TID | TIME | READ;
-    // perf's figures: what each counter had, less what it had at the sample before; no sample where that is 0.
+    // The figures are perf's: the growth of each counter since the previous sample; no sample if it did not grow.
     let total = |formats: u64, flags: u64, samples: &[(u32, &[u64])]| {
         let mut pipe = Pipe::little(fields)
             .event_read(1, fields, [10, formats, flags], &[5])
@@ -35,29 +35,29 @@ fn counters_that_were_read_with_a_sample_are_samples_of_their_events() {
     assert_eq!(total(both, 0, two), (whole.to_owned(), true));
     let formats = both | TIMES | LOST_OF_EACH;
     assert_eq!(total(formats, 0, timed), (whole.to_owned(), true));
-    // The event alone, the times behind its value.
+    // A single event, whose times follow its value.
     let alone: &[(u32, &[u64])] = &[(7, &[100, 77, 77, 5]), (7, &[130, 77, 77, 5])];
     let one = r#"{"samples":2,"task-clock":130}"#;
     assert_eq!(total(ID_OF_EACH | TIMES, 0, alone), (one.to_owned(), true));
-    // A thread that inherited the events counts for itself.
+    // A thread that inherited the events has separate counts.
     let threads: &[(u32, &[u64])] = &[(7, &[2, 100, 5, 3, 6]), (8, &[2, 130, 5, 3, 6])];
     let each = r#"{"page-faults":6,"samples":4,"task-clock":230}"#;
     assert_eq!(total(both, INHERIT, threads), (each.to_owned(), true));
-    // An id that no event has, and more values than the record holds.
+    // An unknown id, and more values than fit into the record.
     let unknown: &[(u32, &[u64])] = &[(7, &[2, 100, 5, 3, 66])];
     let known = r#"{"samples":1,"task-clock":100}"#;
     assert_eq!(total(both, 0, unknown), (known.to_owned(), false));
     for count in [3, u64::MAX] {
         assert!(!total(both, 0, &[(7, &[count, 100, 5, 3, 6])]).1, "{count}");
     }
-    // Without ids nobody knows whose they are: the sample is its event's, with its own period.
+    // Without ids, the sample counts for its own event, with the event's period.
     let nameless: &[(u32, &[u64])] = &[(7, &[2, 100, 3])];
     let own = r#"{"samples":1,"task-clock":10}"#;
     assert_eq!(total(GROUP, 0, nameless), (own.to_owned(), true));
 }
 
 #[test]
-fn an_event_is_found_by_its_id_and_a_period_is_the_samples_before_it_is_the_events() {
+fn events_are_found_by_id_and_the_period_of_a_sample_takes_precedence() {
     let fields = IDENTIFIER | IP | TID | TIME;
     let sample = |pipe: Pipe, id: u64, time: u64| {
         pipe.record(
@@ -74,11 +74,10 @@ fn an_event_is_found_by_its_id_and_a_period_is_the_samples_before_it_is_the_even
     let total = serde_json::json!({"page-faults": 20, "cpu-clock": 4000, "samples": 3});
     assert_eq!(run["total"], total);
     let unknown = sample(pipe, 99, 4).read_below(&[]);
-    let said =
-        "in: records that are too short, or of no event that the recording describes: 1, left out";
+    let expected = "in: records omitted because they are too short or their event is unknown: 1";
     assert_eq!(
         (unknown.is_whole(), unknown.messages),
-        (false, vec![said.to_owned()])
+        (false, vec![expected.to_owned()])
     );
 
     let own = IP | TID | TIME | PERIOD;
@@ -91,30 +90,30 @@ fn an_event_is_found_by_its_id_and_a_period_is_the_samples_before_it_is_the_even
 }
 
 #[test]
-fn branches_are_passed_over_and_remembered_calls_are_the_programs_part_of_the_stack() {
+fn branches_are_skipped_and_recorded_calls_replace_the_stack_of_the_program() {
     use crate::attributes::branch_type::*;
     const ANY: u64 = 1 << 3;
     const KERNEL_AT: u64 = 0xffff_ffff_8100_0010;
     let fields = IP | TID | TIME | CALLCHAIN | BRANCH_STACK | REGS_USER | STACK_USER;
     let chain = [KERNEL, KERNEL_AT, USER, 0x1010, 0x1020];
     let calls: [&[u64]; 2] = [&[0x1230, 0x1104, 0], &[0x1340, 0x1200, 0]];
-    let read = |kind: u64, chain: &[u64], count: u64, behind: &[u64]| {
+    let read = |kind: u64, chain: &[u64], count: u64, after_calls: &[u64]| {
         let mut pipe = Pipe::little(fields);
-        // Where the attribute says which branches were kept.
+        // The field of the attribute that selects the branches.
         pipe.bytes[96..104].copy_from_slice(&kind.to_le_bytes());
         let mut words = vec![chain.len() as u64];
         words.extend(chain);
         words.push(count);
         words.extend((kind & HW_INDEX != 0).then_some(0));
         words.extend(calls.concat().iter().take(3 * count as usize));
-        // Behind them a thread without registers and without a stack.
-        words.extend(behind.iter().chain(&[0, 0]));
+        // Then a thread without registers and without a stack.
+        words.extend(after_calls.iter().chain(&[0, 0]));
         let start = [U64(0x1010), U32(7), U32(7), U64(4)];
         let parts: Vec<Part> = start
             .into_iter()
             .chain(words.into_iter().map(U64))
             .collect();
-        // Another sample, which has nothing.
+        // A second, empty sample.
         let last = [U64(0x10), U32(7), U32(7), U64(5), U64(0), U64(0)];
         let index = (kind & HW_INDEX != 0).then_some(U64(0));
         let last: Vec<Part> = last
@@ -135,13 +134,13 @@ fn branches_are_passed_over_and_remembered_calls_are_the_programs_part_of_the_st
     let kernel = "[unknown][kernel]";
     let by_chain = format!("4000 a: {kernel}<a+0x10@/a<a+0x20@/a");
     let by_calls = format!("4000 a: {kernel}<a+0x104@/a<a+0x230@/a<a+0x340@/a");
-    for (kind, chain, count, behind, expected) in [
+    for (kind, chain, count, after_calls, expected) in [
         (ANY, &chain[..], 2, &[][..], &by_chain),
         (ANY | HW_INDEX, &chain, 2, &[], &by_chain),
         (CALL_STACK | HW_INDEX, &chain, 2, &[], &by_calls),
         (CALL_STACK | COUNTERS, &chain, 2, &[8, 9], &by_calls),
         (CALL_STACK, &chain, 0, &[], &by_chain),
-        // perf takes them in the place of the program's part, and where there is none, leaves them out.
+        // In perf, the recorded calls replace the program's part of the stack. Without such a part, they are omitted.
         (
             CALL_STACK,
             &chain[..2],
@@ -151,7 +150,11 @@ fn branches_are_passed_over_and_remembered_calls_are_the_programs_part_of_the_st
         ),
     ] {
         let both = format!("4000 a: [unknown] | {expected}");
-        assert_eq!(read(kind, chain, count, behind), (both, true), "{kind:#x}");
+        assert_eq!(
+            read(kind, chain, count, after_calls),
+            (both, true),
+            "{kind:#x}"
+        );
     }
     let cut = read(CALL_STACK, &chain, 1 << 62, &[]);
     assert_eq!(cut, ("4000 a: [unknown]".to_owned(), false));

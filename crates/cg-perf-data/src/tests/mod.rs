@@ -1,4 +1,4 @@
-//! Recordings made word by word, and those of the test data.
+//! Recordings built word by word, and recordings of the test data.
 
 use std::path::{Path, PathBuf};
 
@@ -14,12 +14,12 @@ mod events;
 
 const KERNEL: u64 = -128i64 as u64;
 const USER: u64 = -512i64 as u64;
-/// Of processors: whose code a record is of.
+/// Processor modes of records.
 const KERNEL_MODE: u16 = 1;
 const USER_MODE: u16 = 2;
 const EXEC: u16 = 1 << 13;
 
-/// A recording out of a pipe.
+/// A recording from a pipe.
 struct Pipe {
     endian: FileEndian,
     bytes: Vec<u8>,
@@ -35,7 +35,7 @@ enum Part<'a> {
 use Part::{Text, U32, U64};
 
 impl Pipe {
-    /// With one event, whose samples have these fields.
+    /// Creates a recording with one event, whose samples have these fields.
     fn new(endian: FileEndian, fields: u64) -> Pipe {
         let magic: &[u8] = match endian {
             FileEndian::Little => b"PERFILE2",
@@ -53,12 +53,12 @@ impl Pipe {
         Pipe::new(FileEndian::Little, fields)
     }
 
-    /// Adds an event of software with a number, a period and ids.
+    /// Adds a software event with a number, a period and ids.
     fn event(self, number: u64, fields: u64, period: u64, ids: &[u64]) -> Pipe {
         self.event_read(number, fields, [period, 0, 0], ids)
     }
 
-    /// The same with what is read of its counter, and flags.
+    /// Does the same, with a format for counter values, and flags.
     fn event_read(
         self,
         number: u64,
@@ -66,7 +66,7 @@ impl Pipe {
         [period, read_format, flags]: [u64; 3],
         ids: &[u64],
     ) -> Pipe {
-        // Records that are no samples end in thread and time.
+        // Records other than samples end with thread and time.
         let sample_id_all: u64 = 1 << 18;
         let flags = flags | sample_id_all;
         let flags = match self.endian {
@@ -155,7 +155,7 @@ impl Pipe {
         self.record(kind::FORK, 0, &parts)
     }
 
-    /// A sample of a process with `IP | TID | TIME | CALLCHAIN`.
+    /// Adds a sample of a process with `IP | TID | TIME | CALLCHAIN`.
     fn sample(self, pid: u32, time: u64, chain: &[u64]) -> Pipe {
         let ip = chain
             .iter()
@@ -200,7 +200,7 @@ impl Pipe {
 const CHAINS: u64 = IP | TID | TIME | CALLCHAIN;
 
 #[test]
-fn frames_are_in_what_was_mapped_at_the_time_of_the_sample() {
+fn frames_are_in_the_mappings_at_the_time_of_the_sample() {
     let start = |pipe: Pipe| pipe.comm(7, 0, "a", 1).map(7, 0x1000, 0x3000, "/old", 2);
     let cases: [(&str, Pipe, &[&str]); 7] = [
         (
@@ -209,14 +209,14 @@ fn frames_are_in_what_was_mapped_at_the_time_of_the_sample() {
             &["4000 a: old+0x3010@/old<old+0x3020@/old"],
         ),
         (
-            "a newer mapping takes the place of an older one, and leaves what it does not cover",
+            "a newer mapping replaces the part of an older one that it covers",
             start(Pipe::little(CHAINS))
                 .map(7, 0x1800, 0, "/new", 4)
                 .sample(7, 5, &[USER, 0x17ff, 0x1900, 0x27ff, 0x2801]),
             &["4000 a: old+0x37ff@/old<new+0x100@/new<new+0xfff@/new<[unknown]"],
         ),
         (
-            "a fork has what its parent had, and what it maps itself is its own",
+            "a fork inherits its parent's mappings, and its own mappings are separate",
             start(Pipe::little(CHAINS))
                 .fork(8, 7, 3)
                 .map(8, 0x1000, 0, "/child", 5)
@@ -230,21 +230,21 @@ fn frames_are_in_what_was_mapped_at_the_time_of_the_sample() {
             ],
         ),
         (
-            "a program that executes another has nothing of it",
+            "executing a program removes the mappings",
             start(Pipe::little(CHAINS))
                 .comm(7, EXEC, "b", 3)
                 .sample(7, 4, &[USER, 0x1010]),
             &["4000 b: [unknown]"],
         ),
         (
-            "a thread that is only renamed has all",
+            "renaming a thread keeps the mappings",
             start(Pipe::little(CHAINS))
                 .comm(7, 0, "b", 3)
                 .sample(7, 4, &[USER, 0x1010]),
             &["4000 b: old+0x3010@/old"],
         ),
         (
-            "records stand in rounds, and in no order inside one",
+            "records within a round may be in any order",
             Pipe::little(CHAINS)
                 .sample(7, 3, &[USER, 0x1010])
                 .map(7, 0x1000, 0x3000, "/old", 2)
@@ -257,7 +257,7 @@ fn frames_are_in_what_was_mapped_at_the_time_of_the_sample() {
             &["4000 a: new+0x10@/new", "4000 a: old+0x3010@/old"],
         ),
         (
-            "the kernel's part, and the program's",
+            "the kernel's frames precede the program's",
             start(Pipe::little(CHAINS))
                 .map(
                     u32::MAX,
@@ -272,13 +272,13 @@ fn frames_are_in_what_was_mapped_at_the_time_of_the_sample() {
             ],
         ),
     ];
-    for (what, pipe, expected) in cases {
-        assert_eq!(pipe.stacks(), expected, "{what}");
+    for (claim, pipe, expected) in cases {
+        assert_eq!(pipe.stacks(), expected, "{claim}");
     }
 }
 
 #[test]
-fn the_other_byte_order_says_the_same() {
+fn both_byte_orders_give_the_same_records() {
     let recording = |endian| {
         Pipe::new(endian, CHAINS)
             .comm(7, 0, "a", 1)
@@ -292,7 +292,7 @@ fn the_other_byte_order_says_the_same() {
 }
 
 #[test]
-fn what_perf_lost_is_said() {
+fn lost_records_are_reported() {
     let pipe = Pipe::little(CHAINS)
         .sample(7, 1, &[USER, 0x10])
         .record(kind::LOST, 0, &[U64(1), U64(20), U32(7), U32(7), U64(2)])
@@ -306,7 +306,7 @@ fn what_perf_lost_is_said() {
 }
 
 #[test]
-fn code_that_was_made_has_the_names_that_its_runtime_wrote() {
+fn generated_code_is_named_by_the_files_of_its_runtime() {
     let root = TempDir::new().unwrap();
     std::fs::create_dir(root.path().join("tmp")).unwrap();
     std::fs::write(
@@ -314,7 +314,7 @@ fn code_that_was_made_has_the_names_that_its_runtime_wrote() {
         "1000 10 a->b\n0x1010 0x10 void g(int)\nnonsense\n",
     )
     .unwrap();
-    // Another function is loaded to where the first was, and the second is moved.
+    // A second function is loaded at the first one's address, and then moved.
     let mut dump = Pipe {
         endian: FileEndian::Little,
         bytes: b"DTiJ".to_vec(),
@@ -369,14 +369,14 @@ fn code_that_was_made_has_the_names_that_its_runtime_wrote() {
     assert_eq!(read.messages.len(), 1);
     assert!(
         read.messages[0]
-            .starts_with("in: 1 frames in //anon have no names: it is code that was made"),
+            .starts_with("in: 1 frames in //anon have no names: they are generated code"),
         "{:?}",
         read.messages
     );
 }
 
 #[test]
-fn kernel_symbols_are_those_of_the_build_that_was_recorded() {
+fn kernel_symbols_come_from_the_recorded_build() {
     let root = TempDir::new().unwrap();
     let build = "0102030405060708090a0b0c0d0e0f1011121314";
     let folder = root.path().join("[kernel.kallsyms]").join(build);
@@ -386,7 +386,7 @@ fn kernel_symbols_are_those_of_the_build_that_was_recorded() {
         "ffffffff81000000 T _text\nffffffff81000100 t __do_it\nffffffff81000100 T do_it\nffffffff81000180 d data\nffffffffc0000000 t read_page\t[ext4]\n",
     )
     .unwrap();
-    // It was loaded 0x1000000 higher than when the copy was made.
+    // The kernel was loaded 0x1000000 higher than when the copy was made.
     let recording = |last: u8| {
         let id: Vec<u8> = (1..20).chain([last]).collect();
         let words = id
@@ -433,16 +433,16 @@ fn recorded(name: &str, roots: &[&Path]) -> Parsed {
     Pipe { endian, bytes }.read_below(roots)
 }
 
-/// Functions with their samples.
+/// Functions with their numbers of samples.
 type SampledFunctions<'a> = &'a [(&'a str, u64)];
 
-/// Samples by function, of frames that are not inlined: of those that ran, and of those that were on the stack.
+/// Returns the samples of each function, without inlined frames: first as the running function, then anywhere on the stack.
 fn by_function(read: &Parsed) -> [Vec<(String, u64)>; 2] {
     let (mut own, mut inclusive) = (
         std::collections::BTreeMap::new(),
         std::collections::BTreeMap::new(),
     );
-    for record in read.of("stack") {
+    for record in read.records_of_type("stack") {
         let record: serde_json::Value = serde_json::from_str(&format!("{{{record}")).unwrap();
         let samples = record["cost"]["samples"].as_u64().unwrap();
         let frames = record["stack"].as_array().unwrap().iter();
@@ -461,8 +461,8 @@ fn by_function(read: &Parsed) -> [Vec<(String, u64)>; 2] {
 }
 
 #[test]
-fn samples_of_functions_are_those_that_perf_script_prints() {
-    // perf script --no-inline -i FILE, counted with awk.
+fn samples_of_functions_agree_with_perf_script() {
+    // The expected figures come from perf script --no-inline -i FILE, counted with awk.
     let cases: [(&str, SampledFunctions, SampledFunctions); 2] = [
         (
             "6.1-spin.data",
@@ -505,9 +505,9 @@ fn samples_of_functions_are_those_that_perf_script_prints() {
                 .collect()
         };
         assert_eq!(by_function(&read), [text(own), text(inclusive)], "{name}");
-        // What was inlined is what perf does not show: all of heavy's own time is spent in stir.
+        // perf does not show inlined functions here: all of heavy's own time is spent in stir.
         let stir = read
-            .of("stack")
+            .records_of_type("stack")
             .into_iter()
             .filter(|record| record.starts_with(r#""fn":"stir""#));
         assert!(stir.count() > 0, "{name}");
@@ -531,11 +531,15 @@ fn another_build_gives_no_names_and_no_callers() {
             shown.contains("spin+0x10") && !shown.contains("heavy"),
             "{shown}"
         );
-        let why = format!("{} is another build than was recorded", path.display());
+        let why = format!("{} is another build than the recorded one", path.display());
         assert!(read.messages[0].contains(&why), "{:?}", read.messages);
-        // The stack was followed by what this build says of its frames, before it was known to be another.
+        // The stack was unwound with this build before it was known to be another one.
         let is_cut = |record: &&str| record.contains(r#""cut":true"#);
-        let cut = read.of("stack").into_iter().filter(is_cut).count();
+        let cut = read
+            .records_of_type("stack")
+            .into_iter()
+            .filter(is_cut)
+            .count();
         assert_eq!(cut > 0, name.contains("dwarf"), "{name}");
         assert_eq!(
             shown.contains('<'),
@@ -557,8 +561,8 @@ fn another_build_gives_no_names_and_no_callers() {
 }
 
 #[test]
-fn packed_records_are_those_of_an_unpacked_recording() {
-    // perf script -i FILE says so of both.
+fn compressed_and_piped_recordings_are_read() {
+    // The expected figures come from perf script -i FILE.
     let folder = data();
     for name in ["6.1-spin-packed.data", "6.1-spin-pipe.data"] {
         let read = recorded(name, &[&folder]);

@@ -1,5 +1,5 @@
-//! Lists of numbers that stay text until they are read: the text is in memory anyway, and the columns of a profile hold
-//! millions of them.
+//! Lists of numbers. A list stays text until it is read, because columns have millions of numbers and the text is in memory
+//! anyway.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use serde_json::value::RawValue;
 use crate::error::excerpt;
 use crate::number::whole_u64;
 
-/// A list of a document; one that is `null` or absent is empty.
+/// A list in a document. A list that is `null` or absent is empty.
 #[derive(Clone, Copy, Default)]
 pub struct List<'a> {
-    /// What stands between the brackets.
+    /// The text between the brackets.
     inside: &'a [u8],
 }
 
@@ -36,19 +36,19 @@ impl<'de: 'a, 'a> Deserialize<'de> for List<'a> {
 }
 
 impl<'a> List<'a> {
-    /// True where it has no elements.
+    /// Returns true if the list has no elements.
     pub fn is_empty(self) -> bool {
         self.inside.is_empty()
     }
 
-    /// The elements as they are written; for lists of numbers and `null`, which hold no comma.
+    /// Iterates over the texts of the elements. Only for lists of numbers and `null`, which contain no comma.
     pub fn elements(self) -> ListElements<'a> {
         ListElements {
             rest: (!self.is_empty()).then_some(self.inside),
         }
     }
 
-    /// The elements as indices into another table.
+    /// Parses the elements as indices into another table.
     pub fn indices(self) -> Result<Vec<Index>, NotInList> {
         self.read(|element| match element {
             [b'-', b'0'..=b'9', ..] | b"null" => Some(Index::NONE),
@@ -60,13 +60,13 @@ impl<'a> List<'a> {
         .map_err(|bad| bad.expected("an index or null"))
     }
 
-    /// The elements as integers; `None` for `null`.
+    /// Parses the elements as integers; `None` for `null`.
     pub fn integers(self) -> Result<Vec<Option<i64>>, NotInList> {
         self.read(integer)
             .map_err(|bad| bad.expected("an integer or null"))
     }
 
-    /// The elements as numbers of this type.
+    /// Parses the elements as numbers of this type.
     pub fn numbers<T: TryFrom<i64>>(self) -> Result<Vec<T>, NotInList> {
         if self.is_empty() {
             return Ok(Vec::new());
@@ -80,7 +80,7 @@ impl<'a> List<'a> {
     }
 
     fn read<T>(self, read: impl Fn(&'a [u8]) -> Option<T>) -> Result<Vec<T>, NotInList> {
-        // An element takes two bytes at least.
+        // An element has at least two bytes, usually more.
         let mut elements = Vec::with_capacity(match self.inside.len() {
             0..1024 => 0,
             length => length / 8,
@@ -101,7 +101,7 @@ impl<'a> List<'a> {
     }
 }
 
-/// An element as an integer of 64 bits, `Some(None)` for `null`; `None` for anything else.
+/// Parses an element as an integer of 64 bits; `Some(None)` for `null`, `None` for other elements.
 pub fn integer(element: &[u8]) -> Option<Option<i64>> {
     match element {
         b"null" => Some(None),
@@ -113,7 +113,7 @@ pub fn integer(element: &[u8]) -> Option<Option<i64>> {
     }
 }
 
-/// Fast path for the usual form: unsigned numbers of few enough digits, and commas. False for anything else.
+/// A fast path for unsigned numbers of at most 18 digits, without blanks. Returns false for other lists.
 fn read_plain<T: TryFrom<i64>>(inside: &[u8], numbers: &mut Vec<T>) -> bool {
     let (mut number, mut digits) = (0i64, 0);
     for byte in inside.iter().chain(b",") {
@@ -134,7 +134,7 @@ fn read_plain<T: TryFrom<i64>>(inside: &[u8], numbers: &mut Vec<T>) -> bool {
     true
 }
 
-/// An element that is not what its list is of.
+/// The error for an element of the wrong type.
 #[derive(Debug, thiserror::Error)]
 #[error("element {position}: expected {expected}, found {found}")]
 pub struct NotInList {
@@ -144,7 +144,7 @@ pub struct NotInList {
 }
 
 impl NotInList {
-    /// An element at this position of its list, and what was expected there.
+    /// Creates an error about the element at this position of its list.
     pub fn new(position: usize, expected: &'static str, found: &[u8]) -> NotInList {
         NotInList {
             position,
@@ -169,7 +169,7 @@ impl<'a> Iterator for ListElements<'a> {
     #[inline]
     fn next(&mut self) -> Option<&'a [u8]> {
         let rest = self.rest?;
-        // Numbers are short: a search that is made for long texts would take longer than they do.
+        // Numbers are short, so `memchr` would be slower.
         let length = rest.iter().position(|byte| *byte == b',');
         let (element, rest) = match length {
             Some(length) => (&rest[..length], Some(&rest[length + 1..])),
@@ -180,14 +180,14 @@ impl<'a> Iterator for ListElements<'a> {
     }
 }
 
-/// An index into another table; none where the document says `null` or a number below 0.
+/// An index into another table, or no index if the element is `null` or negative.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Index(u32);
 
 impl Index {
     const NONE: Index = Index(u32::MAX);
 
-    /// The index; `None` where the element is null.
+    /// Returns the index; `None` if the element is `null` or negative.
     #[inline]
     pub fn get(self) -> Option<usize> {
         (self != Index::NONE).then_some(self.0 as usize)
@@ -237,5 +237,30 @@ mod tests {
         );
         assert!(list("[1.5]").integers().is_err());
         assert!(serde_json::from_str::<List>("{}").is_err());
+    }
+
+    #[test]
+    fn numbers_have_at_most_64_bits() {
+        let numbers = |text| {
+            list(text)
+                .numbers::<i64>()
+                .map_err(|error| error.to_string())
+        };
+        assert_eq!(numbers("[1,22,0]"), Ok(vec![1, 22, 0]));
+        assert_eq!(numbers("[ 1 , -22 ]"), Ok(vec![1, -22]));
+        assert_eq!(numbers("[]"), Ok(vec![]));
+        assert_eq!(
+            numbers("[999999999999999999]"),
+            Ok(vec![999_999_999_999_999_999])
+        );
+        assert_eq!(numbers("[9223372036854775807]"), Ok(vec![i64::MAX]));
+        assert_eq!(
+            numbers("[7,9223372036854775808]"),
+            Err("element 1: expected a number, found \"9223372036854775808\"".to_owned())
+        );
+        assert!(numbers("[null]").is_err());
+        assert!(list("[4294967295]").numbers::<u32>().is_ok());
+        assert!(list("[4294967296]").numbers::<u32>().is_err());
+        assert!(list("[-1]").numbers::<u32>().is_err());
     }
 }

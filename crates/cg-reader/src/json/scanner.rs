@@ -1,115 +1,95 @@
-//! Walks a document by hand where a parser cannot: trees that nest deeper than its recursion may go, lists that end without
-//! their bracket, the beginning of a document whose rest is not there yet. Values are given to serde_json.
+//! A walker over a document in memory, which returns slices of it. Uses serde_json for values.
 
-use cg_stream::fields::value_length;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{cut_short, explain, line_at};
+use super::line_at;
+use super::walker::{JsonSource, Walker};
 use crate::error::Error;
 
-/// A place in a document.
+/// A position in a document in memory.
+pub type Scanner<'a> = Walker<SliceSource<'a>>;
+
+/// A document in memory.
 #[derive(Clone)]
-pub struct Scanner<'a> {
+pub struct SliceSource<'a> {
     text: &'a [u8],
     position: usize,
 }
 
+impl<'a> JsonSource for SliceSource<'a> {
+    type Text = &'a [u8];
+
+    #[inline]
+    fn loaded(&self) -> &[u8] {
+        &self.text[self.position..]
+    }
+
+    #[inline]
+    fn load(&mut self, _wanted: usize) -> Result<bool, Error> {
+        Ok(false)
+    }
+
+    #[inline]
+    fn text(&self, length: usize) -> &'a [u8] {
+        &self.text[self.position..][..length]
+    }
+
+    #[inline]
+    fn consume(&mut self, length: usize) {
+        self.position += length;
+    }
+
+    fn place(&self) -> (u64, usize) {
+        let (line, start) = line_at(self.text, self.position);
+        (line, self.position - start + 1)
+    }
+}
+
 impl<'a> Scanner<'a> {
-    /// Begins at the beginning of a text.
+    /// Creates a scanner at the beginning of a text.
     pub fn new(text: &'a [u8]) -> Scanner<'a> {
-        Scanner { text, position: 0 }
+        Walker::from_source(SliceSource { text, position: 0 })
     }
 
-    /// A scanner over a value that was left as text, which says of errors where in the document they are.
-    pub fn of(text: &'a [u8], value: &'a RawValue) -> Scanner<'a> {
+    /// Creates a scanner at a value of the document `text`. Errors have positions in the document.
+    pub fn at_value(text: &'a [u8], value: &'a RawValue) -> Scanner<'a> {
         let position = (value.get().as_ptr() as usize).saturating_sub(text.as_ptr() as usize);
-        Scanner {
-            text,
-            position: position.min(text.len()),
-        }
+        let position = position.min(text.len());
+        Walker::from_source(SliceSource { text, position })
     }
 
-    /// The next byte that is not white space; `None` at the end.
-    pub fn peek(&mut self) -> Option<u8> {
-        let rest = &self.text[self.position..];
-        let blank = rest
-            .iter()
-            .take_while(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
-            .count();
-        self.position += blank;
-        rest.get(blank).copied()
-    }
-
-    /// Takes the next byte if it is this one.
-    pub fn take(&mut self, byte: u8) -> bool {
-        let is_next = self.peek() == Some(byte);
-        self.position += usize::from(is_next);
-        is_next
-    }
-
-    /// Takes the next byte, which has to be this one.
-    pub fn expect(&mut self, byte: u8) -> Result<(), Error> {
-        if self.take(byte) {
-            Ok(())
-        } else {
-            Err(self.unexpected(&format!("`{}`", byte as char)))
-        }
-    }
-
-    /// The next value.
+    /// Parses the next value.
     pub fn value<T: Deserialize<'a>>(&mut self) -> Result<T, Error> {
-        let mut values =
-            serde_json::Deserializer::from_slice(&self.text[self.position..]).into_iter::<T>();
+        let rest = &self.source.text[self.source.position..];
+        let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<T>();
         match values.next() {
             Some(Ok(value)) => {
-                self.position += values.byte_offset();
+                self.consume(values.byte_offset());
                 Ok(value)
             }
-            Some(Err(error)) => Err(explain(self.text, self.position, &error)),
-            None => Err(cut_short(self.text)),
+            Some(Err(error)) if !error.is_eof() => Err(self.explain(&error)),
+            _ => Err(self.cut_short()),
         }
     }
 
-    /// The next key of an object, as it is written, and the colon behind it; `None` at the object's end, which is taken.
-    pub fn next_key(&mut self) -> Result<Option<&'a [u8]>, Error> {
-        if !self.next_item(b'}')? {
-            return Ok(None);
-        }
-        if self.peek() != Some(b'"') {
-            return Err(self.unexpected("`\"`"));
-        }
-        let key = self.skip_value()?;
-        self.expect(b':')?;
-        Ok(Some(&key[1..key.len() - 1]))
+    /// Skips the next value and returns its text.
+    pub fn skip_value(&mut self) -> Result<&'a [u8], Error> {
+        let length = self.load_value()?;
+        let text = self.source.text(length);
+        self.consume(length);
+        Ok(text)
     }
 
-    /// Goes to the next element of a list; false at its end, which is taken.
-    pub fn next_element(&mut self) -> Result<bool, Error> {
-        self.next_item(b']')
-    }
-
-    /// Goes to what an object or list has next; false where this bracket closes it, which is taken.
-    fn next_item(&mut self, close: u8) -> Result<bool, Error> {
-        if self.take(close) {
-            return Ok(false);
-        }
-        let before = self.text[..self.position].trim_ascii_end();
-        if !matches!(before.last(), Some(b'{' | b'[')) {
-            self.expect(b',')?;
-        }
-        Ok(true)
-    }
-
-    /// The first verdict that `says` returns for a key of the object here; false if it returns none, as far as the
-    /// object can be read. `says` gets the key and a scanner at its value.
-    pub fn any_key(&mut self, mut says: impl FnMut(&[u8], Scanner) -> Option<bool>) -> bool {
-        if !self.take(b'{') {
+    /// Calls `judge` with each key of an object and a scanner at its value, until `judge` returns a verdict. Returns the
+    /// verdict; false if the readable part of the object has none.
+    pub fn any_key(&mut self, mut judge: impl FnMut(&[u8], Scanner) -> Option<bool>) -> bool {
+        let Ok(true) = self.take(b'{') else {
             return false;
-        }
+        };
         while let Ok(Some(key)) = self.next_key() {
-            if let Some(said) = says(key, self.clone()) {
-                return said;
+            if let Some(verdict) = judge(key, self.clone()) {
+                return verdict;
             }
             if self.skip_value().is_err() {
                 break;
@@ -118,50 +98,9 @@ impl<'a> Scanner<'a> {
         false
     }
 
-    /// Whether an object begins here that has one of these keys, as far as it can be read.
-    pub fn has_key_of(&mut self, keys: &[&[u8]]) -> bool {
+    /// Returns true if an object begins here and its readable part has one of these keys.
+    pub fn has_any_key(&mut self, keys: &[&[u8]]) -> bool {
         self.any_key(|key, _| keys.contains(&key).then_some(true))
-    }
-
-    /// Goes behind the next value, at which [`value_length`] looks no closer than it has to.
-    pub fn skip_value(&mut self) -> Result<&'a [u8], Error> {
-        let first = self.peek();
-        if !matches!(
-            first,
-            Some(b'"' | b'{' | b'[' | b'-' | b'0'..=b'9' | b'a'..=b'z')
-        ) {
-            return Err(self.unexpected("a value"));
-        }
-        let rest = &self.text[self.position..];
-        let length = value_length(rest).map_err(|_| cut_short(self.text))?;
-        self.position += length;
-        Ok(&rest[..length])
-    }
-
-    /// Fails where anything but white space is left.
-    pub fn expect_end(&mut self) -> Result<(), Error> {
-        match self.peek() {
-            None => Ok(()),
-            Some(_) => Err(self.unexpected("the end of the file")),
-        }
-    }
-
-    /// The error for what stands here instead of what is expected.
-    pub fn unexpected(&mut self, expected: &str) -> Error {
-        match self.peek() {
-            None => cut_short(self.text),
-            Some(byte) => {
-                let (line, start) = line_at(self.text, self.position);
-                Error::at(
-                    line,
-                    format!(
-                        "expected {expected}, found `{}` (column {})",
-                        byte.escape_ascii(),
-                        self.position - start + 1
-                    ),
-                )
-            }
-        }
     }
 }
 
@@ -170,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_and_values_in_turn() {
+    fn keys_and_values_are_read_in_turn() {
         let mut scanner = Scanner::new(br#" {"a\"b" : [1, {"x": "]"}], "n":-1.5e3,"t" :true} "#);
         scanner.expect(b'{').unwrap();
         assert_eq!(scanner.next_key().unwrap(), Some(&br#"a\"b"#[..]));
@@ -180,11 +119,11 @@ mod tests {
         assert_eq!(scanner.next_key().unwrap(), Some(&b"t"[..]));
         assert_eq!(scanner.skip_value().unwrap(), b"true");
         assert_eq!(scanner.next_key().unwrap(), None);
-        assert_eq!(scanner.peek(), None);
+        assert!(matches!(scanner.peek(), Ok(None)));
     }
 
     #[test]
-    fn errors_say_where() {
+    fn errors_have_a_line_and_a_column() {
         let text = b"{\n \"a\": [1,\n  x]}";
         let mut scanner = Scanner::new(text);
         scanner.expect(b'{').unwrap();
@@ -204,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn nesting_does_not_use_the_stack() {
+    fn deep_nesting_does_not_overflow_the_stack() {
         let deep = [vec![b'['; 1_000_000], vec![b']'; 1_000_000]].concat();
         assert_eq!(Scanner::new(&deep).skip_value().unwrap().len(), 2_000_000);
     }

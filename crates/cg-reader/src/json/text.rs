@@ -1,5 +1,5 @@
-//! Strings of a document as bytes. JavaScript's strings can hold half of a surrogate pair, and some producers write names
-//! as the bytes they found them to be: neither is UTF-8, and both are names all the same.
+//! Strings of a document as bytes. Names are not always UTF-8: JavaScript's strings may contain half of a surrogate pair,
+//! and some producers copy the bytes of names.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,35 +7,35 @@ use std::fmt;
 use cg_stream::record::Name;
 use serde::de::{Deserialize, Deserializer, Error, Visitor};
 
-/// A string, borrowed from the document where it has no escapes.
+/// A string, borrowed from the document if it has no escapes.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct JsonText<'a>(Cow<'a, [u8]>);
 
 impl<'a> JsonText<'a> {
-    /// The text without its quotation marks and escapes.
+    /// Returns the text without quotation marks and escapes.
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 
-    /// The string as a name of the stream.
+    /// Returns the string as a name of the stream.
     pub fn name(&self) -> Name<'_> {
         Name::from_bytes(&self.0)
     }
 
-    /// The string as a name, `None` where it is empty.
-    pub fn given(&self) -> Option<Name<'_>> {
+    /// Returns the string as a name; `None` if it is empty.
+    pub fn non_empty_name(&self) -> Option<Name<'_>> {
         (!self.0.is_empty()).then(|| self.name())
     }
 }
 
-/// The bytes of a text, none where there is none.
-pub fn bytes_of<'t>(text: &'t Option<JsonText>) -> &'t [u8] {
+/// Returns the bytes of a text; no bytes for `None`.
+pub fn bytes_or_empty<'t>(text: &'t Option<JsonText>) -> &'t [u8] {
     text.as_ref().map_or(&[], JsonText::as_bytes)
 }
 
-/// A text that is there and says something.
-pub fn string_of(text: &Option<JsonText>) -> Option<String> {
-    let given = text.as_ref().and_then(JsonText::given);
+/// Returns a text; `None` if it is missing or empty.
+pub fn non_empty_string(text: &Option<JsonText>) -> Option<String> {
+    let given = text.as_ref().and_then(JsonText::non_empty_name);
     given.map(Name::into_string)
 }
 
@@ -45,7 +45,7 @@ impl fmt::Debug for JsonText<'_> {
     }
 }
 
-// By hand: what serde derives for a `Cow` of bytes tells people that it expected a byte array.
+// Not derived, because the errors of the derived implementation would mention a byte array.
 impl<'de: 'a, 'a> Deserialize<'de> for JsonText<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct TextVisitor;
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn strings_that_are_no_utf8_are_names_too() {
+    fn strings_that_are_not_utf8_are_names() {
         for (json, expected) in [
             (&b"\"plain\""[..], "plain"),
             (b"\"a\\n\\u00e9\"", "a\n\u{e9}"),

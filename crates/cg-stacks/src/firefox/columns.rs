@@ -1,4 +1,4 @@
-//! The tables of a thread as columns that can be walked, however the profile has them.
+//! The tables of a thread as columns. Hides the two layouts of tables: lists of columns, and lists of rows.
 
 use std::collections::BTreeMap;
 
@@ -8,15 +8,15 @@ use cg_reader::json::{self, Index, JsonText, List, NotInList, Scanner};
 use super::super::count::Decimal;
 use super::document::{ColumnTable, FirefoxDocument, FirefoxThread, Library};
 
-/// Stacks, and what their frames are.
+/// The tables that describe the stacks of a thread.
 #[derive(Default)]
 pub(super) struct DocumentTables<'p, 'a> {
     pub(super) stacks: StackColumns,
     pub(super) frames: FrameColumns,
     pub(super) functions: FunctionColumns,
-    /// By resource: its object.
+    /// The object of each resource.
     pub(super) resource_libs: Vec<Index>,
-    /// By source: its name among the strings.
+    /// The name of each source, as an index of `strings`.
     pub(super) source_files: Vec<Index>,
     pub(super) strings: &'p [JsonText<'a>],
     pub(super) libs: &'p [Library<'a>],
@@ -25,20 +25,20 @@ pub(super) struct DocumentTables<'p, 'a> {
 #[derive(Default)]
 pub(super) struct StackColumns {
     pub(super) frame: Vec<Index>,
-    /// The rest of the stack, outwards.
+    /// The stack of the callers.
     pub(super) prefix: Vec<Index>,
 }
 
 #[derive(Default)]
 pub(super) struct FrameColumns {
     pub(super) function: Vec<Index>,
-    /// In profiles of Firefox itself a frame has no function, but a text that tells of it.
+    /// A text that describes the frame. Profiles of Firefox itself have it in place of a function.
     pub(super) location: Vec<Index>,
     pub(super) address: Vec<Option<i64>>,
     pub(super) line: Vec<Option<i64>>,
     pub(super) inline_depth: Vec<Index>,
     pub(super) category: Vec<Index>,
-    /// Which of a JavaScript engine's compilers made the code, among the strings.
+    /// The JavaScript compiler that made the code, as an index of `strings`.
     pub(super) implementation: Vec<Index>,
     pub(super) lib: Vec<Index>,
     pub(super) count: usize,
@@ -58,9 +58,9 @@ pub(super) struct SampleColumns<'a> {
     pub(super) stack: Vec<Index>,
     pub(super) weight: NumberColumn<'a>,
     pub(super) cpu: NumberColumn<'a>,
-    /// When samples were taken, in ms; empty where there are `deltas`.
+    /// The times of the samples in ms; empty if there are `deltas`.
     pub(super) times: NumberColumn<'a>,
-    /// The ms since the sample before.
+    /// The ms since the previous sample.
     pub(super) deltas: NumberColumn<'a>,
 }
 
@@ -78,7 +78,7 @@ impl<'a> NumberColumn<'a> {
         }
     }
 
-    /// The numbers in turn; `None` for `null`.
+    /// Iterates over the numbers; `None` for `null`.
     pub(super) fn iter(&self) -> Box<dyn Iterator<Item = Result<Option<Decimal>, NotInList>> + '_> {
         match self {
             NumberColumn::Text(list) => Box::new(list.elements().enumerate().map(number)),
@@ -97,8 +97,8 @@ fn number((position, element): (usize, &[u8])) -> Result<Option<Decimal>, NotInL
 }
 
 impl<'p, 'a> DocumentTables<'p, 'a> {
-    /// The tables of a thread: its own, else those that all threads share.
-    pub(super) fn of(
+    /// Returns the tables of a thread. Uses the shared tables for those that the thread lacks.
+    pub(super) fn new(
         document: &'p FirefoxDocument<'a>,
         thread: &'p FirefoxThread<'a>,
     ) -> Result<DocumentTables<'p, 'a>, Error> {
@@ -119,13 +119,13 @@ impl<'p, 'a> DocumentTables<'p, 'a> {
             tables.frames = frame_columns(frames)?;
         }
         if let Some(functions) = thread.functions.as_ref().or(shared.functions.as_ref()) {
-            let of = "funcTable";
+            let table_name = "funcTable";
             tables.functions = FunctionColumns {
-                name: indices(of, "name", functions.name)?,
-                file: indices(of, "fileName", functions.file_name)?,
-                source: indices(of, "source", functions.source)?,
-                resource: indices(of, "resource", functions.resource)?,
-                line: integers(of, "lineNumber", functions.line_number)?,
+                name: indices(table_name, "name", functions.name)?,
+                file: indices(table_name, "fileName", functions.file_name)?,
+                source: indices(table_name, "source", functions.source)?,
+                resource: indices(table_name, "resource", functions.resource)?,
+                line: integers(table_name, "lineNumber", functions.line_number)?,
             };
         }
         if let Some(resources) = thread.resources.as_ref().or(shared.resources.as_ref()) {
@@ -137,7 +137,7 @@ impl<'p, 'a> DocumentTables<'p, 'a> {
         Ok(tables)
     }
 
-    /// The object that a frame is in: its own, or that of its function's resource.
+    /// Returns the object of a frame, or else of the resource of its function.
     pub(super) fn lib_of(&self, frame: usize) -> Option<usize> {
         let at = |column: &[Index], row: usize| column.get(row).copied().and_then(Index::get);
         at(&self.frames.lib, frame).or_else(|| {
@@ -147,7 +147,7 @@ impl<'p, 'a> DocumentTables<'p, 'a> {
         })
     }
 
-    /// The address of a frame in its object.
+    /// Returns the address of a frame, relative to its object.
     pub(super) fn address_of(&self, frame: usize) -> Option<u64> {
         let address = self.frames.address.get(frame).copied().flatten()?;
         u64::try_from(address).ok()
@@ -163,25 +163,25 @@ fn integers(table: &str, column: &str, list: List) -> Result<Vec<Option<i64>>, E
         .map_err(|bad| in_column(table, column, &bad))
 }
 
-/// An error about an element of a column.
+/// Creates an error about an element of a column.
 pub(super) fn in_column(table: &str, column: &str, bad: &NotInList) -> Error {
     Error::whole(format!("{table}.{column}: {bad}"))
 }
 
 fn stack_columns(table: &ColumnTable) -> Result<StackColumns, Error> {
-    let of = "stackTable";
+    let table_name = "stackTable";
     if table.data.is_some() {
-        let [frame, prefix] = rows_as_columns(of, table, ["frame", "prefix"])?;
+        let [frame, prefix] = rows_as_columns(table_name, table, ["frame", "prefix"])?;
         return Ok(StackColumns {
             frame: as_indices(&frame),
             prefix: as_indices(&prefix),
         });
     }
-    let frame = indices(of, "frame", table.frame)?;
-    let mut prefix = indices(of, "prefix", table.prefix)?;
+    let frame = indices(table_name, "frame", table.frame)?;
+    let mut prefix = indices(table_name, "prefix", table.prefix)?;
     if table.prefix.is_empty() {
-        // Since version 66 a row says how far in front of it the rest of its stack stands, 0 for none.
-        prefix = indices(of, "prefixOffset", table.prefix_offset)?;
+        // Since version 66 a row has the distance back to the row of its callers; 0 means that there are no callers.
+        prefix = indices(table_name, "prefixOffset", table.prefix_offset)?;
         for (row, entry) in prefix.iter_mut().enumerate() {
             *entry = match entry.get() {
                 None | Some(0) => Index::from(None),
@@ -191,7 +191,7 @@ fn stack_columns(table: &ColumnTable) -> Result<StackColumns, Error> {
                         .and_then(|row| u32::try_from(row).ok());
                     if outer.is_none() {
                         return Err(Error::whole(format!(
-                            "stackTable.prefixOffset: element {row}: expected a stack in front of this one, found {offset}"
+                            "stackTable.prefixOffset: element {row}: expected a number of at most {row}, found {offset}"
                         )));
                     }
                     Index::from(outer)
@@ -203,7 +203,7 @@ fn stack_columns(table: &ColumnTable) -> Result<StackColumns, Error> {
 }
 
 fn frame_columns(table: &ColumnTable) -> Result<FrameColumns, Error> {
-    let of = "frameTable";
+    let table_name = "frameTable";
     if table.data.is_some() {
         let columns = [
             "location",
@@ -213,7 +213,7 @@ fn frame_columns(table: &ColumnTable) -> Result<FrameColumns, Error> {
             "inlineDepth",
         ];
         let [location, line, category, implementation, inline_depth] =
-            rows_as_columns(of, table, columns)?;
+            rows_as_columns(table_name, table, columns)?;
         return Ok(FrameColumns {
             count: location.len(),
             location: as_indices(&location),
@@ -224,27 +224,28 @@ fn frame_columns(table: &ColumnTable) -> Result<FrameColumns, Error> {
             ..FrameColumns::default()
         });
     }
-    let function = indices(of, "func", table.func)?;
+    let function = indices(table_name, "func", table.func)?;
     Ok(FrameColumns {
         count: function.len(),
         function,
         location: Vec::new(),
-        address: integers(of, "address", table.address)?,
-        line: integers(of, "line", table.line)?,
-        inline_depth: indices(of, "inlineDepth", table.inline_depth)?,
-        category: indices(of, "category", table.category)?,
-        implementation: indices(of, "implementation", table.implementation)?,
-        lib: indices(of, "lib", table.lib)?,
+        address: integers(table_name, "address", table.address)?,
+        line: integers(table_name, "line", table.line)?,
+        inline_depth: indices(table_name, "inlineDepth", table.inline_depth)?,
+        category: indices(table_name, "category", table.category)?,
+        implementation: indices(table_name, "implementation", table.implementation)?,
+        lib: indices(table_name, "lib", table.lib)?,
     })
 }
 
-/// The columns of a table of samples, called `of` in messages.
+/// Returns the columns of a table of samples.
 pub(super) fn sample_columns<'a>(
-    of: &str,
+    table_name: &str,
     table: &ColumnTable<'a>,
 ) -> Result<SampleColumns<'a>, Error> {
     if table.data.is_some() {
-        let [stack, cpu, time] = rows_as_columns(of, table, ["stack", "threadCPUDelta", "time"])?;
+        let [stack, cpu, time] =
+            rows_as_columns(table_name, table, ["stack", "threadCPUDelta", "time"])?;
         let cpu: Vec<_> = cpu.into_iter().map(Decimal::parse).collect();
         return Ok(SampleColumns {
             stack: as_indices(&stack),
@@ -258,7 +259,7 @@ pub(super) fn sample_columns<'a>(
         });
     }
     Ok(SampleColumns {
-        stack: indices(of, "stack", table.stack)?,
+        stack: indices(table_name, "stack", table.stack)?,
         weight: NumberColumn::Text(table.weight),
         cpu: NumberColumn::Text(table.thread_cpu_delta),
         times: NumberColumn::Text(table.time),
@@ -266,10 +267,10 @@ pub(super) fn sample_columns<'a>(
     })
 }
 
-/// What stands in a cell of a row, as it is written; `null` where there is no cell.
+/// The JSON text of a cell; `null` if the row has no such cell.
 type JsonCell<'a> = &'a [u8];
 
-/// The integer in a cell; of rows, what is no number is as good as `null`.
+/// Returns the integer in a cell; `None` if the cell is not an integer.
 fn cell_integer(cell: &JsonCell) -> Option<i64> {
     json::integer(cell).flatten()
 }
@@ -279,9 +280,9 @@ fn as_indices(cells: &[JsonCell]) -> Vec<Index> {
     cells.iter().map(|cell| Index::from(number(cell))).collect()
 }
 
-/// These columns of a table whose rows are lists.
+/// Returns the named columns of a table whose rows are lists.
 fn rows_as_columns<'a, const N: usize>(
-    of: &str,
+    table_name: &str,
     table: &ColumnTable<'a>,
     names: [&str; N],
 ) -> Result<[Vec<JsonCell<'a>>; N], Error> {
@@ -300,11 +301,11 @@ fn rows_as_columns<'a, const N: usize>(
         }
         Ok(())
     };
-    read_all().map_err(|error| Error::whole(format!("{of}.data: {error}")))?;
+    read_all().map_err(|error| Error::whole(format!("{table_name}.data: {error}")))?;
     Ok(columns)
 }
 
-/// Adds the cells at these positions of the next row to their columns.
+/// Reads the next row, and appends its cells at `positions` to `columns`.
 fn read_row<'a, const N: usize>(
     rows: &mut Scanner<'a>,
     positions: &[Option<usize>; N],

@@ -1,7 +1,7 @@
-//! The JSON of a profile, as far as it is read. Columns stay text until they are walked.
+//! The parts of a profile's JSON that the reader needs. Columns stay text until they are iterated.
 //!
-//! Keys that a version does not have are absent, and those of versions to come are not looked at: what counts is which
-//! columns there are. Versions are told in `docs-developer/CHANGELOG-formats.md` of Firefox Profiler.
+//! All keys are optional, and unknown keys are ignored. The reader does not check the version, only which columns exist.
+//! `docs-developer/CHANGELOG-formats.md` of the Firefox Profiler lists the versions.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use cg_reader::json::{JsonText, List};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// A profile. Profiles that Firefox itself writes have one in `processes` for each further process; old developer tools
-/// wrapped the profile in an object of their own.
+/// A profile. Profiles of Firefox itself have another profile in `processes` for each further process. Old developer tools
+/// wrapped the profile in another object.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct FirefoxDocument<'a> {
-    /// What the profile says of itself; every one does.
+    /// The metadata, which every profile has.
     pub(super) meta: Option<Meta<'a>>,
     #[serde(default)]
     pub(super) libs: Vec<Library<'a>>,
@@ -56,14 +56,14 @@ pub(super) struct SampleUnits<'a> {
     pub(super) thread_cpu_delta: Option<JsonText<'a>>,
 }
 
-/// An object. Where it was loaded is told only by profiles that Firefox writes itself, whose addresses are absolute.
+/// An object. Only profiles of Firefox itself contain `start` and `end`, because their addresses are absolute.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct Library<'a> {
     pub(super) name: Option<JsonText<'a>>,
     pub(super) path: Option<JsonText<'a>>,
     pub(super) debug_name: Option<JsonText<'a>>,
-    /// The build id as 16 bytes in the order of a GUID, and a number behind them.
+    /// The build id in Breakpad's form: 16 bytes in the order of a GUID, and a number.
     pub(super) breakpad_id: Option<JsonText<'a>>,
     /// The build id.
     pub(super) code_id: Option<JsonText<'a>>,
@@ -71,7 +71,7 @@ pub(super) struct Library<'a> {
     pub(super) end: Option<u64>,
 }
 
-/// A thread with its samples and tables. What all threads share is one of these without samples.
+/// A thread with its samples and tables. The shared tables of all threads have this form too, without samples.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct FirefoxThread<'a> {
@@ -98,8 +98,8 @@ pub(super) struct FirefoxThread<'a> {
     pub(super) libs: Option<Vec<Library<'a>>>,
 }
 
-/// Any of the tables, with the columns of all of them: a column a list, or (as Firefox writes it) a row a list and a schema
-/// that says what stands where.
+/// Any of the tables, with the columns of all of them. Each column is a list; profiles of Firefox itself have a list for
+/// each row instead, and a schema with the position of each column.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct ColumnTable<'a> {
@@ -135,7 +135,7 @@ impl<'a> FirefoxDocument<'a> {
         self.meta.as_ref().map_or(&[], |meta| &meta.categories)
     }
 
-    /// Whether it is in the processed format, whose addresses are those inside of objects.
+    /// Returns true if the profile is in the processed format, whose addresses are relative to their objects.
     pub(super) fn is_processed(&self) -> bool {
         self.meta
             .as_ref()
@@ -144,7 +144,7 @@ impl<'a> FirefoxDocument<'a> {
 }
 
 impl FirefoxThread<'_> {
-    /// Whether it has tables of its own.
+    /// Returns true if the thread has separate tables.
     pub(super) fn has_tables(&self) -> bool {
         [&self.stacks, &self.frames, &self.functions]
             .iter()
@@ -153,7 +153,7 @@ impl FirefoxThread<'_> {
 }
 
 impl Library<'_> {
-    /// What the object is called in frames.
+    /// Returns the name of the object for frames.
     pub(super) fn object(&self) -> &[u8] {
         [&self.path, &self.name, &self.debug_name]
             .into_iter()
@@ -164,7 +164,7 @@ impl Library<'_> {
     }
 }
 
-/// A number that may be written as text, and its digits alone: `"29711.1"` is 29711.
+/// Parses the leading digits of a number or of a text: `"29711.1"` is 29711.
 pub(super) fn leading_number(value: Option<&RawValue>) -> Option<u64> {
     let digits = value?.get().trim_matches('"');
     let end = digits.bytes().take_while(u8::is_ascii_digit).count();

@@ -1,9 +1,9 @@
-//! The stacks of a thread's tables, in the table of stacks.
+//! Converts the stacks of a thread's tables to the table of stacks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use cg_reader::json::{Index, JsonText};
-use cg_reader::{Error, one_of};
+use cg_reader::{Error, get_checked};
 use cg_stream::record::FrameMarks;
 
 use super::super::address;
@@ -14,41 +14,42 @@ use super::document::{Category, Library};
 use super::location;
 use super::symbols::SidecarSymbols;
 
-/// What frames are made with.
+/// The inputs for making frames.
 pub(super) struct Frames<'p, 'a> {
     pub(super) tables: &'p DocumentTables<'p, 'a>,
     pub(super) categories: &'p [Category<'a>],
     pub(super) symbols: &'p SidecarSymbols,
     pub(super) is_demangled: bool,
-    /// On this processor, addresses of calls are return addresses: those of the instruction behind the call.
+    /// True if addresses of calls are return addresses, which are the addresses of the next instructions.
     pub(super) has_return_addresses: bool,
 }
 
-/// The stacks of a thread by their rows.
+/// The stacks of a thread, by row of its stack table.
 pub(super) struct ThreadStacks {
     stacks: Vec<Option<StackLinkId>>,
-    /// The same where a sample was taken, for profiles in which addresses of calls have to be moved.
+    /// The same stacks as stacks of samples, whose innermost address is not a return address. `None` if no address is a
+    /// return address.
     leaves: Option<Vec<Option<StackLinkId>>>,
 }
 
 impl ThreadStacks {
-    /// How many there are.
+    /// Returns the number of stacks.
     pub(super) fn count(&self) -> usize {
         self.stacks.len()
     }
 
-    /// The stack of a sample, `None` where it has none.
+    /// Returns the stack of a sample; `None` if the sample has no stack.
     pub(super) fn at(&self, row: Index) -> Result<Option<StackLinkId>, Error> {
         let Some(row) = row.get() else {
             return Ok(None);
         };
         let stacks = self.leaves.as_ref().unwrap_or(&self.stacks);
-        one_of(stacks, row, "stacks").copied()
+        get_checked(stacks, row, "stacks").copied()
     }
 }
 
 impl Frames<'_, '_> {
-    /// All stacks of the tables.
+    /// Converts all stacks.
     pub(super) fn stacks(&self, table: &mut StackTable) -> Result<ThreadStacks, Error> {
         let columns = &self.tables.stacks;
         let outer = |row: usize| Ok(columns.prefix.get(row).and_then(|row| row.get()));
@@ -60,13 +61,13 @@ impl Frames<'_, '_> {
             false => None,
             true => {
                 let leaves = self.frames(table, false)?;
-                let mut of_row = Vec::new();
+                let mut row_frames = Vec::new();
                 let mut leaf_stacks = Vec::with_capacity(stacks.len());
                 for row in 0..stacks.len() {
-                    of_row.clear();
-                    leaves.push_to(self.frame_of_stack(row)?, &mut of_row)?;
+                    row_frames.clear();
+                    leaves.push_to(self.frame_of_stack(row)?, &mut row_frames)?;
                     let mut stack = outer(row)?.and_then(|outer| stacks[outer]);
-                    for frame in of_row.iter().rev() {
+                    for frame in row_frames.iter().rev() {
                         stack = Some(table.push(stack, *frame)?);
                     }
                     leaf_stacks.push(stack);
@@ -83,14 +84,14 @@ impl Frames<'_, '_> {
             .ok_or_else(|| Error::whole(format!("stack {row} has no frame")))
     }
 
-    /// All frames of the tables.
+    /// Converts all frames. `are_calls` is true if the addresses are return addresses.
     fn frames(&self, table: &mut StackTable, are_calls: bool) -> Result<FramesByRow, Error> {
         let mut by_row = FramesByRow::default();
         for row in 0..self.tables.frames.count {
             if self.tables.frames.location.is_empty() {
-                self.processed(row, table, &mut by_row.frames)?;
+                self.add_function_frames(row, table, &mut by_row.frames)?;
             } else {
-                let frame = self.located(row, are_calls, table)?;
+                let frame = self.frame_at_location(row, are_calls, table)?;
                 by_row.frames.push(frame);
             }
             by_row.ends.push(by_row.frames.len());
@@ -102,7 +103,7 @@ impl Frames<'_, '_> {
         let Some(position) = index.and_then(Index::get) else {
             return Ok(&[]);
         };
-        one_of(self.tables.strings, position, "strings").map(JsonText::as_bytes)
+        get_checked(self.tables.strings, position, "strings").map(JsonText::as_bytes)
     }
 
     fn marks(&self, row: usize) -> Result<FrameMarks, Error> {
@@ -124,8 +125,11 @@ impl Frames<'_, '_> {
         })
     }
 
-    /// Adds the addresses of frames that have no name, by object.
-    pub(super) fn unnamed(&self, into: &mut BTreeMap<usize, BTreeSet<u64>>) -> Result<(), Error> {
+    /// Adds the addresses of frames without a name, by object.
+    pub(super) fn collect_unnamed_addresses(
+        &self,
+        into: &mut BTreeMap<usize, BTreeSet<u64>>,
+    ) -> Result<(), Error> {
         let tables = self.tables;
         for row in 0..tables.frames.function.len() {
             let function = tables.frames.function[row].get();
@@ -139,8 +143,8 @@ impl Frames<'_, '_> {
         Ok(())
     }
 
-    /// A frame that refers to a function.
-    fn processed(
+    /// Adds the frames of a row that refers to a function.
+    fn add_function_frames(
         &self,
         row: usize,
         table: &mut StackTable,
@@ -154,14 +158,14 @@ impl Frames<'_, '_> {
             ..
         } = self.tables;
         let function = frames.function.get(row).copied().and_then(Index::get);
-        let of_function = |column: &[Index]| function.and_then(|row| column.get(row).copied());
+        let function_cell = |column: &[Index]| function.and_then(|row| column.get(row).copied());
         if let Some(function) = function {
-            one_of(&functions.name, function, "functions")?;
+            get_checked(&functions.name, function, "functions")?;
         }
-        let name = self.text(of_function(&functions.name))?;
-        let file = match of_function(&functions.source).and_then(Index::get) {
+        let name = self.text(function_cell(&functions.name))?;
+        let file = match function_cell(&functions.source).and_then(Index::get) {
             Some(source) => self.text(source_files.get(source).copied())?,
-            None => self.text(of_function(&functions.file))?,
+            None => self.text(function_cell(&functions.file))?,
         };
         let lib = self.tables.lib_of(row);
         let object = lib
@@ -178,7 +182,7 @@ impl Frames<'_, '_> {
             && let (Some(lib), Some(address)) = (lib, address)
             && !object.is_empty()
         {
-            return self.at_address(lib, object, address, marks, table, into);
+            return self.add_frames_at_address(lib, object, address, marks, table, into);
         }
         let line = |column: &[Option<i64>], row: usize| {
             let line = column.get(row).copied().flatten();
@@ -187,9 +191,9 @@ impl Frames<'_, '_> {
         };
         let frame = FrameParts {
             name: table.function(name, self.is_demangled)?,
-            file: table.given(file)?,
+            file: table.text_unless_empty(file)?,
             line: line(&frames.line, row).or_else(|| line(&functions.line, function?)),
-            obj: table.given(object)?,
+            obj: table.text_unless_empty(object)?,
             addr: address,
             marks,
         };
@@ -197,8 +201,8 @@ impl Frames<'_, '_> {
         Ok(())
     }
 
-    /// The frames of an address of an object, by the names that lie beside the profile.
-    fn at_address(
+    /// Adds the frames of an address in an object. Uses the names from the sidecar file or from the object.
+    fn add_frames_at_address(
         &self,
         lib: usize,
         object: &[u8],
@@ -218,9 +222,9 @@ impl Frames<'_, '_> {
         for (level, symbol) in symbols.iter().enumerate() {
             let frame = FrameParts {
                 name: table.function(&symbol.name, self.is_demangled)?,
-                file: table.given(&symbol.file)?,
+                file: table.text_unless_empty(&symbol.file)?,
                 line: symbol.line,
-                obj: table.given(object)?,
+                obj: table.text_unless_empty(object)?,
                 addr: Some(address),
                 marks: FrameMarks {
                     inlined: marks.inlined || level + 1 < symbols.len(),
@@ -232,8 +236,13 @@ impl Frames<'_, '_> {
         Ok(())
     }
 
-    /// A frame that a text tells of.
-    fn located(&self, row: usize, is_call: bool, table: &mut StackTable) -> Result<FrameId, Error> {
+    /// Returns the frame of a row that has a text.
+    fn frame_at_location(
+        &self,
+        row: usize,
+        is_call: bool,
+        table: &mut StackTable,
+    ) -> Result<FrameId, Error> {
         let frames = &self.tables.frames;
         let text = self.text(frames.location.get(row).copied())?;
         let marks = self.marks(row)?;
@@ -257,14 +266,16 @@ impl Frames<'_, '_> {
             };
             return Ok(table.frame(FrameParts { marks, ..parts })?);
         }
-        let told = location::location(&text);
+        let parsed = location::location(&text);
         let line = frames.line.get(row).copied().flatten();
-        let line = line.and_then(|line| u64::try_from(line).ok()).or(told.line);
+        let line = line
+            .and_then(|line| u64::try_from(line).ok())
+            .or(parsed.line);
         let frame = FrameParts {
-            name: table.function(told.name.as_bytes(), self.is_demangled)?,
-            file: table.given(told.file.as_bytes())?,
+            name: table.function(parsed.name.as_bytes(), self.is_demangled)?,
+            file: table.text_unless_empty(parsed.file.as_bytes())?,
             line: line.filter(|line| *line > 0),
-            obj: table.given(told.object.as_bytes())?,
+            obj: table.text_unless_empty(parsed.object.as_bytes())?,
             addr: None,
             marks,
         };
@@ -272,13 +283,13 @@ impl Frames<'_, '_> {
     }
 }
 
-/// True for `0x1ab77`, which is how a function without a name is called.
+/// Returns true for a text like `0x1ab77`, which replaces the name of an unknown function.
 pub(super) fn is_address(name: &[u8]) -> bool {
     name.strip_prefix(b"0x")
         .is_some_and(|digits| !digits.is_empty() && digits.iter().all(u8::is_ascii_hexdigit))
 }
 
-/// Frames by the row they are of, which can have several.
+/// The frames of each row. A row can have several frames.
 #[derive(Default)]
 struct FramesByRow {
     frames: Vec<FrameId>,
@@ -288,7 +299,7 @@ struct FramesByRow {
 impl FramesByRow {
     /// Adds the frames of a row, innermost first.
     fn push_to(&self, row: usize, into: &mut Vec<FrameId>) -> Result<(), Error> {
-        let end = one_of(&self.ends, row, "frames")?;
+        let end = get_checked(&self.ends, row, "frames")?;
         let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
         into.extend_from_slice(&self.frames[start..*end]);
         Ok(())

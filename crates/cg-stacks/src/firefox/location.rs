@@ -1,13 +1,13 @@
-//! What Firefox writes of a frame where it writes one text for it.
+//! Parses the text that describes a frame in profiles of Firefox itself.
 //!
-//! - `0x7f1122334455`, an absolute address;
-//! - `name (in libxul.so)`, with ` + 1234` or ` (file.cpp:12)` behind it after symbolication;
-//! - `name (https://example.org/a.js:12:3)`, with `[7]`, the number of the source, behind it since version 32; the URL of a
-//!   script that another one loaded stands behind ` -> `;
-//! - `https://example.org/a.js:12`, the script itself;
-//! - anything else is a name: `(root)`, a label of the browser's own.
+//! - `0x7f1122334455`: an absolute address;
+//! - `name (in libxul.so)`: a name and an object. After symbolication ` + 1234` or ` (file.cpp:12)` follows;
+//! - `name (https://example.org/a.js:12:3)`: a name and a place. Since version 32 the number of the source follows: `[7]`.
+//!   If another script loaded the script, its URL follows ` -> `;
+//! - `https://example.org/a.js:12`: the code of a script outside functions;
+//! - any other text is a name: `(root)`, or a label of the browser.
 
-/// What a text tells.
+/// The parts of a text.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct TextLocation<'a> {
     pub(super) name: &'a str,
@@ -16,7 +16,7 @@ pub(super) struct TextLocation<'a> {
     pub(super) line: Option<u64>,
 }
 
-/// The address that a text is.
+/// Parses a text that is an address.
 pub(super) fn address(text: &str) -> Option<u64> {
     u64::from_str_radix(text.strip_prefix("0x")?, 16).ok()
 }
@@ -30,29 +30,29 @@ pub(super) fn location(text: &str) -> TextLocation<'_> {
         })
 }
 
-/// `name (in object)`, and what may stand behind it.
+/// Parses `name (in object)` and the text that may follow it.
 fn object(text: &str) -> Option<TextLocation<'_>> {
     let (name, rest) = text.rsplit_once(" (in ")?;
-    let (object, behind) = rest.split_once(')')?;
+    let (object, rest) = rest.split_once(')')?;
     let mut location = TextLocation {
         name,
         object,
         ..TextLocation::default()
     };
-    let behind = behind.trim_start();
-    if let Some(place) = behind
+    let rest = rest.trim_start();
+    if let Some(place) = rest
         .strip_prefix('(')
         .and_then(|rest| rest.strip_suffix(')'))
         && let Some((file, line)) = numbered(place)
     {
         (location.file, location.line) = (file, Some(line));
-    } else if !(behind.is_empty() || behind.starts_with('+')) {
+    } else if !(rest.is_empty() || rest.starts_with('+')) {
         return None;
     }
     Some(location)
 }
 
-/// `name (url:line)` or `url:line`.
+/// Parses `name (url:line)` or `url:line`.
 fn script(text: &str) -> Option<TextLocation<'_>> {
     let text = match text.rsplit_once('[') {
         Some((front, index)) if index.strip_suffix(']').is_some_and(is_number) => front,
@@ -67,7 +67,7 @@ fn script(text: &str) -> Option<TextLocation<'_>> {
     };
     let place = place.rsplit_once(" -> ").map_or(place, |(_, last)| last);
     let (front, line) = numbered(place)?;
-    // A column may stand behind the line.
+    // A column may follow the line.
     let (file, line) = numbered(front).unwrap_or((front, line));
     Some(TextLocation {
         name: if name.is_empty() { file } else { name },
@@ -77,7 +77,7 @@ fn script(text: &str) -> Option<TextLocation<'_>> {
     })
 }
 
-/// `front:NUMBER` taken apart.
+/// Splits `front:NUMBER`.
 fn numbered(text: &str) -> Option<(&str, u64)> {
     let (front, digits) = text.rsplit_once(':')?;
     let number = is_number(digits).then(|| digits.parse().ok())??;
@@ -93,7 +93,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_of_all_kinds() {
+    fn all_forms_of_locations_are_parsed() {
         for (text, name, object, file, line) in [
             ("(root)", "(root)", "", "", None),
             ("f (in XUL)", "f", "XUL", "", None),

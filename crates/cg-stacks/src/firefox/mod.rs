@@ -1,23 +1,23 @@
-//! Profiles of the Firefox Profiler: samply's, those that the profiler's web page saves, Firefox's own, and those of other
-//! tools that write its format (`perf script report gecko`, Python).
+//! Profiles of the Firefox Profiler: written by samply, by the profiler's web page, by Firefox itself, and by other tools
+//! that write its format (`perf script report gecko`, Python).
 //!
-//! A profile is one JSON object of tables. In the *processed* format a table has a list for each column, in that of Firefox
-//! itself a list for each row and a schema. Which columns there are and whether they stand in each thread or are shared has
-//! changed with nearly every version (`docs-developer/CHANGELOG-formats.md` there); what is there is read, so versions are
-//! not asked for.
+//! A profile is a JSON object of tables. In the *processed* format a table has a list for each column. Profiles of Firefox
+//! itself have a list for each row, and a schema. The set of columns, and the tables that threads share, changed with nearly
+//! every version (`docs-developer/CHANGELOG-formats.md` there). The reader reads the columns that exist and ignores the
+//! version.
 //!
-//! - `samples` is the sum of the weights, 1 for each sample that has none; weights of another type (`bytes`, `tracing-ms`)
-//!   are an event of that kind. samply gives the time that a thread was not running to its last stack as weight.
-//! - `cpu` is the sum of the threads' CPU deltas, in the unit that the profile says. The first delta of a thread is what was
-//!   used before its first sample; it counts too.
-//! - `jsAllocations` and `nativeAllocations` are bytes, negative where they were freed.
-//! - A sample without a stack is one whose stack is empty.
-//! - Frames without a name are looked up in the file that samply writes beside the profile, and in the objects themselves;
-//!   see `symbols`.
+//! - `samples` is the sum of the weights. A sample without a weight counts as 1. Weights of another type (`bytes`,
+//!   `tracing-ms`) are a separate event. samply adds the time that a thread was not running to the weight of its last stack.
+//! - `cpu` is the sum of the threads' CPU deltas, in the unit of the profile. It includes the first delta of a thread, which
+//!   is the CPU time before its first sample.
+//! - `jsAllocations` and `nativeAllocations` are in bytes. Freed memory is negative.
+//! - A sample without a stack has an empty stack.
+//! - Names of unnamed frames are looked up in the file that samply writes next to the profile, and in the objects; see
+//!   `symbols`.
 
 use std::collections::BTreeMap;
 
-use cg_reader::json::{self, NotInList, Scanner, bytes_of, string_of};
+use cg_reader::json::{self, NotInList, Scanner, bytes_or_empty, non_empty_string};
 use cg_reader::{Error, Head, Options, Reading};
 use cg_stream::record::{Count, RunRecord, ThreadFacts};
 
@@ -37,8 +37,7 @@ use document::{ColumnTable, FirefoxDocument, FirefoxThread, Meta, leading_number
 use frames::{Frames, ThreadStacks};
 use symbols::SidecarSymbols;
 
-/// Whether a document is a profile: by its threads, which come after what else is in it, or by what a profile alone says of
-/// itself.
+/// Returns true if a document is a profile. It has threads, which come last, or keys in `meta` that only profiles have.
 pub fn is_profile(head: &Head) -> bool {
     has_keys_of_profile(Scanner::new(head.bytes))
 }
@@ -63,11 +62,11 @@ const KEYS_OF_THREAD: [&[u8]; 6] = [
 
 fn has_keys_of_profile(mut scanner: Scanner) -> bool {
     scanner.any_key(|key, mut value| match key {
-        b"threads" | b"processes" if value.take(b'[') => {
-            value.has_key_of(&KEYS_OF_THREAD).then_some(true)
+        b"threads" | b"processes" if value.expect(b'[').is_ok() => {
+            value.has_any_key(&KEYS_OF_THREAD).then_some(true)
         }
         b"profile" => Some(has_keys_of_profile(value)),
-        b"meta" => value.has_key_of(&KEYS_OF_META).then_some(true),
+        b"meta" => value.has_any_key(&KEYS_OF_META).then_some(true),
         _ => None,
     })
 }
@@ -77,9 +76,10 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let text = reading.bytes()?;
     let document: FirefoxDocument = json::read(&text)?;
     let document = document.profile.as_deref().unwrap_or(&document);
-    let meta = document.meta.as_ref().ok_or_else(|| {
-        Error::whole("expected a profile that says in \"meta\" what it is, found none")
-    })?;
+    let meta = document
+        .meta
+        .as_ref()
+        .ok_or_else(|| Error::whole("expected a profile with \"meta\", found none"))?;
     let mut stacks = FirefoxStacks {
         options: reading.options,
         table: StackTable::default(),
@@ -87,25 +87,25 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
         rounded: 0,
     };
     let read = stacks.document(document, reading);
-    reading.warn_of(
+    reading.warn_count(
         stacks.rounded,
-        "counts are fractions and were rounded; their sums are right to 1",
+        "fractional counts were rounded; the error of each sum is less than 1",
     );
     write(stacks.run, &stacks.table, read, reading.out)
 }
 
 fn run_record(mut run: RunRecord, meta: &Meta) -> RunRecord {
-    run.creator = string_of(&meta.imported_from);
-    run.command = string_of(&meta.arguments);
+    run.creator = non_empty_string(&meta.imported_from);
+    run.command = non_empty_string(&meta.arguments);
     let units = meta.sample_units.as_ref();
-    if let Some(unit) = units.and_then(|units| string_of(&units.thread_cpu_delta)) {
+    if let Some(unit) = units.and_then(|units| non_empty_string(&units.thread_cpu_delta)) {
         run.sampling.units.insert("cpu".to_owned(), unit);
     }
     let interval = meta.interval.filter(|interval| *interval > 0.0);
     run.sampling.sample_rate = interval.and_then(|interval| samples_a_second(1000.0 / interval));
     for (key, text) in [
-        ("product", string_of(&meta.product)),
-        ("oscpu", string_of(&meta.oscpu)),
+        ("product", non_empty_string(&meta.product)),
+        ("oscpu", non_empty_string(&meta.oscpu)),
     ] {
         if let Some(text) = text {
             run.sampling.labels.insert(key.to_owned(), text);
@@ -114,16 +114,16 @@ fn run_record(mut run: RunRecord, meta: &Meta) -> RunRecord {
     run
 }
 
-/// A profile while it is read.
+/// The state of reading a profile.
 struct FirefoxStacks<'o> {
     options: &'o Options,
     table: StackTable,
     run: RunRecord,
-    /// Counts that were no integers.
+    /// The number of counts that were not integers.
     rounded: u64,
 }
 
-/// The event of a table's weights, and what they are multiplied by.
+/// The event of a table's weights, with its unit and the factor of the weights.
 struct Weights {
     event: String,
     unit: Option<&'static str>,
@@ -137,7 +137,7 @@ impl FirefoxStacks<'_> {
             add_sidecar(&mut symbols, document, reading);
             self.look_up(&mut symbols, document)?;
         }
-        // Tables that all threads share are walked once.
+        // Shared tables are converted once.
         let mut shared: Option<ThreadStacks> = None;
         for (number, thread) in document.threads.iter().enumerate() {
             let read = self.thread(document, thread, &symbols, &mut shared);
@@ -155,24 +155,24 @@ impl FirefoxStacks<'_> {
         Ok(())
     }
 
-    /// Looks names up in the objects of the profile, as far as they are there.
+    /// Looks up names in those objects of the profile that exist in the profiled build.
     fn look_up(
         &self,
         symbols: &mut SidecarSymbols,
         document: &FirefoxDocument,
     ) -> Result<(), Error> {
         let search = &self.options.search;
-        let objects = symbols::found_objects(&document.libs, search);
+        let objects = symbols::find_objects(&document.libs, search);
         if objects.is_empty() {
             return Ok(());
         }
         let mut addresses = BTreeMap::new();
         for thread in &document.threads {
-            let tables = DocumentTables::of(document, thread)?;
+            let tables = DocumentTables::new(document, thread)?;
             self.frames(document, &tables, symbols)
-                .unnamed(&mut addresses)?;
+                .collect_unnamed_addresses(&mut addresses)?;
             if !thread.has_tables() {
-                // All threads have these.
+                // The tables are shared by all threads.
                 break;
             }
         }
@@ -213,7 +213,7 @@ impl FirefoxStacks<'_> {
         let stacks = match shared {
             Some(stacks) if !has_own => &*stacks,
             _ => {
-                let tables = DocumentTables::of(document, thread)?;
+                let tables = DocumentTables::new(document, thread)?;
                 let frames = self.frames(document, &tables, symbols);
                 own = frames.stacks(&mut self.table)?;
                 match has_own {
@@ -230,13 +230,13 @@ impl FirefoxStacks<'_> {
         Ok(())
     }
 
-    /// Names a thread in the run record.
+    /// Adds a thread to the run record.
     fn name_thread(&mut self, thread: &FirefoxThread) {
         let facts = ThreadFacts {
             pid: leading_number(thread.pid),
-            process: string_of(&thread.process_name),
+            process: non_empty_string(&thread.process_name),
             thread: leading_number(thread.tid),
-            thread_name: string_of(&thread.name),
+            thread_name: non_empty_string(&thread.name),
             ..ThreadFacts::default()
         };
         if facts != ThreadFacts::default() {
@@ -244,7 +244,7 @@ impl FirefoxStacks<'_> {
         }
     }
 
-    /// Adds up the samples of a table.
+    /// Adds the samples of a table.
     fn samples(
         &mut self,
         name: &str,
@@ -269,20 +269,22 @@ impl FirefoxStacks<'_> {
             false => Some(self.event("cpu", None)),
         };
         let place = StackKey {
-            thread: self.table.given(bytes_of(&thread.name))?,
-            process: self.table.given(bytes_of(&thread.process_name))?,
+            thread: self.table.text_unless_empty(bytes_or_empty(&thread.name))?,
+            process: self
+                .table
+                .text_unless_empty(bytes_or_empty(&thread.process_name))?,
             pid: leading_number(thread.pid),
             ..StackKey::default()
         };
         let mut weight_column = IntegerColumn::new(&weight, weights.factor, (name, "weight"));
         let mut cpu_column = IntegerColumn::new(&cpu, 1, (name, "threadCPUDelta"));
         let mut clock = (self.options.times).then(|| SampleClock::new(&times, &deltas, name));
-        // Cache of the row of each stack that had a sample; the last entry is for samples without a stack.
+        // Caches the row of each stack. The last entry is for samples without a stack.
         let mut rows: Vec<Option<StackKeyId>> = vec![None; stacks.count() + 1];
         for stack in stack {
             let known = match stack.get() {
                 None => stacks.count(),
-                // No such stack: `stacks.at` returns the error.
+                // There is no such stack: `stacks.at` returns the error.
                 Some(row) if row >= stacks.count() => usize::MAX,
                 Some(row) => row,
             };
@@ -320,7 +322,7 @@ impl FirefoxStacks<'_> {
     }
 }
 
-/// Reads the names that stand beside the profile, if there are any.
+/// Reads the first sidecar file of the profile, if there is one.
 fn add_sidecar(symbols: &mut SidecarSymbols, document: &FirefoxDocument, reading: &mut Reading) {
     for path in symbols::sidecars(reading.source) {
         let Ok(text) = std::fs::read(&path) else {
@@ -329,7 +331,7 @@ fn add_sidecar(symbols: &mut SidecarSymbols, document: &FirefoxDocument, reading
         if let Err(error) = symbols.add(&text, &document.libs) {
             let path = path.display().to_string();
             reading.diagnostics.warn(format!(
-                "{}: the names beside it are left out",
+                "{}: the names in this file are ignored",
                 error.in_file(&path)
             ));
         }
@@ -337,9 +339,9 @@ fn add_sidecar(symbols: &mut SidecarSymbols, document: &FirefoxDocument, reading
     }
 }
 
-/// What the weights of a table count.
+/// Returns the event of a table's weights.
 fn weights(name: &str, table: &ColumnTable) -> Weights {
-    let kind = bytes_of(&table.weight_type);
+    let kind = bytes_or_empty(&table.weight_type);
     let (event, unit, factor) = match (name, kind) {
         ("samples", b"" | b"samples") => ("samples".to_owned(), None, 1),
         ("samples", b"tracing-ms") => ("time".to_owned(), Some("ns"), 1_000_000),
@@ -354,7 +356,7 @@ fn weights(name: &str, table: &ColumnTable) -> Weights {
     }
 }
 
-/// When samples were taken: times, or what lies between them.
+/// The times of samples, from a column of times or of differences.
 struct SampleClock<'c> {
     times: IntegerColumn<'c>,
     deltas: IntegerColumn<'c>,
@@ -362,15 +364,15 @@ struct SampleClock<'c> {
 }
 
 impl<'c> SampleClock<'c> {
-    fn new(times: &'c NumberColumn, deltas: &'c NumberColumn, of: &'c str) -> SampleClock<'c> {
+    fn new(times: &'c NumberColumn, deltas: &'c NumberColumn, table: &'c str) -> SampleClock<'c> {
         SampleClock {
-            times: IntegerColumn::new(times, 1_000_000, (of, "time")),
-            deltas: IntegerColumn::new(deltas, 1_000_000, (of, "timeDeltas")),
+            times: IntegerColumn::new(times, 1_000_000, (table, "time")),
+            deltas: IntegerColumn::new(deltas, 1_000_000, (table, "timeDeltas")),
             now: 0,
         }
     }
 
-    /// The time of the next sample in ns; `None` where there are no times.
+    /// Returns the time of the next sample in ns; `None` if there are no times.
     fn next(&mut self) -> Result<Option<u64>, Error> {
         match (self.times.next()?, self.deltas.next()?) {
             (Some(time), _) => self.now = time,
@@ -381,29 +383,29 @@ impl<'c> SampleClock<'c> {
     }
 }
 
-/// A column of numbers, as integers whose sum is the sum of the numbers.
+/// A column of numbers, rounded to integers with a carry that preserves the sum.
 struct IntegerColumn<'c> {
     numbers:
         Option<Box<dyn Iterator<Item = Result<Option<super::count::Decimal>, NotInList>> + 'c>>,
     factor: Count,
     carry: Carry,
     /// The table and the column.
-    of: (&'c str, &'c str),
+    name: (&'c str, &'c str),
 }
 
 impl<'c> IntegerColumn<'c> {
-    fn new(column: &'c NumberColumn, factor: Count, of: (&'c str, &'c str)) -> IntegerColumn<'c> {
+    fn new(column: &'c NumberColumn, factor: Count, name: (&'c str, &'c str)) -> IntegerColumn<'c> {
         IntegerColumn {
             numbers: (!column.is_empty()).then(|| column.iter()),
             factor,
             carry: Carry::default(),
-            of,
+            name,
         }
     }
 
-    /// The next number; `None` for `null`, and where there is no column.
+    /// Returns the next number; `None` for `null`, or if there is no column.
     fn next(&mut self) -> Result<Option<Count>, Error> {
-        let (table, column) = self.of;
+        let (table, column) = self.name;
         let Some(numbers) = &mut self.numbers else {
             return Ok(None);
         };

@@ -1,18 +1,17 @@
-//! Names for the addresses of a profile that was saved without them, as samply saves all of its own: out of a file beside
-//! the profile, else out of the objects themselves.
+//! Function names for addresses in profiles without names, which samply writes. The names come from a sidecar file, or else
+//! from the objects.
 //!
-//! samply can write the names into a file beside the profile (`--unstable-presymbolicate`): `profile.json.gz` has
-//! `profile.json.syms.json`. It says for each object which symbol an address is in and, for a symbol, which functions were
-//! inlined at one of its addresses: the one that was looked up first. So these are used only where a symbol has a single
-//! address.
+//! samply can write a sidecar file (`--unstable-presymbolicate`): `profile.json.gz` has `profile.json.syms.json`. It
+//! contains the symbol at each address of an object. For each symbol it contains the inlined functions at the first address
+//! that was looked up. So the inlined functions are used only if a symbol has a single address.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use cg_collections::maps::Map;
 use cg_debug_info::Search;
 use cg_reader::json::{self, JsonText};
-use cg_reader::{Error, one_of};
-use cg_stream::maps::Map;
+use cg_reader::{Error, get_checked};
 use serde::Deserialize;
 
 use super::super::symbols::{AddressSymbol, BuildId, CountedFrom, FoundObject, OutermostName};
@@ -25,12 +24,12 @@ pub(super) struct SidecarSymbols {
 }
 
 impl SidecarSymbols {
-    /// The functions at an address of the object with this number.
+    /// Returns the functions at an address of the object with this number.
     pub(super) fn get(&self, lib: usize, address: u64) -> Option<&[AddressSymbol]> {
         self.by_address.get(&(lib, address)).map(Vec::as_slice)
     }
 
-    /// Adds what the objects say of these addresses.
+    /// Adds the functions of the objects at these addresses.
     pub(super) fn look_up(
         &mut self,
         objects: &BTreeMap<usize, FoundObject>,
@@ -52,11 +51,15 @@ impl SidecarSymbols {
         }
     }
 
-    /// Adds what a file beside the profile says of its objects.
+    /// Adds the functions of a sidecar file.
     pub(super) fn add(&mut self, text: &[u8], libs: &[Library]) -> Result<(), Error> {
         let sidecar: Sidecar = json::read(text)?;
         for object in &sidecar.data {
-            for (number, _) in libs.iter().enumerate().filter(|(_, lib)| object.is_of(lib)) {
+            for (number, _) in libs
+                .iter()
+                .enumerate()
+                .filter(|(_, lib)| object.matches(lib))
+            {
                 object.add_to(self, number, &sidecar.string_table)?;
             }
         }
@@ -64,8 +67,8 @@ impl SidecarSymbols {
     }
 }
 
-/// The objects of a profile that are there in the build that was profiled, by their numbers.
-pub(super) fn found_objects(libs: &[Library], search: &Search) -> BTreeMap<usize, FoundObject> {
+/// Finds the objects of a profile that exist in the profiled build, by number.
+pub(super) fn find_objects(libs: &[Library], search: &Search) -> BTreeMap<usize, FoundObject> {
     let find = |lib: &Library| {
         let given = |text: &Option<JsonText>, read: fn(&[u8]) -> Option<BuildId>| {
             text.as_ref().and_then(|text| read(text.as_bytes()))
@@ -81,7 +84,7 @@ pub(super) fn found_objects(libs: &[Library], search: &Search) -> BTreeMap<usize
         .collect()
 }
 
-/// Where names may stand beside a profile: as samply calls the file, and as people who pack the profile afterwards would.
+/// Returns the possible paths of the sidecar file: the one that samply uses, and the ones after packing the profile by hand.
 pub(super) fn sidecars(profile: &str) -> Vec<PathBuf> {
     let path = Path::new(profile);
     let unpacked = match path
@@ -116,14 +119,14 @@ struct ObjectSymbols<'a> {
     debug_id: JsonText<'a>,
     code_id: Option<JsonText<'a>>,
     symbol_table: Vec<SidecarSymbol>,
-    /// An address and a position in the symbol table.
+    /// Pairs of an address and a position in the symbol table.
     known_addresses: Vec<(u64, usize)>,
 }
 
 #[derive(Deserialize)]
 struct SidecarSymbol {
     symbol: usize,
-    /// Innermost first.
+    /// The inlined functions, innermost first.
     #[serde(default)]
     frames: Option<Vec<SidecarFrame>>,
 }
@@ -136,8 +139,9 @@ struct SidecarFrame {
 }
 
 impl ObjectSymbols<'_> {
-    /// Whether this is an object of the profile: by its build id, in either spelling; by its name where neither has one.
-    fn is_of(&self, lib: &Library) -> bool {
+    /// Returns true if this is the object `lib` of the profile. Compares build ids in either form, or names if neither has
+    /// one.
+    fn matches(&self, lib: &Library) -> bool {
         let given = |text: &Option<JsonText>| {
             let id = text.as_ref().map(|text| build_id(text.as_bytes()));
             id.filter(|id| !id.is_empty())
@@ -170,10 +174,10 @@ impl ObjectSymbols<'_> {
             *addresses_of.entry(*symbol).or_default() += 1;
         }
         let text = |position: usize| {
-            one_of(strings, position, "strings").map(|text| text.as_bytes().to_vec())
+            get_checked(strings, position, "strings").map(|text| text.as_bytes().to_vec())
         };
         for (address, position) in &self.known_addresses {
-            let symbol = one_of(&self.symbol_table, *position, "symbols")?;
+            let symbol = get_checked(&self.symbol_table, *position, "symbols")?;
             let inlined = symbol.frames.as_deref().unwrap_or_default();
             let mut found = Vec::new();
             if addresses_of.get(position) == Some(&1) {
@@ -200,7 +204,7 @@ impl ObjectSymbols<'_> {
     }
 }
 
-/// The digits of an id, without hyphens and in lower case.
+/// Returns the digits of an id, without hyphens and in lower case.
 fn build_id(id: &[u8]) -> Vec<u8> {
     let digits = id.iter().filter(|byte| byte.is_ascii_hexdigit());
     digits.map(u8::to_ascii_lowercase).collect()
@@ -247,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_inlined_at_one_address_is_not_said_of_another() {
+    fn inlined_functions_are_used_only_for_their_own_address() {
         let symbols = symbols(r#"[{"breakpadId":"3247E185CED236FF9E2947A77C23E0040"}]"#);
         let plain = [symbol("memcpy", "", None)];
         assert_eq!(symbols.get(0, 8200), Some(&plain[..]));
@@ -255,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn the_file_is_called_as_samply_calls_it() {
+    fn the_sidecar_file_has_the_name_that_samply_uses() {
         let names = |profile| {
             let paths = sidecars(profile);
             paths

@@ -5,8 +5,8 @@ fn read(text: &str) -> Parsed {
     parsed::read(super::parse, text.as_bytes(), &Options::default())
 }
 
-/// Frames of the functions `main`, `work` and `0x1ab77`, the last inlined; stacks `main`, `work < main`, `0x1ab77 < work <
-/// main`. The columns that changed over the versions are parameters.
+/// A profile with frames of the functions `main`, `work` and `0x1ab77`, the last one inlined, and the stacks `main`,
+/// `work < main` and `0x1ab77 < work < main`. The fields are the columns that differ between versions.
 struct Version {
     prefixes: &'static str,
     files: &'static str,
@@ -57,18 +57,18 @@ fn tables_are_read_wherever_a_version_has_them() {
     for version in [OLD, NEW] {
         let parsed = read(&profile(&version, samples));
         assert_eq!(
-            parsed.of("run"),
+            parsed.records_of_type("run"),
             [
                 r#""stream":1,"tool":"firefox","source":["in"],"events":["samples","cpu"],"total":{"samples":3,"cpu":35},"threads":[{"pid":77,"process":"demo","thread":78,"thread_name":"worker"}],"labels":{"product":"demo"},"sample_rate":2000,"units":{"cpu":"µs"}}"#
             ]
         );
-        assert_eq!(parsed.of("stack"), STACKS);
+        assert_eq!(parsed.records_of_type("stack"), STACKS);
         assert!(parsed.is_whole() && parsed.messages.is_empty());
     }
 }
 
 #[test]
-fn weights_are_1_unless_they_are_given_and_count_what_their_type_says() {
+fn weights_default_to_1_and_their_type_selects_the_event() {
     for (samples, total) in [
         (r#""stack":[0,0,1]"#, r#""total":{"samples":3}"#),
         (
@@ -90,9 +90,9 @@ fn weights_are_1_unless_they_are_given_and_count_what_their_type_says() {
     ] {
         let parsed = read(&profile(&OLD, samples));
         assert!(
-            parsed.of("run")[0].contains(total),
+            parsed.records_of_type("run")[0].contains(total),
             "{}",
-            parsed.of("run")[0]
+            parsed.records_of_type("run")[0]
         );
         assert!(parsed.is_whole());
     }
@@ -100,21 +100,21 @@ fn weights_are_1_unless_they_are_given_and_count_what_their_type_says() {
         &OLD,
         r#""stack":[0,1,0],"weight":[0.5,0.25,0.25]"#,
     ));
-    assert!(parsed.of("run")[0].contains(r#""total":{"samples":1}"#));
+    assert!(parsed.records_of_type("run")[0].contains(r#""total":{"samples":1}"#));
     assert_eq!(
         parsed.messages,
-        ["in: 3 counts are fractions and were rounded; their sums are right to 1"]
+        ["in: 3 fractional counts were rounded; the error of each sum is less than 1"]
     );
 }
 
 #[test]
-fn allocations_are_events_of_their_own() {
+fn allocations_are_separate_events() {
     let text = profile(&OLD, r#""stack":[0]"#).replace(
         r#""samples":{"#,
         r#""nativeAllocations":{"stack":[1,0],"weight":[4096,-1024],"weightType":"bytes"},"samples":{"#,
     );
     let parsed = read(&text);
-    let run = parsed.of("run")[0];
+    let run = parsed.records_of_type("run")[0];
     assert!(
         run.contains(r#""total":{"samples":1,"nativeAllocations":3072}"#),
         "{run}"
@@ -123,7 +123,7 @@ fn allocations_are_events_of_their_own() {
 }
 
 #[test]
-fn rows_with_a_schema_are_what_firefox_itself_writes() {
+fn rows_with_a_schema_are_read() {
     let text = r#"{"meta":{"version":9,"interval":1,"stackwalk":0},"libs":[{"name":"XUL","path":"/opt/XUL","start":4096,"end":8192}],"threads":[{"name":"GeckoMain","tid":1,"pid":2,"samples":{"schema":{"stack":0,"time":1,"threadCPUDelta":2},"data":[[2,0.9,3],[2,1.9],[null,2.5,4],[1,3.5,5]]},"stackTable":{"schema":{"prefix":0,"frame":1},"data":[[null,0],[0,1],[1,2]]},"frameTable":{"schema":{"location":0,"implementation":1,"optimizations":2,"line":3,"category":4},"data":[[0],[1,null,{"types":[]},null,16],[2,3,null,12]]},"stringTable":["(root)","0x1010","go (https://x.org/a.js:9)","ion"]}],"processes":[{"meta":{"version":9},"threads":[{"name":"Content","pid":3,"samples":{"schema":{"stack":0},"data":[[0]]},"stackTable":{"schema":{"prefix":0,"frame":1},"data":[[null,0]]},"frameTable":{"schema":{"location":0},"data":[[0]]},"stringTable":["f (in libxul.so)"]}]}]}"#;
     let expected = [
         r#""fn":"go","file":"https://x.org/a.js","line":12,"thread":"GeckoMain","pid":2,"cost":{"samples":2,"cpu":3},"stack":[{"fn":"go","file":"https://x.org/a.js","line":12,"jit":true},{"fn":"XUL+0xf","obj":"/opt/XUL","addr":"0xf"},{"fn":"(root)"}]}"#,
@@ -131,11 +131,11 @@ fn rows_with_a_schema_are_what_firefox_itself_writes() {
         r#""fn":"XUL+0x10","obj":"/opt/XUL","thread":"GeckoMain","pid":2,"cost":{"samples":1,"cpu":5},"stack":[{"fn":"XUL+0x10","obj":"/opt/XUL","addr":"0x10"},{"fn":"(root)"}]}"#,
         r#""fn":"f","obj":"libxul.so","thread":"Content","pid":3,"cost":{"samples":1},"stack":[{"fn":"f","obj":"libxul.so"}]}"#,
     ];
-    assert_eq!(read(text).of("stack"), expected);
-    // Old developer tools put the profile into an object of theirs.
+    assert_eq!(read(text).records_of_type("stack"), expected);
+    // Old developer tools wrapped the profile in another object.
     let wrapped =
         format!(r#"{{"label":"x","markers":[{{"a":[1]}}],"profile":{text},"version":3}}"#);
-    assert_eq!(read(&wrapped).of("stack"), expected);
+    assert_eq!(read(&wrapped).records_of_type("stack"), expected);
 }
 
 #[test]
@@ -192,28 +192,28 @@ fn tables_that_do_not_fit_together_are_errors() {
         assert!(good.contains(from));
         let parsed = read(&good.replace(from, to));
         assert_eq!(parsed.messages[..1], [message.to_owned()]);
-        assert!(parsed.trouble && !parsed.is_whole(), "{message}");
+        assert!(parsed.has_errors && !parsed.is_whole(), "{message}");
     }
-    let behind_null = read(&profile(&OLD, r#""stack":[null,3]"#));
+    let after_null = read(&profile(&OLD, r#""stack":[null,3]"#));
     assert_eq!(
-        behind_null.messages,
+        after_null.messages,
         ["in: thread 0: expected one of 3 stacks, found number 3"]
     );
     let offset = profile(&NEW, samples).replace("[0,1,1]", "[0,1,5]");
     assert_eq!(
         read(&offset).messages,
         [
-            "in: thread 0: stackTable.prefixOffset: element 2: expected a stack in front of this one, found 5"
+            "in: thread 0: stackTable.prefixOffset: element 2: expected a number of at most 2, found 5"
         ]
     );
 }
 
 #[test]
-fn threads_alone_are_no_profile() {
+fn threads_without_meta_are_not_a_profile() {
     let parsed = read(r#"{"threads":[],"x":1}"#);
     assert_eq!(
         parsed.messages,
-        [r#"in: expected a profile that says in "meta" what it is, found none"#]
+        [r#"in: expected a profile with "meta", found none"#]
     );
     assert!(parsed.records.is_empty());
 }
@@ -237,7 +237,7 @@ fn sums_beyond_64_bits_are_an_error() {
 }
 
 #[test]
-fn a_prefix_is_cut_short_and_says_where() {
+fn a_truncated_profile_is_an_error_with_a_position() {
     let text = profile(&NEW, r#""stack":[2]"#).replace(r#","libs""#, ",\n\"libs\"");
     let options = Options::default();
     check_all_prefixes(super::parse, text.as_bytes(), &options);

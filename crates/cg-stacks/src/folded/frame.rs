@@ -1,17 +1,17 @@
-//! A frame of a folded stack: a function's name, and what collapsers hang on it.
+//! Parses a frame of a folded stack: the name of a function, and the annotations that collapsers append.
 
+use cg_collections::intern::{Bytes, Id, TooMany};
 use cg_names::frame_text::FrameText;
 use cg_reader::number::whole_u64;
-use cg_stream::intern::{Bytes, Id, TooMany};
 use cg_stream::record::{Frame, FrameMarks, Name};
 
 use crate::table::{FrameId, FrameParts, StackTable};
 
-cg_stream::ids! {
+cg_collections::ids! {
     struct FoldedFrameId;
 }
 
-/// Interned frames by text, each parsed once.
+/// The frames by their texts. Each text is parsed once.
 #[derive(Default)]
 pub(crate) struct FoldedFrames {
     texts: Bytes<FoldedFrameId>,
@@ -27,7 +27,7 @@ impl FoldedFrames {
         }
     }
 
-    /// The frame that a text tells of.
+    /// Interns the frame of a text.
     #[inline]
     pub(crate) fn frame(
         &mut self,
@@ -47,7 +47,7 @@ impl FoldedFrames {
         let frame = ruby_frame(text).unwrap_or_else(|| self.described(text));
         let mut given = |name: &Option<Name>| {
             let name = name.as_deref().unwrap_or_default();
-            table.given(name.as_bytes())
+            table.text_unless_empty(name.as_bytes())
         };
         let parts = FrameParts {
             name: given(&frame.name)?,
@@ -62,8 +62,8 @@ impl FoldedFrames {
         Ok(frame)
     }
 
-    /// What a text says besides its marks. Python's profilers write `main (app.py:3)`, as Valgrind does; a number that stands
-    /// for a function without a name is its name here, since nothing else tells it from others.
+    /// Parses a text without its annotations. Python's profilers write `main (app.py:3)`, like Valgrind. An address in
+    /// place of a function name is used as the name, because nothing else distinguishes the function from others.
     fn described<'t>(&self, text: &'t [u8]) -> Frame<'t> {
         let described = FrameText {
             demangle: self.demangle,
@@ -79,8 +79,8 @@ impl FoldedFrames {
     }
 }
 
-/// A frame as rbspy writes it: `leaf - /home/dev/a.rb:3`, `sleep [c function] - (unknown)`. Names may have ` - ` in them, so
-/// what stands behind has to be a path.
+/// Parses a frame of rbspy: `leaf - /home/dev/a.rb:3` or `sleep [c function] - (unknown)`. Names may contain ` - `, so a
+/// path has to follow.
 fn ruby_frame(text: &[u8]) -> Option<Frame<'_>> {
     let at = memchr::memmem::rfind(text, b" - ").filter(|at| *at > 0)?;
     let place = &text[at + 3..];
@@ -107,7 +107,8 @@ fn ruby_frame(text: &[u8]) -> Option<Frame<'_>> {
     })
 }
 
-/// The thread that async-profiler puts below a stack (`-t`): `[worker 1 tid=31626]`, or `[tid=31626]`, whose number is its name.
+/// Parses the thread that async-profiler writes as the outermost frame (`-t`): `[worker 1 tid=31626]`, or `[tid=31626]`,
+/// where the number is the name.
 pub(crate) fn thread_name(frame: &[u8]) -> Option<&[u8]> {
     let inside = frame.strip_prefix(b"[")?.strip_suffix(b"]")?;
     let at = memchr::memmem::rfind(inside, b"tid=")?;
@@ -122,8 +123,8 @@ pub(crate) fn thread_name(frame: &[u8]) -> Option<&[u8]> {
     }
 }
 
-/// The name without its annotations (`stackcollapse-perf.pl --all`, `inferno-collapse-perf --all`, `asprof --ann`), and what
-/// they say. `_[0]` is interpreted, of which there is no mark; `_[1]` was compiled by the JVM's first compiler.
+/// Splits a name from its annotations (`stackcollapse-perf.pl --all`, `inferno-collapse-perf --all`, `asprof --ann`), and
+/// returns the annotations as marks. `_[0]` means interpreted, which has no mark. `_[1]` means compiled by the JVM's C1.
 fn without_marks(text: &[u8]) -> (&[u8], FrameMarks) {
     let mut marks = FrameMarks::default();
     let mut rest = text;
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn places_of_ruby_are_paths() {
+    fn ruby_frames_end_in_paths() {
         for (text, function, file, line) in [
             ("leaf - /home/dev/a.rb:3", "leaf", "/home/dev/a.rb", Some(3)),
             (
@@ -230,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn places_are_those_with_a_line() {
+    fn only_places_with_a_line_are_split_off() {
         let texts = FoldedFrames::new(true);
         let described = |text: &'static str| {
             let frame = texts.described(text.as_bytes());

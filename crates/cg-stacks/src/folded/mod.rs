@@ -1,18 +1,18 @@
-//! Folded stacks: what flame graphs are made of, written by Brendan Gregg's `stackcollapse-*.pl`, inferno, py-spy, rbspy,
-//! async-profiler, `heaptrack_print -F` and others.
+//! Folded stacks, the input format of flame graphs. Writers are Brendan Gregg's `stackcollapse-*.pl`, inferno, py-spy,
+//! rbspy, async-profiler, `heaptrack_print -F` and others.
 //!
 //! ```text
-//! file    := line*                                       in any order; the same stack twice adds up
+//! file    := line*                                       in any order; the counts of equal stacks are added
 //! line    := stack " " count "\n"                        of one run
 //!          | stack " " count " " count "\n"              of two runs, before and after (`difffolded.pl`)
-//!          | "#" text "\n"                               a comment, where no count ends it
+//!          | "#" text "\n"                               a comment, unless it ends in a count
 //! stack   := frame (";" frame)* ";"?                     outermost first
 //! ```
 //!
-//! An outermost frame `[NAME tid=NUMBER]`, which async-profiler writes, is the thread. The other
-//! frames may hold anything but `;`: blanks, parentheses, nothing at all. Counts may be fractions or negative. What was
-//! counted is not told. A frame that ends in a number (`listen on port 8080 5`) looks like a second count, so lines are of
-//! two runs only where all lines have two counts.
+//! An outermost frame `[NAME tid=NUMBER]`, which async-profiler writes, is the thread. Other frames are any text without
+//! `;`, and may be empty. Counts may be fractions or negative. The format does not contain the name of the event. A frame
+//! that ends in a number (`listen on port 8080 5`) looks like a second count, so a file is a diff of two runs only if all
+//! lines have two counts.
 
 pub(crate) mod frame;
 
@@ -24,14 +24,14 @@ use super::table::{NameId, StackKey, StackLinkId, StackTable};
 use super::unread::UnreadLines;
 use super::write;
 
-/// What was counted: the format does not say it.
+/// The event, which the format does not contain.
 const EVENT: &str = "samples";
 
-/// How much of an input is looked at for lines with two counts.
+/// The number of bytes that are searched for lines with two counts.
 const LOOK: usize = 1024 * 1024;
 
-/// True where at least half of the lines are stacks with a count, and a quarter of these have two frames: logs end in
-/// numbers as well, and some of their lines have a `;`. In a table all lines have as many as the names of the columns.
+/// Returns true if at least half of the lines are stacks with a count, and a quarter of these have two frames. Lines of logs
+/// end in numbers too, and some contain a `;`. If all lines have as many `;` as the first line, the input is a table.
 pub fn is_folded(head: &Head) -> bool {
     let (mut stacks, mut others, mut several_frames) = (0, 0, 0);
     let (mut columns, mut is_table) = (None, true);
@@ -53,8 +53,7 @@ pub fn is_folded(head: &Head) -> bool {
     several_frames > 0 && several_frames * 4 >= stacks && stacks >= others && !is_table
 }
 
-/// Whether a text is no line of a log, a table or a program, in which a `;` stands between quotation marks or in front of a
-/// blank.
+/// Returns false for lines of a log, a table or a program, in which a `;` is inside quotation marks or before a blank.
 fn may_be_stack(text: &[u8]) -> bool {
     let quotes = |frame: &[u8]| frame.iter().filter(|byte| **byte == b'"').count();
     !text.is_empty()
@@ -79,7 +78,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     if let Some((line, count)) = two_numbers.filter(|_| !has_two_counts) {
         reading.warn_at(
             line,
-            format!("a line that ends in two numbers ({count} in all); only the last is taken for a count, since other lines have one"),
+            format!("a line that ends in two numbers ({count} in all); only the last is read as a count, because other lines have one"),
         );
     }
     let mut run = reading.run("folded");
@@ -99,7 +98,8 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     }
 }
 
-/// Whether these first lines are of two runs: all of them, and more than one, which could be a frame that ends in a number.
+/// Returns true if all of these first lines have two counts. A single line is not enough, because its frame may end in a
+/// number.
 fn has_two_counts(bytes: &[u8]) -> bool {
     let head = Head {
         bytes,
@@ -121,7 +121,7 @@ fn has_two_counts(bytes: &[u8]) -> bool {
     lines > 1
 }
 
-/// The stack, and the number behind its last blank, of a line without blanks at its end.
+/// Splits a line without trailing blanks into the stack and the number after the last blank.
 #[inline]
 fn split_count(line: &[u8]) -> Option<(&[u8], Decimal)> {
     let blank = memchr::memrchr(b' ', line)?;
@@ -129,21 +129,21 @@ fn split_count(line: &[u8]) -> Option<(&[u8], Decimal)> {
     Some((line[..blank].trim_ascii_end(), count))
 }
 
-/// A file while it is read.
+/// The state of reading a file.
 #[derive(Default)]
 struct FoldedReader {
     table: StackTable,
     frames: FoldedFrames,
     has_two_counts: bool,
     unit: CountUnit,
-    /// The stack of the last line, as text.
+    /// The stack of the previous line, as text.
     last: Vec<u8>,
-    /// Cache of its prefixes: where each frame ends, with its `;`, and the stack up to there. Files are mostly sorted,
-    /// so consecutive lines begin alike.
+    /// A cache of its prefixes: the end of each frame, including its `;`, and the stack up to there. Files are mostly
+    /// sorted, so consecutive lines share prefixes.
     ends: Vec<(usize, StackLinkId)>,
-    /// Where the first line that ends in two numbers is, and how many do.
+    /// The number of the first line that ends in two numbers, and the number of such lines.
     two_numbers: Option<(u64, u64)>,
-    /// Lines that are no stacks.
+    /// The lines that are not stacks.
     bad: UnreadLines,
 }
 
@@ -167,22 +167,22 @@ impl FoldedReader {
             let mut rest = block;
             while !rest.is_empty() {
                 let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
-                let (line, behind) = rest.split_at(length);
-                rest = behind;
+                let (line, following) = rest.split_at(length);
+                rest = following;
                 number += 1;
                 self.line(line.trim_ascii_end(), number)?;
             }
         }
         std::mem::take(&mut self.bad).refuse(match self.has_two_counts {
-            true => "a stack and two counts behind it",
-            false => "a stack and a count behind it",
+            true => "a stack and two counts",
+            false => "a stack and a count",
         })
     }
 
     #[inline]
     fn line(&mut self, line: &[u8], number: u64) -> Result<(), Error> {
         let Some((stack, last)) = split_count(line) else {
-            self.no_stack(line, number);
+            self.leave_out(line, number);
             return Ok(());
         };
         let first = match stack.last() {
@@ -197,7 +197,7 @@ impl FoldedReader {
             }
             (true, Some((stack, first))) => self.add(stack, &[first, last], number),
             (true, None) => {
-                self.no_stack(line, number);
+                self.leave_out(line, number);
                 Ok(())
             }
         }
@@ -222,19 +222,19 @@ impl FoldedReader {
         Ok(())
     }
 
-    /// The thread that a stack begins with, and the rest of it.
+    /// Splits a stack into its thread, if it begins with one, and its frames.
     fn thread<'s>(&mut self, stack: &'s [u8]) -> Result<(Option<NameId>, &'s [u8]), Error> {
         let end = memchr::memchr(b';', stack).unwrap_or(stack.len());
         match thread_name(&stack[..end]) {
             Some(name) => {
                 let rest = stack.get(end + 1..).unwrap_or_default();
-                Ok((self.table.given(name)?, rest))
+                Ok((self.table.text_unless_empty(name)?, rest))
             }
             None => Ok((None, stack)),
         }
     }
 
-    /// The stack of a text.
+    /// Interns the stack of a text.
     #[inline]
     fn stack(&mut self, text: &[u8]) -> Result<Option<StackLinkId>, Error> {
         // heaptrack_print ends every frame with `;`.
@@ -265,14 +265,14 @@ impl FoldedReader {
         }
     }
 
-    fn no_stack(&mut self, line: &[u8], number: u64) {
+    fn leave_out(&mut self, line: &[u8], number: u64) {
         if !line.is_empty() && !line.starts_with(b"#") {
             self.bad.add(line, number);
         }
     }
 }
 
-/// How many bytes two texts begin with alike.
+/// Returns the length of the common prefix of two texts.
 #[inline]
 fn common_length(a: &[u8], b: &[u8]) -> usize {
     const WORD: usize = 16;

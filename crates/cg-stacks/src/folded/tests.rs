@@ -6,7 +6,7 @@ fn folded(text: &str) -> Parsed {
     parsed::read(super::parse, text.as_bytes(), &Options::default())
 }
 
-/// The records of stacks, each as its frames outermost first and its cost.
+/// Returns the records of stacks, each as its frames from the outermost and its cost.
 fn stacks(parsed: &Parsed) -> Vec<String> {
     let records = parsed.records.iter();
     records
@@ -26,7 +26,7 @@ fn run(parsed: &Parsed) -> Value {
 }
 
 #[test]
-fn a_line_is_a_stack_outermost_frame_first() {
+fn a_line_is_a_stack_with_the_outermost_frame_first() {
     let parsed = folded("main;work;read 3\nmain;work 5\nmain;work;read 4\n");
     assert_eq!(
         parsed.records,
@@ -37,11 +37,11 @@ fn a_line_is_a_stack_outermost_frame_first() {
             r#"{"type":"end","records":2}"#,
         ]
     );
-    assert!(!parsed.trouble);
+    assert!(!parsed.has_errors);
 }
 
 #[test]
-fn frames_are_all_that_stands_between_semicolons() {
+fn frames_are_any_text_between_semicolons() {
     for (line, expected) in [
         ("a b;c (d), e=[f]:g 1", "a b;c (d), e=[f]:g 1"),
         ("a;;b 2", "a;-;b 2"),
@@ -56,23 +56,23 @@ fn frames_are_all_that_stands_between_semicolons() {
     ] {
         let parsed = folded(&format!("x;y 9\n{line}\r\n"));
         assert_eq!(stacks(&parsed)[1..], [expected], "{line:?}");
-        assert!(!parsed.trouble, "{line:?}");
+        assert!(!parsed.has_errors, "{line:?}");
     }
     // A sample without frames.
     assert_eq!(stacks(&folded("a;b 2\n 1\n")), ["a;b 2", " 1"]);
 }
 
 #[test]
-fn comments_say_nothing_and_other_lines_are_trouble() {
+fn comments_are_ignored_and_other_lines_are_errors() {
     let parsed = folded("# made by hand\n\na;b 1\n# x 3\n");
-    assert_eq!((stacks(&parsed).len(), parsed.trouble), (2, false));
+    assert_eq!((stacks(&parsed).len(), parsed.has_errors), (2, false));
     let parsed = folded("a;b 1\nnot a stack\nnor this one\na;c 2\n");
     assert_eq!(
         parsed.messages,
-        ["in:2: expected a stack and a count behind it, found \"not a stack\"; lines left out: 2"]
+        ["in:2: expected a stack and a count, found \"not a stack\"; lines left out: 2"]
     );
     assert_eq!(stacks(&parsed), ["a;c 2", "a;b 1"]);
-    assert!(parsed.trouble && !parsed.is_whole());
+    assert!(parsed.has_errors && !parsed.is_whole());
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn fractions_are_counts_of_a_finer_unit() {
         parsed.messages,
         ["in: 1 counts were rounded to multiples of 0.000000000001, which 64 bits can hold"]
     );
-    assert!(!parsed.trouble);
+    assert!(!parsed.has_errors);
 }
 
 #[test]
@@ -104,13 +104,13 @@ fn two_counts_are_a_diff() {
         ]
     );
     let parsed = folded("a;b 1.5 2\na;c 4 4\na;d 1\n");
-    assert!(!parsed.trouble, "{:?}", parsed.messages);
+    assert!(!parsed.has_errors, "{:?}", parsed.messages);
     let parsed = folded("a;b 1.5 2\na;c 4 4\n");
     assert_eq!(run(&parsed)["total"], json!({"samples": [55, 60]}));
 }
 
 #[test]
-fn a_frame_that_ends_in_a_number_is_no_first_count() {
+fn a_number_at_the_end_of_a_frame_is_not_a_count() {
     let parsed = folded("main;listen on port 8080 5\nmain;a 3\nmain;port 80 2\n");
     assert_eq!(
         stacks(&parsed),
@@ -119,17 +119,17 @@ fn a_frame_that_ends_in_a_number_is_no_first_count() {
     assert_eq!(
         parsed.messages,
         [
-            "in:1: a line that ends in two numbers (2 in all); only the last is taken for a count, since other lines have one"
+            "in:1: a line that ends in two numbers (2 in all); only the last is read as a count, because other lines have one"
         ]
     );
-    assert!(!parsed.trouble);
+    assert!(!parsed.has_errors);
 }
 
 #[test]
 fn marks_and_places_are_fields() {
     let parsed = folded("<module> (app.py:3);f (/a b/c.py:17);sys_read_[k] 2\n");
     assert_eq!(
-        parsed.of("stack"),
+        parsed.records_of_type("stack"),
         [concat!(
             r#""fn":"f","file":"/a b/c.py","line":17,"cost":{"samples":2},"stack":["#,
             r#"{"fn":"sys_read","kernel":true},"#,
@@ -139,13 +139,13 @@ fn marks_and_places_are_fields() {
 }
 
 #[test]
-fn lines_may_end_in_either_way() {
+fn lines_may_end_in_lf_or_crlf() {
     let text = "a;b;c 1\na;caf\u{e9} 4\na;b 5";
     let crlf = text.replace('\n', "\r\n");
     assert_eq!(folded(&crlf).records, folded(text).records);
 }
 
-/// Numbers that look random and are the same each time.
+/// A deterministic generator of pseudo-random numbers.
 struct Noise(u64);
 impl Noise {
     fn below(&mut self, limit: u64) -> u64 {
@@ -157,7 +157,7 @@ impl Noise {
     }
 }
 
-/// Lines of a profile, each of another stack: names of all kinds, depths of all kinds.
+/// Returns lines with distinct stacks of various names and depths.
 fn lines(count: u64) -> Vec<String> {
     const FRAMES: [&str; 9] = [
         "main",
@@ -184,7 +184,7 @@ fn lines(count: u64) -> Vec<String> {
 }
 
 #[test]
-fn what_is_folded_again_is_what_was_read() {
+fn folding_the_records_again_restores_the_input() {
     let mut lines = lines(300);
     let parsed = folded(&lines.join("\n"));
     let again = |record: Value| {
@@ -222,7 +222,7 @@ fn what_is_folded_again_is_what_was_read() {
 }
 
 #[test]
-fn the_order_of_lines_makes_no_difference() {
+fn the_order_of_lines_does_not_matter() {
     let mut lines = lines(200);
     lines.extend_from_within(..50);
     let expected = folded(&lines.join("\n")).records;
@@ -236,19 +236,19 @@ fn the_order_of_lines_makes_no_difference() {
 }
 
 #[test]
-fn sums_beyond_64_bits_are_trouble() {
+fn sums_beyond_64_bits_are_errors() {
     let parsed = folded(&format!("a;b {}\na;c 1\n", u64::MAX));
     assert_eq!(
         parsed.messages,
         ["in: the sum of samples is beyond 64 bits"]
     );
     let parsed = folded("a;b 1\na;c 18446744073709551616\n");
-    assert!(parsed.trouble);
+    assert!(parsed.has_errors);
     assert_eq!(stacks(&parsed), ["a;b 1"]);
 }
 
 #[test]
-fn no_prefix_panics_and_no_trouble_is_silent() {
+fn no_prefix_panics_and_no_error_is_silent() {
     check_all_prefixes(
         super::parse,
         b"# c\nmain;a_[k] 12\n;;b -3.25\nf (x.py:3);g 2 7\nnone\n",
@@ -262,12 +262,12 @@ fn no_prefix_panics_and_no_trouble_is_silent() {
 }
 
 #[test]
-fn threads_of_async_profiler_are_no_frames() {
+fn threads_of_async_profiler_are_not_frames() {
     let parsed = folded(
         "[main tid=7];a/B.c_[j];a/B.d_[0];e 2\n[tid=8];a/B.c_[1] 1\n[tid=9] 1\n[unknown];f 4\n",
     );
     assert_eq!(
-        parsed.of("stack"),
+        parsed.records_of_type("stack"),
         [
             r#""fn":"f","cost":{"samples":4},"stack":[{"fn":"f"},{"fn":"[unknown]"}]}"#,
             r#""fn":"e","thread":"main","cost":{"samples":2},"stack":[{"fn":"e"},{"fn":"a/B.d"},{"fn":"a/B.c","jit":true}]}"#,
@@ -275,5 +275,5 @@ fn threads_of_async_profiler_are_no_frames() {
             r#""fn":"a/B.c","thread":"8","cost":{"samples":1},"stack":[{"fn":"a/B.c","jit":true}]}"#,
         ]
     );
-    assert!(!parsed.trouble);
+    assert!(!parsed.has_errors);
 }

@@ -1,8 +1,8 @@
-//! The report as JSON (`+RTS -pj`): cost centres by id, and a tree of them, which is walked with a stack of its own.
+//! The report as JSON (`+RTS -pj`): cost centres by id, and a tree of them. The reader walks the tree without recursion.
 
+use cg_collections::maps::Map;
 use cg_reader::json::{JsonText, Scanner};
 use cg_reader::{Error, Head, Reading};
-use cg_stream::maps::Map;
 use cg_stream::record::Count;
 use serde::Deserialize;
 
@@ -10,12 +10,12 @@ use super::super::table::{FrameId, StackKey, StackLinkId, StackTable};
 use super::super::write::write;
 use super::{BYTES, TICKS, cost_centre, describe_clock};
 
-/// Whether a document is a report: by the costs it sums up and by its cost centres.
+/// Returns true if a document is a report: it has `total_ticks`, followed by a list of cost centres.
 pub fn is_document(head: &Head) -> bool {
     let mut has_ticks = false;
     Scanner::new(head.bytes).any_key(|key, mut value| {
         has_ticks |= key == b"total_ticks";
-        (key == b"cost_centres").then(|| has_ticks && value.take(b'['))
+        (key == b"cost_centres").then(|| has_ticks && value.expect(b'[').is_ok())
     })
 }
 
@@ -29,7 +29,7 @@ struct CostCentre<'a> {
     src_loc: JsonText<'a>,
 }
 
-/// What is read of a report beside its tree.
+/// The contents of a report except its tree.
 #[derive(Default)]
 struct GhcDocument<'a> {
     arguments: Vec<JsonText<'a>>,
@@ -66,7 +66,7 @@ pub(super) fn parse(reading: &mut Reading) -> Result<(), Error> {
     write(run, &table, read, reading.out)
 }
 
-/// A node of the tree whose end was not met yet.
+/// An open node of the tree.
 struct OpenCentre {
     frame: Option<FrameId>,
     outer: Option<StackLinkId>,
@@ -105,7 +105,7 @@ impl<'a> GhcDocument<'a> {
         scanner.expect_end()
     }
 
-    /// Adds the tree that stands here.
+    /// Reads the tree at the scanner's position.
     fn tree(&mut self, scanner: &mut Scanner<'a>, table: &mut StackTable) -> Result<(), Error> {
         let begin = |outer| OpenCentre {
             frame: None,
@@ -119,7 +119,7 @@ impl<'a> GhcDocument<'a> {
             if node.is_in_children {
                 if scanner.next_element()? {
                     let frame = node.frame.ok_or_else(|| {
-                        Error::whole("expected the id of a cost centre in front of its children")
+                        Error::whole("expected the id of a cost centre before its children")
                     })?;
                     let stack = table.push(node.outer, frame)?;
                     scanner.expect(b'{')?;
@@ -164,19 +164,19 @@ impl<'a> GhcDocument<'a> {
         for (event, cost) in node.costs.into_iter().enumerate() {
             self.added[event] += cost;
             if cost > 0 {
-                table.count(StackKey::of(stack), event, cost)?;
+                table.count(StackKey::from_stack(stack), event, cost)?;
             }
         }
         Ok(())
     }
 
-    /// Says where the costs of the tree are not those that the report begins with: these leave the profiler's own out.
+    /// Warns if the sums of the tree differ from the totals of the report, which exclude the costs of the profiler.
     fn check(&self, reading: &mut Reading) {
-        let said = [self.ticks, self.alloc];
-        for ((event, said), added) in [TICKS, BYTES].into_iter().zip(said).zip(self.added) {
-            if let Some(said) = said.filter(|said| Count::from(*said) != added) {
+        let totals = [self.ticks, self.alloc];
+        for ((event, total), added) in [TICKS, BYTES].into_iter().zip(totals).zip(self.added) {
+            if let Some(total) = total.filter(|total| Count::from(*total) != added) {
                 reading.warn(format!(
-                    "the report says {said} {event}, its tree has {added}"
+                    "the report states {total} {event}, but its tree has {added}"
                 ));
             }
         }

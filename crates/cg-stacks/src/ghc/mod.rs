@@ -6,12 +6,12 @@
 //! line  := " "* label module (place)? number entries 4 * percentage (ticks bytes)?
 //! ```
 //!
-//! A line is a stack of cost centres: the depth is its indentation, and `individual` is its own cost. The table in front adds
-//! up what is in the tree (rts/ProfilerReport.c, rts/ProfilerReportJson.c).
+//! A line is a stack of cost centres. Its indentation is the depth, and `individual` is its self cost. The table before the
+//! tree has sums of the tree (rts/ProfilerReport.c, rts/ProfilerReportJson.c).
 //!
-//! - `ticks` of the profiler's clock and `bytes` that were allocated. `-p` prints only percentages: they are counted in tenths
-//!   of a per cent, and the units say so.
-//! - A function is called by its module and its label.
+//! - Events: `ticks` of the profiler's clock, and allocated `bytes`. `-p` prints only percentages, which are counted in
+//!   tenths of a per cent; the units of the run record state this.
+//! - The name of a function is its module and its label.
 
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, Lines, Reading, excerpt};
@@ -30,7 +30,7 @@ pub use json::is_document;
 const TICKS: &str = "ticks";
 const BYTES: &str = "bytes";
 
-/// True for a line that only a report of GHC's profiler has.
+/// Returns true for a line that only reports of GHC's profiler contain.
 pub fn is_header_line(line: &[u8]) -> bool {
     memchr::memmem::find(line, b" Time and Allocation Profiling Report  (").is_some()
 }
@@ -47,26 +47,26 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     write(report.run, &report.table, read, reading.out)
 }
 
-/// A report while it is read.
+/// The state of reading a report.
 struct TickReport {
     run: RunRecord,
     table: StackTable,
     outline: Outline,
-    /// What the report says it sums up to.
+    /// The totals that the report states.
     totals: [Option<Count>; 2],
     added: [Count; 2],
-    /// How far the report was read.
+    /// The current part of the report.
     part: ReportPart,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum ReportPart {
-    /// What a program printed before.
+    /// Output of the program before the report.
     Before,
     Header,
-    /// Sums by cost centre.
+    /// The sums by cost centre.
     Sums,
-    /// Stacks, with how many numbers stand behind a place.
+    /// The stacks.
     Tree(TreeColumns),
 }
 
@@ -121,7 +121,7 @@ impl TickReport {
     fn header(&mut self, line: &[u8]) {
         let text = String::from_utf8_lossy(line);
         if let Some(time) = text.strip_prefix("total time") {
-            let behind = |word: &str| {
+            let number_before = |word: &str| {
                 let before = time.split_once(word)?.0;
                 before
                     .rsplit([' ', '('])
@@ -129,10 +129,10 @@ impl TickReport {
                     .parse::<u64>()
                     .ok()
             };
-            let ticks = behind(" ticks");
+            let ticks = number_before(" ticks");
             self.totals[0] = ticks.map(Count::from);
-            let processors = behind(" processor").unwrap_or(1);
-            if let Some(interval) = behind(" us") {
+            let processors = number_before(" processor").unwrap_or(1);
+            if let Some(interval) = number_before(" us") {
                 describe_clock(&mut self.run, ticks, interval, processors);
             }
         } else if let Some(alloc) = text.strip_prefix("total alloc") {
@@ -144,7 +144,7 @@ impl TickReport {
         }
     }
 
-    /// Takes the headings of a table; the second is that of the tree.
+    /// Reads the headings of a table. The second table is the tree.
     fn begin_table(&mut self, line: &[u8]) {
         let has = |word: &[u8]| {
             let mut words = line.split(u8::is_ascii_whitespace);
@@ -172,7 +172,7 @@ impl TickReport {
     fn line(&mut self, line: &[u8], columns: TreeColumns) -> Result<(), BadLine> {
         let depth = line.iter().take_while(|byte| **byte == b' ').count();
         let mut rest = &line[depth..];
-        // No., entries, the own and the inherited percentages, and ticks and bytes behind them.
+        // No., entries, the individual and the inherited percentages, and perhaps ticks and bytes.
         let numbers = match columns.has_counts {
             true => 8,
             false => 6,
@@ -198,13 +198,13 @@ impl TickReport {
         for (event, cost) in [ticks, bytes].into_iter().enumerate() {
             self.added[event] += cost;
             if cost > 0 {
-                self.table.count(StackKey::of(stack), event, cost)?;
+                self.table.count(StackKey::from_stack(stack), event, cost)?;
             }
         }
         Ok(())
     }
 
-    /// That the tree is there, and to its end: its costs are those that the report begins with.
+    /// Checks that the tree exists and is complete: its sums match the totals at the beginning of the report.
     fn check(&self, number: u64) -> Result<(), Error> {
         let ReportPart::Tree(columns) = self.part else {
             return Err(Error::at(
@@ -218,7 +218,7 @@ impl TickReport {
                     return Err(Error::at(
                         number,
                         format!(
-                            "the report says {total} {name}, its lines have {}: it may be cut short",
+                            "the report states {total} {name}, but its lines have {}: it may be truncated",
                             self.added[event]
                         ),
                     ));
@@ -230,7 +230,7 @@ impl TickReport {
     }
 }
 
-/// What is wrong with a line.
+/// The reason why a line cannot be read.
 enum BadLine {
     Form,
     Other(Error),
@@ -242,14 +242,14 @@ impl<E: Into<Error>> From<E> for BadLine {
     }
 }
 
-/// What ticks of so many µs say of the run.
+/// Sets the sample rate and the duration of the run. `interval` is the length of a tick in µs.
 fn describe_clock(run: &mut RunRecord, ticks: Option<u64>, interval: u64, processors: u64) {
     run.sampling.sample_rate = rate::samples_a_second(1e6 / interval as f64);
-    let of_all = ticks.and_then(|ticks| ticks.checked_mul(interval)?.checked_mul(1000));
-    run.sampling.duration = of_all.and_then(|of_all| of_all.checked_div(processors));
+    let total = ticks.and_then(|ticks| ticks.checked_mul(interval)?.checked_mul(1000));
+    run.sampling.duration = total.and_then(|total| total.checked_div(processors));
 }
 
-/// The frame of a cost centre.
+/// Interns the frame of a cost centre.
 fn cost_centre(
     label: &[u8],
     module: &[u8],
@@ -259,25 +259,26 @@ fn cost_centre(
     let name = [module, b".", label].concat();
     let (file, line) = source_place(place);
     let parts = FrameParts {
-        name: table.given(&name)?,
-        file: table.given(file)?,
+        name: table.text_unless_empty(&name)?,
+        file: table.text_unless_empty(file)?,
         line,
         ..FrameParts::default()
     };
     Ok(table.frame(parts)?)
 }
 
-/// The file and the first line of a place: `src/Main.hs:(4,1)-(7,57)`, `src/Main.hs:4:1-20`. `<entire-module>` is none.
+/// Parses the file and the first line of a place: `src/Main.hs:(4,1)-(7,57)` or `src/Main.hs:4:1-20`. `<entire-module>` is
+/// not a place.
 fn source_place(place: &[u8]) -> (&[u8], Option<u64>) {
     if place.starts_with(b"<") {
         return (b"", None);
     }
-    // A path may have a colon and a digit behind it, a span has nothing else.
-    let is_of_span = |byte: &u8| byte.is_ascii_digit() || b"(),:-".contains(byte);
+    // A path may contain colons and digits, but a span contains nothing else.
+    let belongs_to_span = |byte: &u8| byte.is_ascii_digit() || b"(),:-".contains(byte);
     let span = place
         .iter()
         .rev()
-        .take_while(|byte| is_of_span(byte))
+        .take_while(|byte| belongs_to_span(byte))
         .count();
     let span_start = place.len() - span;
     match memchr::memchr(b':', &place[span_start..]) {
@@ -291,14 +292,14 @@ fn source_place(place: &[u8]) -> (&[u8], Option<u64>) {
     }
 }
 
-/// The last word of a line and what is in front of it.
+/// Splits off the last word of a line: returns the text before it, and the word.
 fn last_word(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let line = line.trim_ascii_end();
     let start = memchr::memrchr(b' ', line)?;
     Some((&line[..start], &line[start + 1..]))
 }
 
-/// The first word of a line and what is behind it.
+/// Splits off the first word of a line: returns the word, and the text after it.
 fn first_word(line: &[u8]) -> Option<(&[u8], &[u8])> {
     let line = line.trim_ascii();
     let end = memchr::memchr(b' ', line).unwrap_or(line.len());
@@ -309,7 +310,7 @@ fn is_number(word: &[u8]) -> bool {
     whole_u64(word).is_some()
 }
 
-/// A percentage in tenths of a per cent.
+/// Parses a percentage in tenths of a per cent.
 fn tenths(word: &[u8]) -> Option<Count> {
     let number = Decimal::parse(word).filter(|number| number.digits >= 0)?;
     match number.decimals {

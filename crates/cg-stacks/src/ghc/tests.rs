@@ -9,24 +9,24 @@ fn read(text: &str) -> Parsed {
 }
 
 #[test]
-fn text_and_json_of_a_run_are_the_same_stacks() {
+fn text_and_json_of_a_run_have_the_same_stacks() {
     let (text, json) = (
         read(TEXT),
         parsed::read(super::parse, JSON.as_bytes(), &Options::default()),
     );
-    assert_eq!(text.of("stack"), json.of("stack"));
+    assert_eq!(text.records_of_type("stack"), json.records_of_type("stack"));
     for parsed in [text, json] {
-        assert!(!parsed.trouble && parsed.is_whole() && parsed.messages.is_empty());
-        let run = parsed.of("run")[0];
+        assert!(!parsed.has_errors && parsed.is_whole() && parsed.messages.is_empty());
+        let run = parsed.records_of_type("run")[0];
         assert!(run.contains(r#""total":{"ticks":222,"bytes":3069184},"duration":222000000,"sample_rate":1000,"units":{"bytes":"bytes"}"#), "{run}");
         assert_eq!(
-            parsed.of("stack")[2],
+            parsed.records_of_type("stack")[2],
             r#""fn":"Data.Proto.frames","file":"src/Data.Proto.hs","line":4,"cost":{"ticks":47,"bytes":375944},"stack":[{"fn":"Data.Proto.frames","file":"src/Data.Proto.hs","line":4},{"fn":"MAIN.MAIN"}]}"#
         );
     }
 }
 
-/// The report as `-p` prints it.
+/// Returns the report in the form of `-p`.
 fn without_counts() -> String {
     let cut = |line: &str| match line.split_once("  ticks     bytes") {
         Some((before, _)) => before.to_owned(),
@@ -41,8 +41,8 @@ fn without_counts() -> String {
 #[test]
 fn percentages_are_counted_in_tenths() {
     let parsed = read(&without_counts());
-    assert!(!parsed.trouble, "{:?}", parsed.messages);
-    let run = parsed.of("run")[0];
+    assert!(!parsed.has_errors, "{:?}", parsed.messages);
+    let run = parsed.records_of_type("run")[0];
     assert!(
         run.contains(r#""total":{"ticks":1002,"bytes":998}"#),
         "{run}"
@@ -77,20 +77,20 @@ fn places_are_files_and_first_lines() {
 }
 
 #[test]
-fn reports_that_are_cut_or_changed_say_so() {
+fn truncated_or_changed_reports_are_reported() {
     let options = Options::default();
     check_all_prefixes(super::parse, TEXT.as_bytes(), &options);
     check_all_prefixes(super::parse, JSON.as_bytes(), &options);
     let lines: Vec<&str> = TEXT.lines().collect();
-    // The line cut off has no ticks, but bytes.
+    // The missing line has no ticks, only bytes.
     let cut = read(&lines[..lines.len() - 1].join("\n"));
     assert_eq!(
         cut.messages,
-        ["in:29: the report says 3069184 bytes, its lines have 2849560: it may be cut short"]
+        ["in:29: the report states 3069184 bytes, but its lines have 2849560: it may be truncated"]
     );
-    assert!(cut.trouble && !cut.of("stack").is_empty());
+    assert!(cut.has_errors && !cut.records_of_type("stack").is_empty());
     let odd = read(&TEXT.replace("     47    375944", "     x7    375944"));
-    assert!(odd.trouble);
+    assert!(odd.has_errors);
     let missing = parsed::read(
         super::parse,
         JSON.replace("\"total_ticks\": 222", "\"total_ticks\": 220")
@@ -99,6 +99,6 @@ fn reports_that_are_cut_or_changed_say_so() {
     );
     assert_eq!(
         missing.messages,
-        ["in: the report says 220 ticks, its tree has 222"]
+        ["in: the report states 220 ticks, but its tree has 222"]
     );
 }

@@ -1,19 +1,19 @@
-//! Numbers and texts as recordings have them.
+//! Decoding of numbers and texts in recordings.
 
 use std::borrow::Cow;
 
 use cg_reader::Error;
 
-/// Walks over the bytes of a chunk.
+/// A position in the bytes of a chunk.
 #[derive(Clone, Copy)]
 pub(super) struct JfrCursor<'a> {
     bytes: &'a [u8],
     pub(super) position: usize,
-    /// Where the chunk begins in the file.
+    /// The offset of the chunk in the file, for error messages.
     start: u64,
 }
 
-/// A text, or where in the pool of texts it is.
+/// A text, or its number in the pool of texts.
 #[derive(Clone, Debug)]
 pub(super) enum JfrText<'a> {
     Given(Cow<'a, [u8]>),
@@ -33,7 +33,7 @@ impl<'a> JfrCursor<'a> {
         JfrCursor { position, ..self }
     }
 
-    /// The same, ending at this position.
+    /// Returns the cursor, limited to the bytes before `end`.
     pub(super) fn until(self, end: usize) -> JfrCursor<'a> {
         JfrCursor {
             bytes: &self.bytes[..end.min(self.bytes.len())],
@@ -49,7 +49,7 @@ impl<'a> JfrCursor<'a> {
         self.bytes.len()
     }
 
-    /// A number: seven bits a byte, the least first; a ninth byte has eight.
+    /// Reads a number: seven bits per byte, least significant first. A ninth byte has eight bits.
     #[inline]
     pub(super) fn number(&mut self) -> Result<u64, Error> {
         let mut number = 0;

@@ -1,9 +1,9 @@
-//! What a chunk says of its types: a tree of elements with attributes. `class` elements have `field` elements.
+//! The types of a chunk, from its metadata: a tree of elements with attributes. `class` elements contain `field` elements.
 //!
-//! A value of a type is read, or stepped over, by a program of steps that is made of the type once.
+//! Each type is compiled once into a list of steps. The steps read or skip a value of the type.
 
+use cg_collections::maps::Map;
 use cg_reader::Error;
-use cg_stream::maps::Map;
 
 use super::cursor::{JfrCursor, JfrText};
 
@@ -22,40 +22,40 @@ struct JfrType {
 #[derive(Clone, Default)]
 struct JfrField {
     name: Vec<u8>,
-    of: u64,
+    type_id: u64,
     is_pooled: bool,
     is_array: bool,
 }
 
-/// How one thing of a value is read.
+/// One step in reading a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Number,
-    /// So many bytes.
+    /// A fixed number of bytes.
     Bytes(u64),
     Text,
-    /// Steps of each element.
+    /// The steps for each element.
     Array(Vec<Step>),
-    /// The next step's value is wanted, in this slot.
+    /// Stores the next step's value in this slot.
     Take(usize),
 }
 
-/// How many values of an object are wanted at most.
+/// The maximum number of values to read from an object.
 pub(super) const SLOTS: usize = 6;
 
-/// The wanted values of an object. Of an array it is the position in the chunk.
+/// The values read from an object. For an array, the number is its offset in the chunk.
 #[derive(Default)]
 pub(super) struct Taken<'a> {
     pub(super) numbers: [u64; SLOTS],
     pub(super) texts: [Option<JfrText<'a>>; SLOTS],
 }
 
-/// Types within types, deeper than any that a recorder writes.
+/// The maximum nesting of types, deeper than any recorder writes.
 const DEEPEST: usize = 16;
 const MOST_STEPS: usize = 4096;
 
 impl JfrTypes {
-    /// Reads a metadata event, behind its size and type.
+    /// Reads a metadata event. The cursor is after its size and type.
     pub(super) fn read(mut cursor: JfrCursor) -> Result<JfrTypes, Error> {
         for _ in ["start", "duration", "id"] {
             cursor.number()?;
@@ -69,15 +69,15 @@ impl JfrTypes {
             });
         }
         let mut types = JfrTypes::default();
-        // Of each open element: how many children are to come, and the type that it describes.
+        // For each open element: the number of children still to read, and the type that it describes.
         let mut open: Vec<(u64, Option<u64>)> = vec![(1, None)];
-        while let Some((children, of)) = open.last_mut() {
+        while let Some((children, parent)) = open.last_mut() {
             if *children == 0 {
                 open.pop();
                 continue;
             }
             *children -= 1;
-            let of = *of;
+            let parent = *parent;
             let word = |cursor: &mut JfrCursor| {
                 let position = cursor.number()?;
                 let word = usize::try_from(position).ok();
@@ -90,7 +90,7 @@ impl JfrTypes {
                 let key = word(&mut cursor)?;
                 attributes.push((&**key, &**word(&mut cursor)?));
             }
-            let described = types.element(element, of, &attributes);
+            let described = types.element(element, parent, &attributes);
             let children = cursor.number()?;
             if open.len() > DEEPEST {
                 return Err(cursor.error("metadata is nested too deeply"));
@@ -100,11 +100,11 @@ impl JfrTypes {
         Ok(types)
     }
 
-    /// Takes an element that stands in one of a type; the id of the type that it describes itself.
+    /// Adds an element to the types. Returns the id of the type that the element describes, if any.
     fn element(
         &mut self,
         element: &[u8],
-        of: Option<u64>,
+        parent: Option<u64>,
         attributes: &[(&[u8], &[u8])],
     ) -> Option<u64> {
         let attribute = |key: &[u8]| {
@@ -112,21 +112,21 @@ impl JfrTypes {
             found.map_or(&b""[..], |(_, value)| value)
         };
         let number = |key| std::str::from_utf8(attribute(key)).ok()?.parse().ok();
-        match (element, of) {
+        match (element, parent) {
             (b"class", _) => {
                 let id = number(b"id")?;
                 let known = self.types.entry(id).or_default();
                 known.name = attribute(b"name").to_vec();
                 Some(id)
             }
-            (b"field", Some(of)) => {
+            (b"field", Some(parent)) => {
                 let field = JfrField {
                     name: attribute(b"name").to_vec(),
-                    of: number(b"class")?,
+                    type_id: number(b"class")?,
                     is_pooled: attribute(b"constantPool") == b"true",
                     is_array: !matches!(attribute(b"dimension"), b"" | b"0"),
                 };
-                self.types.get_mut(&of)?.fields.push(field);
+                self.types.get_mut(&parent)?.fields.push(field);
                 None
             }
             _ => None,
@@ -134,44 +134,43 @@ impl JfrTypes {
     }
 
     pub(super) fn name(&self, id: u64) -> Option<&[u8]> {
-        self.types.get(&id).map(|of| &of.name[..])
+        self.types.get(&id).map(|described| &described.name[..])
     }
 
     /// All types, in no order.
     pub(super) fn all(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        self.types.iter().map(|(id, of)| (*id, &of.name[..]))
+        let types = self.types.iter();
+        types.map(|(id, described)| (*id, &described.name[..]))
     }
 
-    /// The type of the elements of a field, by the names of its type and the field.
+    /// Returns the type of a field, or of its elements if the field is an array.
     pub(super) fn field_type(&self, name: &[u8], field: &[u8]) -> Option<u64> {
-        let of = self.types.values().find(|of| of.name == name)?;
-        let field = of.fields.iter().find(|known| known.name == field)?;
-        Some(field.of)
+        let owner = self.types.values().find(|owner| owner.name == name)?;
+        let field = owner.fields.iter().find(|known| known.name == field)?;
+        Some(field.type_id)
     }
 
-    /// The steps over a value of a type, which put the fields of these names into slots, in their order.
-    pub(super) fn steps(&self, of: u64, wanted: &[&str]) -> Result<Vec<Step>, Error> {
+    /// Returns the steps for a value of a type. They store the fields called `wanted` in slots, in that order.
+    pub(super) fn steps(&self, type_id: u64, wanted: &[&str]) -> Result<Vec<Step>, Error> {
         let mut steps = Vec::new();
         let mut left = MOST_STEPS;
-        self.add_steps(of, wanted, DEEPEST, &mut left, &mut steps)?;
+        self.add_steps(type_id, wanted, DEEPEST, &mut left, &mut steps)?;
         Ok(steps)
     }
 
     fn add_steps(
         &self,
-        of: u64,
+        type_id: u64,
         wanted: &[&str],
         depth: usize,
         left: &mut usize,
         steps: &mut Vec<Step>,
     ) -> Result<(), Error> {
         let nested = || Error::whole("metadata describes a type that is nested too deeply");
-        let of = self
-            .types
-            .get(&of)
-            .ok_or_else(|| Error::whole(format!("metadata does not describe the type {of}")))?;
+        let unknown = || Error::whole(format!("metadata does not describe the type {type_id}"));
+        let described = self.types.get(&type_id).ok_or_else(unknown)?;
         *left = left.checked_sub(1).ok_or_else(nested)?;
-        match (&of.name[..], depth) {
+        match (&described.name[..], depth) {
             (b"boolean" | b"byte", _) => steps.push(Step::Bytes(1)),
             (b"char" | b"short" | b"int" | b"long", _) => steps.push(Step::Number),
             (b"float", _) => steps.push(Step::Bytes(4)),
@@ -179,14 +178,16 @@ impl JfrTypes {
             (b"java.lang.String", _) => steps.push(Step::Text),
             (_, 0) => return Err(nested()),
             _ => {
-                for field in &of.fields {
+                for field in &described.fields {
                     *left = left.checked_sub(1).ok_or_else(nested)?;
                     let slot = wanted.iter().position(|name| name.as_bytes() == field.name);
                     steps.extend(slot.map(Step::Take));
                     let mut element = Vec::new();
                     match field.is_pooled {
                         true => element.push(Step::Number),
-                        false => self.add_steps(field.of, &[], depth - 1, left, &mut element)?,
+                        false => {
+                            self.add_steps(field.type_id, &[], depth - 1, left, &mut element)?
+                        }
                     }
                     match field.is_array {
                         true => steps.push(Step::Array(element)),
@@ -199,7 +200,7 @@ impl JfrTypes {
     }
 }
 
-/// Reads a value, as far as it is wanted.
+/// Reads a value and stores the wanted fields.
 pub(super) fn run<'a>(
     steps: &[Step],
     cursor: &mut JfrCursor<'a>,
@@ -233,7 +234,7 @@ pub(super) fn run<'a>(
                     taken.numbers[slot] = cursor.position as u64;
                 }
                 let count = cursor.number()?;
-                // Elements without anything take no bytes, however many they are.
+                // Empty elements take no bytes, so `count` could be huge.
                 if !element.is_empty() {
                     for _ in 0..count {
                         run(element, cursor, taken)?;

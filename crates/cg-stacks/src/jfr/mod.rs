@@ -1,20 +1,21 @@
-//! Recordings of Java's flight recorder, as the JVM and async-profiler write them: `.jfr`.
+//! Recordings of Java's flight recorder (`.jfr`), as the JVM and async-profiler write them.
 //!
-//! A recording is a chain of chunks, each with its own description of its types and its own pools of what events refer to by
-//! number (`jdk.jfr.internal.consumer` of the JDK, `src/converter/one/jfr/JfrReader.java` of async-profiler):
+//! A recording is a chain of chunks. Each chunk has its own description of its types and its own pools of the values that
+//! events refer to by number (`jdk.jfr.internal.consumer` of the JDK, `src/converter/one/jfr/JfrReader.java` of
+//! async-profiler):
 //!
 //! ```text
-//! FLR\0, version 2.x, size, where the pools are, where the metadata is, start (ns), duration (ns),
-//! start (ticks), ticks a second, state, flags (1: integers are compressed): 68 bytes, big-endian
+//! FLR\0, version 2.x, size, offset of the pools, offset of the metadata, start (ns), duration (ns),
+//! start (ticks), ticks per second, state, flags (1: integers are compressed): 68 bytes, big-endian
 //! SIZE TYPE …             an event; type 0 is metadata, type 1 a checkpoint with pools, others are described
 //! ```
 //!
-//! - An event is what it is called, whatever its type's number: samples are added up by stack and thread (`samples.rs`), others
-//!   are stepped over.
-//! - Metadata and pools are found by walking over the events, and not by their places in the header: so a chunk that was never
-//!   finished is read as far as it describes itself.
-//! - Frames are called `package.Class.method`, as `jfr print` calls them. Whether a frame was interpreted, compiled or inlined
-//!   differs from sample to sample of one stack, so it is not kept. Frames of the kernel, which async-profiler has, are marked.
+//! - The reader identifies events by name, not by type number. It adds up samples by stack and thread (`samples.rs`) and
+//!   skips other events.
+//! - Metadata and pools are found by a walk over the events, not by the offsets in the header. This also reads the described
+//!   part of an unfinished chunk.
+//! - Frames are named `package.Class.method`, as in `jfr print`. Samples of one stack differ in whether a frame was
+//!   interpreted, compiled or inlined, so this is not kept. Kernel frames, which async-profiler records, are marked.
 
 use std::io::Read as _;
 
@@ -23,9 +24,9 @@ use cg_reader::{Error, Head, Lines, Reading};
 use super::write::write;
 
 mod cursor;
+mod facts;
 mod metadata;
 mod pools;
-mod said;
 mod samples;
 
 use samples::JfrSamples;
@@ -33,7 +34,7 @@ use samples::JfrSamples;
 const HEADER: usize = 68;
 const MAGIC: &[u8] = b"FLR\0";
 
-/// Whether an input that begins like this is a recording.
+/// Returns true if an input with this head is a recording.
 pub fn is_recording(head: &Head) -> bool {
     head.bytes.starts_with(MAGIC)
 }
@@ -51,7 +52,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
             "expected samples or allocations, found none; java -XX:StartFlightRecording:settings=profile,filename=FILE … records them",
         ));
     }
-    for message in samples.complaints() {
+    for message in samples.warnings() {
         reading.warn(message);
     }
     write(run, table, read, reading.out)
@@ -79,7 +80,7 @@ fn read_chunks(lines: &mut Lines, samples: &mut JfrSamples) -> Result<(), Error>
         samples.chunk(&bytes, start, &header)?;
         if (length as u64) < rest || header.is_unfinished {
             return Err(Error::whole(format!(
-                "byte {}: the chunk that begins at byte {start} is not finished: the recording was cut short, or copied while it was written",
+                "byte {}: the chunk that begins at byte {start} is not finished: the recording is cut short, or was copied while it was written",
                 start + bytes.len() as u64
             )));
         }
@@ -89,11 +90,11 @@ fn read_chunks(lines: &mut Lines, samples: &mut JfrSamples) -> Result<(), Error>
 
 /// The beginning of a chunk.
 struct ChunkHeader {
-    /// Of all of the chunk; 0 where it was not finished.
+    /// The size of the whole chunk; 0 if the chunk is unfinished.
     size: u64,
-    /// Nanoseconds since 1970.
+    /// In nanoseconds since 1970.
     start: u64,
-    /// Nanoseconds.
+    /// In nanoseconds.
     duration: u64,
     is_unfinished: bool,
 }
@@ -127,7 +128,7 @@ impl ChunkHeader {
         }
         if flags.last().is_none_or(|flags| flags & 1 == 0) {
             return Err(error(
-                "its integers are not compressed, as no JVM writes them",
+                "expected compressed integers, found the flag for uncompressed ones",
             ));
         }
         if (1..HEADER as u64).contains(&header.size) {

@@ -1,14 +1,14 @@
-//! The pools of a chunk: what its events refer to by number, in checkpoint events.
+//! The pools of a chunk, from checkpoint events: values that events refer to by number.
 
+use cg_collections::maps::{Entry, Map};
 use cg_reader::Error;
-use cg_stream::maps::{Entry, Map};
 
 use super::cursor::{JfrCursor, JfrText};
 use super::metadata::{JfrTypes, Step, Taken, run};
 
 type ByKey<T> = Map<u64, T>;
 
-/// A name: a text, or a symbol by its number.
+/// A name: a text, or the number of a symbol.
 #[derive(Clone, Debug)]
 enum JfrName<'a> {
     Symbol(u64),
@@ -20,16 +20,16 @@ pub(super) struct JfrPools<'a> {
     symbols: ByKey<JfrText<'a>>,
     strings: ByKey<JfrText<'a>>,
     classes: ByKey<JfrName<'a>>,
-    /// The class, and the name in it.
+    /// The class, and the method's name in the class.
     methods: ByKey<(u64, JfrName<'a>)>,
-    /// The name that Java has for it, and the one that the system has.
+    /// The thread's name in Java, and in the operating system.
     threads: ByKey<(JfrText<'a>, JfrText<'a>)>,
     frame_types: ByKey<JfrText<'a>>,
-    /// Whether the recorder cut it, and where in the chunk its frames are.
+    /// True if the recorder truncated the stack, and the offset of the frames in the chunk.
     traces: ByKey<(bool, usize)>,
 }
 
-/// The pools that are read, with the fields of their values that are wanted.
+/// The pools to read, with the fields to read from their values.
 const POOLS: [(&[u8], &[&str]); 7] = [
     (b"jdk.types.Symbol", &["string"]),
     (b"java.lang.String", &[]),
@@ -40,35 +40,37 @@ const POOLS: [(&[u8], &[&str]); 7] = [
     (b"jdk.types.StackTrace", &["truncated", "frames"]),
 ];
 
-/// Keeps the first value under a key. A thread that was renamed is in several checkpoints: events were mostly under the first
-/// name, and the JDK's own reader, which goes from the last checkpoint to the first, keeps that one too.
+/// Keeps the first value for a key. A renamed thread is in several checkpoints: most of its events occurred under the first
+/// name. The JDK's own reader, which goes from the last checkpoint to the first, keeps the first name too.
 fn keep<T>(pool: &mut ByKey<T>, key: u64, value: T) {
     pool.entry(key).or_insert(value);
 }
 
 impl<'a> JfrPools<'a> {
-    /// Adds the pools of a checkpoint event, behind its size and type.
+    /// Adds the pools of a checkpoint event. The cursor is after its size and type.
     pub(super) fn read(
         &mut self,
         mut cursor: JfrCursor<'a>,
         types: &JfrTypes,
         steps: &mut ByKey<Vec<Step>>,
     ) -> Result<(), Error> {
-        for _ in ["start", "duration", "distance to the one before"] {
+        for _ in ["start", "duration", "distance to the previous checkpoint"] {
             cursor.number()?;
         }
         let _kind = cursor.byte()?;
         for _ in 0..cursor.number()? {
-            let of = cursor.number()?;
-            let name = types.name(of).ok_or_else(|| {
-                cursor.error(format!("expected a pool of a known type, found type {of}"))
+            let type_id = cursor.number()?;
+            let name = types.name(type_id).ok_or_else(|| {
+                cursor.error(format!(
+                    "expected a pool of a known type, found type {type_id}"
+                ))
             })?;
             let pool = POOLS.iter().position(|(known, _)| *known == name);
-            let steps = match steps.entry(of) {
+            let steps = match steps.entry(type_id) {
                 Entry::Occupied(known) => known.into_mut(),
                 Entry::Vacant(new) => {
                     let wanted = pool.map_or(&[][..], |pool| POOLS[pool].1);
-                    let mut steps = types.steps(of, wanted)?;
+                    let mut steps = types.steps(type_id, wanted)?;
                     if name == b"java.lang.String" {
                         steps.insert(0, Step::Take(0));
                     }
@@ -112,7 +114,7 @@ impl<'a> JfrPools<'a> {
         }
     }
 
-    /// The bytes of a text.
+    /// Returns the bytes of a text; empty if the pool lacks it.
     pub(super) fn text<'t>(&'t self, text: &'t JfrText<'a>) -> &'t [u8] {
         let given = match text {
             JfrText::Pooled(key) => self.strings.get(key),
@@ -131,7 +133,7 @@ impl<'a> JfrPools<'a> {
         }
     }
 
-    /// The names of a method's class and of the method; `None` of one that the chunk does not have.
+    /// Returns the names of a method's class and of the method; `None` if the chunk does not have the method.
     pub(super) fn method(&self, key: u64) -> Option<(&[u8], &[u8])> {
         let (class, name) = self.methods.get(&key)?;
         let class = self.classes.get(class);
@@ -141,7 +143,7 @@ impl<'a> JfrPools<'a> {
         ))
     }
 
-    /// What a thread is called: Java's name, else the system's.
+    /// Returns a thread's name in Java; if that is empty, its name in the operating system.
     pub(super) fn thread(&self, key: u64) -> &[u8] {
         let Some((java, system)) = self.threads.get(&key) else {
             return &[];

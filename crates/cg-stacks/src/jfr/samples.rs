@@ -1,33 +1,33 @@
 //! The samples of a recording, added up by stack and thread.
 
+use cg_collections::maps::Map;
 use cg_reader::Error;
-use cg_stream::maps::Map;
 use cg_stream::record::{Count, FrameMarks, RunRecord};
 
 use super::ChunkHeader;
 use super::cursor::JfrCursor;
+use super::facts::RecordingFacts;
 use super::metadata::{JfrTypes, Step, Taken, run};
 use super::pools::JfrPools;
-use super::said::RecordingFacts;
 use crate::table::{FrameId, FrameParts, NameId, StackKey, StackKeyId, StackLinkId, StackTable};
 
-/// What an event of a kind counts. Its weight is in the third of its wanted fields, and more in the fourth.
+/// The meaning of a kind of event. Its weight is the fourth of the fields to read.
 #[derive(Clone, Copy)]
 enum JfrCounts {
-    /// 1 in this event.
+    /// Counts 1 for this event of the stream.
     One(usize),
-    /// As much as a field says.
+    /// Counts the value of the named field.
     Field(usize, &'static str),
-    /// A sample of processor time: 1, and its period.
+    /// A sample of CPU time: counts 1, and its period.
     Period,
-    /// A block of native memory, which an address frees.
+    /// An allocated block of native memory. A [`JfrCounts::Free`] at the same address frees it.
     Malloc,
     Free,
-    /// Samples that were lost.
+    /// Lost samples.
     Lost,
 }
 
-/// The events of the stream, the first of which that is there ranks the records.
+/// The events of the stream. The first one that occurs determines the order of records.
 const EVENTS: [(&str, &str); 10] = [
     ("samples", ""),
     ("cpu_time", "ns"),
@@ -44,7 +44,8 @@ const CPU_TIME: usize = 1;
 const MALLOC: usize = 8;
 const MALLOC_LIVE: usize = 9;
 
-/// A thread-local buffer that was begun stands for all that is allocated in it; what does not fit into one is counted itself.
+/// The kinds of events to read. A new thread-local buffer (TLAB) represents all allocations in it. Allocations outside of
+/// buffers are counted individually.
 const KINDS: [(&[u8], JfrCounts); 11] = [
     (b"jdk.ExecutionSample", JfrCounts::One(0)),
     (b"jdk.NativeMethodSample", JfrCounts::One(4)),
@@ -68,7 +69,7 @@ const KINDS: [(&[u8], JfrCounts); 11] = [
     (b"profiler.Free", JfrCounts::Free),
 ];
 
-/// The slots of the fields that are wanted of an event.
+/// The slots of an event's fields, in the order of [`JfrCounts::wanted`].
 const THREAD: usize = 0;
 const OTHER_THREAD: usize = 1;
 const TRACE: usize = 2;
@@ -96,7 +97,7 @@ impl JfrCounts {
     }
 }
 
-/// What is known of a method of a chunk.
+/// A frame by numbers of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct JfrFrameKey {
     method: u64,
@@ -116,7 +117,7 @@ pub(super) struct JfrSamples {
     lost: u64,
 }
 
-/// A block of native memory that was allocated, or freed where it has no row.
+/// An allocation of native memory, or a deallocation if `block` is `None`.
 struct MallocEvent {
     time: u64,
     address: u64,
@@ -133,7 +134,7 @@ impl MallocEvent {
     }
 }
 
-/// What numbers of a chunk stand for.
+/// Caches of the table's ids for numbers of a chunk.
 #[derive(Default)]
 struct ChunkCaches {
     threads: Map<u64, Option<NameId>>,
@@ -157,7 +158,7 @@ impl JfrSamples {
         }
     }
 
-    /// Reads a chunk, as far as it is there.
+    /// Reads a chunk, which may be truncated.
     pub(super) fn chunk(
         &mut self,
         bytes: &[u8],
@@ -168,9 +169,9 @@ impl JfrSamples {
         let (metadata, checkpoints, end) = landmarks(whole);
         let Some(metadata) = metadata else {
             end?;
-            return Err(
-                whole.error("this chunk does not describe its events: it was never finished")
-            );
+            return Err(whole.error(
+                "this chunk has no metadata, which describes its events: it was never finished",
+            ));
         };
         let types = JfrTypes::read(metadata)?;
         let mut pools = JfrPools::default();
@@ -180,7 +181,7 @@ impl JfrSamples {
         }
         let frame = types.field_type(b"jdk.types.StackTrace", b"frames");
         let frame_steps = match frame {
-            Some(of) => types.steps(of, &["method", "lineNumber", "type"])?,
+            Some(frame) => types.steps(frame, &["method", "lineNumber", "type"])?,
             None => Vec::new(),
         };
         let chunk = Chunk {
@@ -190,29 +191,29 @@ impl JfrSamples {
         };
         let read = self.events(&chunk, &types);
         self.facts.add_times(header);
-        // What is wrong with the events comes first in the file.
+        // An error in the events precedes `end` in the file, so it is reported first.
         read.and(end)
     }
 
     fn events(&mut self, chunk: &Chunk, types: &JfrTypes) -> Result<(), Error> {
         let mut layouts: Map<u64, (JfrCounts, Vec<Step>)> = Map::default();
-        let mut told: Map<u64, (&'static [u8], Vec<Step>)> = Map::default();
+        let mut fact_layouts: Map<u64, (&'static [u8], Vec<Step>)> = Map::default();
         for (id, name) in types.all() {
             if let Some((_, counts)) = KINDS.iter().find(|(known, _)| *known == name) {
                 let steps = types.steps(id, &counts.wanted())?;
                 layouts.insert(id, (*counts, steps));
             } else if let Some((name, wanted)) = RecordingFacts::wanted(name) {
-                told.insert(id, (name, types.steps(id, wanted)?));
+                fact_layouts.insert(id, (name, types.steps(id, wanted)?));
             }
         }
         let mut caches = ChunkCaches::default();
         let mut events = ChunkEvents::new(chunk.cursor);
-        while let Some((of, mut cursor)) = events.next_whole() {
-            if let Some((counts, steps)) = layouts.get(&of) {
+        while let Some((type_id, mut cursor)) = events.next_whole() {
+            if let Some((counts, steps)) = layouts.get(&type_id) {
                 let mut taken = Taken::default();
                 run(steps, &mut cursor, &mut taken)?;
                 self.sample(*counts, &taken.numbers, chunk, &mut caches)?;
-            } else if let Some((name, steps)) = told.get(&of) {
+            } else if let Some((name, steps)) = fact_layouts.get(&type_id) {
                 let mut taken = Taken::default();
                 run(steps, &mut cursor, &mut taken)?;
                 self.facts.read(name, &taken, &chunk.pools, types);
@@ -244,7 +245,7 @@ impl JfrSamples {
         let thread = match caches.threads.get(&thread) {
             Some(known) => *known,
             None => {
-                let name = self.table.given(chunk.pools.thread(thread))?;
+                let name = self.table.text_unless_empty(chunk.pools.thread(thread))?;
                 caches.threads.insert(thread, name);
                 name
             }
@@ -280,7 +281,7 @@ impl JfrSamples {
         Ok(())
     }
 
-    /// The stack that a number stands for; 0 is none.
+    /// Looks up a stack by its number; 0 means that there is no stack.
     fn trace(
         &mut self,
         key: u64,
@@ -298,7 +299,7 @@ impl JfrSamples {
             let before = cursor.position;
             run(&chunk.frame_steps, &mut cursor, &mut taken)?;
             if cursor.position == before {
-                return Err(cursor.error("expected frames that say something"));
+                return Err(cursor.error("expected frames with contents, found empty ones"));
             }
             let [method, line, kind, ..] = taken.numbers;
             let key = JfrFrameKey { method, line, kind };
@@ -324,7 +325,7 @@ impl JfrSamples {
             (b"", name) => self.table.function(name, self.is_demangled)?,
             (class, method) => {
                 let mut name: Vec<u8> = class.to_vec();
-                // As the JVM writes packages, and the numbers of hidden classes.
+                // The JVM writes `/` between packages and before the numbers of hidden classes.
                 name.iter_mut()
                     .filter(|byte| **byte == b'/')
                     .for_each(|byte| *byte = b'.');
@@ -332,14 +333,14 @@ impl JfrSamples {
                     name.push(b'.');
                     name.extend_from_slice(method);
                 }
-                self.table.given(&name)?
+                self.table.text_unless_empty(&name)?
             }
         };
         let marks = FrameMarks {
             kernel: pools.frame_type(key.kind) == b"Kernel",
             ..FrameMarks::default()
         };
-        // A JVM without a line's number writes -1 or 0.
+        // The JVM writes -1 or 0 for an unknown line.
         let line = (1..=i32::MAX as u64)
             .contains(&key.line)
             .then_some(key.line);
@@ -351,7 +352,7 @@ impl JfrSamples {
         })?)
     }
 
-    /// Leaves out the events that do not occur; `run` gets what the recording says of itself.
+    /// Drops the events that do not occur, and adds the facts about the recording to `run`.
     pub(super) fn finish(&mut self, run: &mut RunRecord) {
         self.replay_mallocs();
         let table = &mut self.table;
@@ -371,8 +372,8 @@ impl JfrSamples {
         &self.table
     }
 
-    /// What of the native memory was not freed, where frees were recorded at all. ChunkEvents of several threads are not in the
-    /// order of their times.
+    /// Adds the native memory that was not freed, if the recording has frees at all. Events of several threads are not in
+    /// the order of their times.
     fn replay_mallocs(&mut self) {
         if self.mallocs.iter().all(|event| event.block.is_some()) {
             return;
@@ -390,28 +391,29 @@ impl JfrSamples {
         }
     }
 
-    pub(super) fn complaints(&self) -> Vec<String> {
+    pub(super) fn warnings(&self) -> Vec<String> {
         let all = [
             (
                 self.missing_traces,
-                "stacks that samples name are not in the recording: their samples have none",
+                "stacks that samples refer to are missing from the recording: these samples have no frames",
             ),
             (
                 self.missing_methods,
-                "methods that frames name are not in the recording: these frames have no names",
+                "methods that frames refer to are missing from the recording: these frames have no names",
             ),
             (
                 self.lost,
-                "samples of processor time were lost, as the recorder says",
+                "samples of CPU time were lost, according to the recorder",
             ),
         ];
-        let said = all.iter().filter(|(count, _)| *count > 0);
-        said.map(|(count, what)| format!("{count} {what}"))
+        let occurred = all.iter().filter(|(count, _)| *count > 0);
+        occurred
+            .map(|(count, what)| format!("{count} {what}"))
             .collect()
     }
 }
 
-/// The events of a chunk behind its header: their types, and where their contents are.
+/// The events of a chunk after its header: their types, and cursors over their contents.
 struct ChunkEvents<'a> {
     cursor: JfrCursor<'a>,
 }
@@ -438,18 +440,18 @@ impl<'a> ChunkEvents<'a> {
             )));
         };
         let mut cursor = cursor.until(end);
-        let of = cursor.number()?;
+        let type_id = cursor.number()?;
         self.cursor = self.cursor.at(end);
-        Ok(Some((of, cursor)))
+        Ok(Some((type_id, cursor)))
     }
 
-    /// The next event; `None` behind the last one that is whole.
+    /// Returns the next event; `None` after the last complete one.
     fn next_whole(&mut self) -> Option<(u64, JfrCursor<'a>)> {
         self.next().ok().flatten()
     }
 }
 
-/// Where the last metadata of a chunk and its checkpoints are, and whether its events go to its end.
+/// Returns the last metadata event of a chunk, its checkpoints, and an error if the events do not end where the chunk does.
 fn landmarks<'a>(
     chunk: JfrCursor<'a>,
 ) -> (Option<JfrCursor<'a>>, Vec<JfrCursor<'a>>, Result<(), Error>) {

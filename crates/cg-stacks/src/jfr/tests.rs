@@ -3,14 +3,14 @@ use std::io::Read as _;
 use cg_reader::Options;
 use parsed::{Parsed, check_all_prefixes, shown_stacks};
 
-/// By `tests/data/src/jfr/make.py`, which has the figures.
+/// Written by `tests/data/src/jfr/make.py`, which contains the expected figures.
 const ASYNC: &[u8] = include_bytes!("../../../../tests/data/jfr/async-profiler.jfr");
 
 fn parse(bytes: &[u8]) -> Parsed {
     parsed::read(super::parse, bytes, &Options::default())
 }
 
-fn run_of(parsed: &Parsed) -> serde_json::Value {
+fn run_record(parsed: &Parsed) -> serde_json::Value {
     serde_json::from_str(&parsed.records[0]).unwrap()
 }
 
@@ -24,9 +24,9 @@ fn recorded(name: &str) -> Vec<u8> {
 }
 
 #[test]
-fn events_count_what_they_say_by_stack_and_thread() {
+fn events_are_added_up_by_stack_and_thread() {
     let parsed = parse(ASYNC);
-    let run = run_of(&parsed);
+    let run = run_record(&parsed);
     assert_eq!(
         run["total"],
         serde_json::json!({
@@ -62,7 +62,7 @@ fn events_count_what_they_say_by_stack_and_thread() {
             "0 main: operator new(unsigned long)<shop::fill()<shop.Main.main",
         ]
     );
-    let cut: Vec<&str> = parsed.of("stack");
+    let cut: Vec<&str> = parsed.records_of_type("stack");
     let cut = cut.iter().filter(|record| record.contains(r#""cut":true"#));
     assert_eq!(cut.count(), 1);
     assert!(
@@ -72,30 +72,30 @@ fn events_count_what_they_say_by_stack_and_thread() {
     );
 }
 
-/// The figures are those of `jfr print --json --stack-depth 64`, chunk by chunk: the JDK takes names of one chunk for another's
-/// where it prints several.
+/// The expected figures come from `jfr print --json --stack-depth 64`, run on each chunk separately: on several chunks, it
+/// mixes up their names.
 #[test]
-fn recordings_of_the_jvm_say_what_jfr_print_says() {
+fn recordings_of_the_jvm_agree_with_jfr_print() {
     let parsed = parse(&recorded("jdk17.jfr.gz"));
     assert_eq!(
-        run_of(&parsed)["total"],
+        run_record(&parsed)["total"],
         serde_json::json!({ "samples": 120 })
     );
     let parsed = parse(&recorded("jdk25-chunks.jfr.gz"));
     assert_eq!(
-        run_of(&parsed)["total"],
+        run_record(&parsed)["total"],
         serde_json::json!({
             "samples": 321, "cpu_time": 3_700_000_000u64, "cpu_time_samples": 366, "native_samples": 271,
             "allocated_bytes": 6_012_005_432u64,
         })
     );
-    // A thread that gave itself a name in the first chunk has it in the second.
-    let samples_of = |thread: &str| -> u64 {
-        let of = format!(r#""thread":"{thread}","#);
+    // A thread that named itself in the first chunk has this name in the second chunk.
+    let samples_in_thread = |thread: &str| -> u64 {
+        let field = format!(r#""thread":"{thread}","#);
         let stacks = parsed
-            .of("stack")
+            .records_of_type("stack")
             .into_iter()
-            .filter(|record| record.contains(&of));
+            .filter(|record| record.contains(&field));
         let counts = stacks.map(|record| {
             let record: serde_json::Value = serde_json::from_str(&format!("{{{record}")).unwrap();
             record["cost"]["samples"].as_u64().unwrap()
@@ -103,13 +103,13 @@ fn recordings_of_the_jvm_say_what_jfr_print_says() {
         counts.sum()
     };
     assert_eq!(
-        ["Thread-0", "wörker 1", "Thread-1", "main"].map(samples_of),
+        ["Thread-0", "wörker 1", "Thread-1", "main"].map(samples_in_thread),
         [146, 17, 130, 3]
     );
 }
 
 #[test]
-fn a_chunk_that_is_not_finished_is_read_as_far_as_it_describes_itself() {
+fn the_described_part_of_an_unfinished_chunk_is_read() {
     let zero = |bytes: &mut Vec<u8>, from: usize| bytes[from..from + 8].fill(0);
     let mut unfinished = ASYNC.to_vec();
     zero(&mut unfinished, 8);
@@ -117,28 +117,28 @@ fn a_chunk_that_is_not_finished_is_read_as_far_as_it_describes_itself() {
     zero(&mut unfinished, 24);
     let mut written = ASYNC.to_vec();
     written[64] = 3;
-    // What the JVM had not yet written through stands behind, an event that is cut off among it.
-    let behind = [&unfinished[..], &[0x20, 0x65, 5]].concat();
-    for bytes in [unfinished.clone(), written, behind] {
+    // Unfinished data of the JVM follows, including a truncated event.
+    let with_more = [&unfinished[..], &[0x20, 0x65, 5]].concat();
+    for bytes in [unfinished.clone(), written, with_more] {
         let parsed = parse(&bytes);
         assert_eq!(shown_stacks(&parsed).len(), 7);
         assert!(
-            parsed.trouble && !parsed.is_whole(),
+            parsed.has_errors && !parsed.is_whole(),
             "{:?}",
             parsed.messages
         );
     }
-    // The second of two chunks is cut in its events, before it describes them.
+    // The second of two chunks is truncated in its events, before their description.
     let two = [ASYNC, &ASYNC[..400]].concat();
     let parsed = parse(&two);
-    assert_eq!(run_of(&parsed)["total"]["samples"], 11);
+    assert_eq!(run_record(&parsed)["total"]["samples"], 11);
     assert!(
-        parsed.trouble && !parsed.is_whole(),
+        parsed.has_errors && !parsed.is_whole(),
         "{:?}",
         parsed.messages
     );
     let doubled = parse(&[ASYNC, ASYNC].concat());
-    assert_eq!(run_of(&doubled)["total"]["malloc_bytes"], 2274);
+    assert_eq!(run_record(&doubled)["total"]["malloc_bytes"], 2274);
     assert!(doubled.is_whole());
 }
 
@@ -150,15 +150,15 @@ fn other_files_and_versions_are_refused() {
         parse(&bytes).messages
     };
     assert!(with(5, 1)[0].contains("expected version 2 of the format"));
-    assert!(with(67, 0)[0].contains("its integers are not compressed"));
+    assert!(with(67, 0)[0].contains("expected compressed integers"));
     let with_more = parse(&[ASYNC, b"more"].concat());
     assert!(
         with_more.messages[0].ends_with("expected a chunk of a recording, found something else")
     );
-    assert!(with_more.trouble && shown_stacks(&with_more).len() == 7);
+    assert!(with_more.has_errors && shown_stacks(&with_more).len() == 7);
 }
 
-/// A chunk of these events.
+/// Returns a chunk with these events.
 fn chunk(events: &[&[u8]]) -> Vec<u8> {
     let body: Vec<u8> = events
         .iter()
@@ -171,12 +171,12 @@ fn chunk(events: &[&[u8]]) -> Vec<u8> {
 }
 
 #[test]
-fn hostile_counts_and_types_end() {
+fn endless_counts_and_recursive_types_are_errors() {
     const MANY: [u8; 9] = [0xff; 9];
-    // Metadata: no times, one text, an element that has endless children; then endless texts.
+    // Metadata with no times, one text, and an element with endless children; then metadata with endless texts.
     let deep = [&[0, 0, 0, 0, 1, 3, 1, b'x'][..], &[0, 0, 1].repeat(30)].concat();
     let texts = [&[0, 0, 0, 0][..], &MANY].concat();
-    // A class that has itself for a field.
+    // A class with a field of its own type.
     let words: [&[u8]; 9] = [
         b"root",
         b"class",
@@ -199,7 +199,7 @@ fn hostile_counts_and_types_end() {
     ]
     .concat();
     let pool = [&[1, 0, 0, 0, 0, 1, 5][..], &MANY, &[1]].concat();
-    for (events, said) in [
+    for (events, expected) in [
         (vec![&deep[..]], "metadata is nested too deeply"),
         (vec![&texts], "expected more of an event, found its end"),
         (vec![&itself, &pool], "a type that is nested too deeply"),
@@ -209,13 +209,17 @@ fn hostile_counts_and_types_end() {
         ),
     ] {
         let parsed = parse(&chunk(&events));
-        assert!(parsed.messages[0].contains(said), "{:?}", parsed.messages);
+        assert!(
+            parsed.messages[0].contains(expected),
+            "{:?}",
+            parsed.messages
+        );
     }
     let no_size = [&chunk(&[])[..], &[0]].concat();
-    assert!(parse(&no_size).trouble);
+    assert!(parse(&no_size).has_errors);
 }
 
 #[test]
-fn no_prefix_panics_and_no_trouble_is_silent() {
+fn no_prefix_panics_and_every_error_is_reported() {
     check_all_prefixes(super::parse, ASYNC, &Options::default());
 }

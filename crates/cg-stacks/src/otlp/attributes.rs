@@ -1,4 +1,4 @@
-//! Attributes: keys and values that resources, profiles, samples, locations and mappings have.
+//! Attributes: keys with values, on resources, profiles, samples, locations and mappings.
 
 use std::borrow::Cow;
 
@@ -7,32 +7,33 @@ use cg_stream::record::Name;
 
 use super::super::wire::{MessageBytes, WireValue};
 
-/// An attribute as texts. `value` is `None` of lists and bytes, which no attribute has that is read here.
+/// An attribute as texts. `value` is `None` for lists and bytes; no attribute that is used here has such a value.
 #[derive(Clone, Debug, Default)]
 pub(super) struct OtlpAttribute<'a> {
     pub(super) key: &'a [u8],
     pub(super) value: Option<Cow<'a, [u8]>>,
 }
 
-/// What the attributes of a sample and of its resource say of where it was taken, by the names of OpenTelemetry's
-/// semantic conventions (`docs/registry/attributes/{process,thread}.md` of open-telemetry/semantic-conventions).
+/// The thread and process of a sample, from the attributes of the sample and its resource. The keys come from
+/// OpenTelemetry's semantic conventions (`docs/registry/attributes/{process,thread}.md` of
+/// open-telemetry/semantic-conventions).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct OtlpOrigin {
     pub(super) thread: Option<Vec<u8>>,
     pub(super) thread_number: Option<Vec<u8>>,
     pub(super) process: Option<Vec<u8>>,
-    /// What the resource is a process of, for one without a name.
+    /// The service of the resource, used if the process has no name.
     pub(super) service: Option<Vec<u8>>,
     pub(super) pid: Option<u64>,
 }
 
 impl<'a> OtlpAttribute<'a> {
-    /// Reads a `KeyValue`, as resources have them and dictionaries had until 1.7, or a `KeyValueAndUnit`, which has its key
-    /// in the string table.
+    /// Reads a `KeyValue`, which resources have (and dictionaries until 1.7), or a `KeyValueAndUnit`, whose key is in the
+    /// string table.
     pub(super) fn read(
         message: MessageBytes<'a>,
         strings: &[&'a [u8]],
-        is_of_dictionary: bool,
+        is_in_dictionary: bool,
     ) -> Result<OtlpAttribute<'a>, Error> {
         let mut attribute = OtlpAttribute::default();
         let mut fields = message.fields();
@@ -41,7 +42,7 @@ impl<'a> OtlpAttribute<'a> {
                 (1, WireValue::Bytes(key)) => attribute.key = key.bytes,
                 // The third field of a `KeyValueAndUnit` is the unit.
                 (1, _) => attribute.key = string(strings, value, message)?,
-                (3, _) if !is_of_dictionary => attribute.key = string(strings, value, message)?,
+                (3, _) if !is_in_dictionary => attribute.key = string(strings, value, message)?,
                 (2, WireValue::Bytes(any)) => attribute.value = text(any, strings)?,
                 _ => {}
             }
@@ -49,7 +50,7 @@ impl<'a> OtlpAttribute<'a> {
         Ok(attribute)
     }
 
-    /// Key and value as labels have them; `None` where one of them is no text.
+    /// Returns key and value for a label; `None` if one of them is not a text.
     pub(super) fn shown(&self) -> Option<(String, String)> {
         let value = self.value.as_deref()?;
         let shown = |bytes| Name::from_bytes(bytes).into_string();
@@ -57,7 +58,7 @@ impl<'a> OtlpAttribute<'a> {
     }
 }
 
-/// A string of the table.
+/// Returns a string of the table.
 fn string<'a>(
     strings: &[&'a [u8]],
     position: WireValue,
@@ -75,7 +76,7 @@ fn string<'a>(
     })
 }
 
-/// An `AnyValue` as text.
+/// Returns an `AnyValue` as text.
 fn text<'a>(any: MessageBytes<'a>, strings: &[&'a [u8]]) -> Result<Option<Cow<'a, [u8]>>, Error> {
     let mut text = None;
     let written = |text: String| Some(Cow::Owned(text.into_bytes()));
@@ -83,7 +84,7 @@ fn text<'a>(any: MessageBytes<'a>, strings: &[&'a [u8]]) -> Result<Option<Cow<'a
     while let Some((number, value)) = fields.next()? {
         text = match (number, value) {
             (1, WireValue::Bytes(text)) => Some(Cow::Borrowed(text.bytes)),
-            (2, WireValue::Varint(is)) => written((is != 0).to_string()),
+            (2, WireValue::Varint(flag)) => written((flag != 0).to_string()),
             (3, WireValue::Varint(number)) => written((number as i64).to_string()),
             (4, WireValue::Fixed64(bits)) => written(f64::from_bits(bits).to_string()),
             (8, WireValue::Varint(_)) => Some(Cow::Borrowed(string(strings, value, any)?)),
@@ -101,14 +102,14 @@ const SERVICE: &[u8] = b"service.name";
 const PID: &[u8] = b"process.pid";
 
 impl OtlpAttribute<'_> {
-    /// Whether it says where a sample was taken.
-    pub(super) fn says_origin(&self) -> bool {
+    /// Returns true if the attribute is part of an [`OtlpOrigin`].
+    pub(super) fn is_origin(&self) -> bool {
         [THREAD, THREAD_NUMBER, PROCESS, SERVICE, PID].contains(&self.key)
     }
 }
 
 impl OtlpOrigin {
-    /// Takes what an attribute says.
+    /// Sets the field that an attribute contains.
     pub(super) fn read(&mut self, attribute: &OtlpAttribute) {
         let value = attribute.value.as_deref();
         let owned = || value.map(<[u8]>::to_vec);

@@ -1,4 +1,4 @@
-//! The dictionary, as the tables that pprof's locations become frames by.
+//! The dictionary, converted to pprof's tables, which turn locations into frames.
 
 use cg_reader::Error;
 
@@ -8,17 +8,17 @@ use super::super::pprof::tables::{
 use super::super::wire::{MessageBytes, WireValue};
 use super::attributes::OtlpAttribute;
 
-/// What profiles refer to.
+/// Everything that profiles refer to.
 #[derive(Default)]
 pub(super) struct OtlpDictionary<'a> {
-    /// The sample types in it are those that profiles were met with.
+    /// Their sample types are the types of the profiles read so far.
     pub(super) tables: PprofTables<'a>,
     attributes: Vec<OtlpAttribute<'a>>,
-    /// Since 1.8; before, the field holds the units of attributes.
+    /// Used since 1.8. Before, the field holds the units of attributes.
     pub(super) stacks: Vec<MessageBytes<'a>>,
 }
 
-/// The attribute of a mapping that says which build of the object it is of, and the one that says what runs at a location.
+/// The attribute with the build id of a mapping's object, and the attribute with the kind of code at a location.
 const BUILD_ID: &[u8] = b"process.executable.build_id.gnu";
 const FRAME_TYPE: &[u8] = b"profile.frame.type";
 
@@ -62,7 +62,7 @@ impl<'a> OtlpDictionary<'a> {
         Ok(dictionary)
     }
 
-    /// An attribute by its position; `None` of the one that is none.
+    /// Returns an attribute by its position; `None` for the entry that means "none".
     pub(super) fn attribute(&self, position: u64) -> Result<Option<&OtlpAttribute<'a>>, Error> {
         let found = usize::try_from(position).ok();
         let found = found.and_then(|position| self.attributes.get(position));
@@ -80,7 +80,7 @@ impl<'a> OtlpDictionary<'a> {
         self.attributes.len()
     }
 
-    /// The attributes of a `Resource`.
+    /// Reads the attributes of a `Resource`.
     pub(super) fn attributes_of_resource(
         &self,
         resource: MessageBytes<'a>,
@@ -95,7 +95,7 @@ impl<'a> OtlpDictionary<'a> {
         Ok(attributes)
     }
 
-    /// The position of a sample type among those of all profiles: a column.
+    /// Returns the column of a sample type: its position among the sample types of all profiles.
     pub(super) fn column(&mut self, sample_type: ValueType) -> usize {
         let columns = &mut self.tables.sample_types;
         let known = columns.iter().position(|known| *known == sample_type);
@@ -148,7 +148,7 @@ impl<'a> OtlpDictionary<'a> {
             match (number, value) {
                 (1, _) => location.mapping = value.number(),
                 (2, _) => location.address = value.number(),
-                // Until 1.7 field 4 says whether code was folded into this place, and 5 has the attributes.
+                // Until 1.7, field 4 is a flag for folded code, and field 5 has the attributes.
                 (4, WireValue::Bytes(_)) | (5, _) => value.push_to(&mut attributes)?,
                 _ => {}
             }

@@ -1,11 +1,12 @@
 //! Profiles of OpenTelemetry: `ProfilesData`, and the collector's `ExportProfilesServiceRequest`, which is the same message.
 //!
-//! `opentelemetry/proto/profiles/v1development/profiles.proto` of open-telemetry/opentelemetry-proto is the format; it came of
-//! pprof's. What all profiles refer to stands in one dictionary, mostly behind them, where entries go by their position and the
-//! first entry of each table is none. Profiles are in scopes of resources, and each has samples of one type.
+//! The format is `opentelemetry/proto/profiles/v1development/profiles.proto` of open-telemetry/opentelemetry-proto, which is
+//! based on pprof's. One dictionary, mostly after the profiles, contains everything that profiles refer to. Its entries are
+//! identified by position, and the first entry of each table means "none". Profiles are in scopes, and scopes are in
+//! resources. All samples of a profile have one type.
 //!
-//! The format is in development, and field numbers moved with its releases. Which release wrote a file is not said in it; the
-//! kinds of the fields tell (`profiles.rs`):
+//! The format is in development, and releases changed its field numbers. A file does not contain its release. The reader
+//! infers the release from the kinds of the fields (`profiles.rs`):
 //!
 //! | release | stacks | fields of a sample |
 //! |---|---|---|
@@ -13,10 +14,10 @@
 //! | 1.8, 1.9 | entries of the dictionary | stack 1, values 2, attributes 3, link 4, times 5 |
 //! | 1.10, 1.11 | the same | stack 1, attributes 2, link 3, values 4, times 5 |
 //!
-//! - A sample without values counts 1 for each of its times; several values of one sample add up.
-//! - Profiles of one sample type are one event, whatever resource they are of. A sample's process is the one that its attributes
-//!   or those of its resource name.
-//! - Before 1.7 each profile had tables of its own. Such files are refused.
+//! - A sample without values counts 1 for each of its times. Several values of one sample are added up.
+//! - All profiles of one sample type share one event, across resources. The process of a sample comes from the attributes of
+//!   the sample or its resource.
+//! - Before 1.7 each profile had its own tables. The reader rejects such files.
 
 use std::collections::BTreeMap;
 
@@ -40,11 +41,11 @@ use profiles::{OtlpProfile, OtlpSamples};
 /// Reads profiles of OpenTelemetry: a [`cg_reader::ReadRecords`].
 pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let bytes = reading.bytes()?;
-    let outline = OtlpMessages::of(&bytes);
+    let outline = OtlpMessages::parse(&bytes);
     let Some(dictionary) = outline.dictionary else {
         outline.read?;
         return Err(Error::whole(
-            "expected a dictionary that profiles refer to, as OTLP has it since 1.7, found none",
+            "expected a dictionary, which OTLP has since 1.7, found none",
         ));
     };
     let mut dictionary = OtlpDictionary::read(dictionary)?;
@@ -55,10 +56,10 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     if dictionary.tables.sample_types.is_empty() {
         outline.read?;
         return Err(Error::whole(
-            "expected a profile that says what its values count, found none that does",
+            "expected a profile with sample types, found none",
         ));
     }
-    resources.say_times(&mut dictionary);
+    resources.set_times(&mut dictionary);
     let events = event_names(&dictionary.tables)?;
     let mut run = run_record(reading.run("otlp"), &dictionary.tables, &events)?;
     resources.describe(&mut run);
@@ -74,7 +75,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     write(run, &table, read.and(outline.read), reading.out)
 }
 
-/// The messages of a file, as far as it can be read.
+/// The messages of a file, up to an error in `read`.
 struct OtlpMessages<'a> {
     resources: Vec<MessageBytes<'a>>,
     dictionary: Option<MessageBytes<'a>>,
@@ -82,7 +83,7 @@ struct OtlpMessages<'a> {
 }
 
 impl<'a> OtlpMessages<'a> {
-    fn of(bytes: &'a [u8]) -> OtlpMessages<'a> {
+    fn parse(bytes: &'a [u8]) -> OtlpMessages<'a> {
         let mut outline = OtlpMessages {
             resources: Vec::new(),
             dictionary: None,
@@ -98,7 +99,7 @@ impl<'a> OtlpMessages<'a> {
                 (1, Some(resource)) => self.resources.push(resource),
                 (2, Some(dictionary)) if self.dictionary.is_some() => {
                     return Err(Error::whole(format!(
-                        "byte {}: expected one dictionary, found another: cg-parse reads files one by one, not one behind the other",
+                        "byte {}: expected one dictionary, found another: pass concatenated files to cg-parse separately",
                         dictionary.start
                     )));
                 }
@@ -110,12 +111,12 @@ impl<'a> OtlpMessages<'a> {
     }
 }
 
-/// The profiles of all resources, and what is said of them.
+/// The profiles of all resources, with their descriptions.
 #[derive(Default)]
 struct Resources<'a> {
     profiles: Vec<OtlpProfile<'a>>,
     creators: Vec<String>,
-    /// Attributes of resources and profiles, with the texts that were given.
+    /// The attributes of resources and profiles, each with its different values.
     labels: BTreeMap<String, Vec<String>>,
 }
 
@@ -180,8 +181,8 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// Says how long was profiled, from the first beginning to the last end, and the period that all profiles have.
-    fn say_times(&self, dictionary: &mut OtlpDictionary) {
+    /// Sets the duration, from the earliest start to the latest end, and the period if all profiles have the same one.
+    fn set_times(&self, dictionary: &mut OtlpDictionary) {
         let tables = &mut dictionary.tables;
         let starts = self.profiles.iter().map(|profile| profile.time);
         let ends = self.profiles.iter();
@@ -199,7 +200,7 @@ impl<'a> Resources<'a> {
         }
     }
 
-    /// Puts into the `run` record what its resources agree on.
+    /// Adds the creator and the labels on which all resources agree to the `run` record.
     fn describe(&self, run: &mut RunRecord) {
         let creators = &self.creators;
         run.creator = creators
@@ -214,7 +215,7 @@ impl<'a> Resources<'a> {
     }
 }
 
-/// The name and version of an instrumentation scope.
+/// Returns the name and version of an instrumentation scope.
 fn creator(scope: MessageBytes) -> Result<Option<String>, Error> {
     let mut words = [String::new(), String::new()];
     let mut fields = scope.fields();
@@ -229,8 +230,8 @@ fn creator(scope: MessageBytes) -> Result<Option<String>, Error> {
     Ok((!creator.is_empty()).then(|| creator.to_owned()))
 }
 
-/// Whether an input that begins like this is of this format. Traces, logs and metrics of OpenTelemetry, and pprof's profiles,
-/// begin with the same byte: a profile with a type of values and a sample has to be there.
+/// Returns true if an input with this head is in this format. OpenTelemetry's traces, logs and metrics, and pprof's
+/// profiles, begin with the same byte, so the head must contain a profile with a sample type and a sample.
 pub fn is_profiles(head: &Head) -> bool {
     let whole = MessageBytes {
         bytes: head.bytes,
@@ -239,10 +240,10 @@ pub fn is_profiles(head: &Head) -> bool {
     has_profile(whole, 0) == Some(true)
 }
 
-/// By level: the field that the messages of the next level are in. Data, resources, scopes.
+/// By level (data, resources, scopes): the field that contains the messages of the next level.
 const NEXT_LEVEL: [u64; 3] = [1, 2, 2];
 
-/// Whether a message has a profile in it; `None` where it cannot be of this format.
+/// Returns true if a message contains a profile; `None` if the message cannot be in this format.
 fn has_profile(message: MessageBytes, level: usize) -> Option<bool> {
     let Some(next) = NEXT_LEVEL.get(level) else {
         return profiles::is_profile(message);

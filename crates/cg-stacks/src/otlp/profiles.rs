@@ -1,9 +1,9 @@
-//! Profiles and their samples.
+//! Profiles and their samples, in the field numbers of each release.
 
 use std::collections::BTreeMap;
 
+use cg_collections::maps::Map;
 use cg_reader::Error;
-use cg_stream::maps::Map;
 use cg_stream::record::Count;
 
 use super::super::pprof::samples::PprofSamples;
@@ -13,24 +13,24 @@ use super::super::wire::{MessageBytes, WireValue};
 use super::attributes::OtlpOrigin;
 use super::dictionary::OtlpDictionary;
 
-/// A profile without what is in its samples.
+/// A profile whose samples are not decoded yet.
 #[derive(Default)]
 pub(super) struct OtlpProfile<'a> {
     samples: Vec<MessageBytes<'a>>,
-    /// Of 1.7: what ranges of samples are ranges of.
+    /// In 1.7: the locations; each sample has a range of them.
     locations: Vec<u64>,
-    /// The positions of its sample types among those of all profiles.
+    /// The columns of its sample types.
     columns: Vec<usize>,
     pub(super) attributes: Vec<u64>,
     origin: OtlpOrigin,
     pub(super) time: u64,
     pub(super) duration: u64,
     pub(super) period: Option<(ValueType, i64)>,
-    /// Whether it is of 1.7, as far as its own fields tell.
+    /// True if the profile's own fields show that it is from 1.7.
     has_ranges: bool,
 }
 
-/// Whether a message is a profile that has a sample; `None` where it is none. Its first samples are looked at.
+/// Returns true if a message is a profile with a sample; `None` if it is not a profile. Checks only the first fields.
 pub(super) fn is_profile(message: MessageBytes) -> Option<bool> {
     const ENOUGH: usize = 64;
     let (mut types, mut samples) = (0, 0);
@@ -64,7 +64,7 @@ pub(super) fn is_profile(message: MessageBytes) -> Option<bool> {
     Some(types > 0 && samples > 0)
 }
 
-/// Whether a message has these fields and no others, as far as it is there.
+/// Returns true if a message, which may be truncated, has only known fields.
 fn has_only(message: MessageBytes, is_known: impl Fn(u64, WireValue) -> bool) -> bool {
     let mut fields = message.beginning();
     loop {
@@ -78,7 +78,7 @@ fn has_only(message: MessageBytes, is_known: impl Fn(u64, WireValue) -> bool) ->
 }
 
 impl<'a> OtlpProfile<'a> {
-    /// Reads a profile; its sample types become columns of the dictionary's tables.
+    /// Reads a profile. Adds its sample types to the dictionary's columns.
     pub(super) fn read(
         message: MessageBytes<'a>,
         origin: OtlpOrigin,
@@ -88,24 +88,24 @@ impl<'a> OtlpProfile<'a> {
             origin,
             ..OtlpProfile::default()
         };
-        let mut behind = Vec::new();
+        let mut later_fields = Vec::new();
         let mut fields = message.fields();
         while let Some((number, value)) = fields.next()? {
             match (number, value) {
                 (1, _) => profile.columns.push(dictionary.column(value_type(value)?)),
                 (2, WireValue::Bytes(sample)) => profile.samples.push(sample),
-                // Later releases have the time here.
+                // Later releases have the time in this field.
                 (3, WireValue::Bytes(_)) => {
                     profile.has_ranges = true;
                     value.push_to(&mut profile.locations)?;
                 }
-                (3..=14, _) => behind.push((number, value)),
+                (3..=14, _) => later_fields.push((number, value)),
                 _ => {}
             }
         }
         let moved = u64::from(profile.has_ranges);
         let mut period = (None, 0);
-        for (number, value) in behind {
+        for (number, value) in later_fields {
             match number - moved {
                 3 => profile.time = value.number(),
                 4 => profile.duration = value.number(),
@@ -120,8 +120,8 @@ impl<'a> OtlpProfile<'a> {
     }
 }
 
-/// The attributes of a profile. Releases have them in different fields, and some in this one the bytes of another format,
-/// which are no positions of attributes.
+/// Returns the attributes of a profile. Their field differs between releases. In some releases, this field has bytes of
+/// another format, which are not positions of attributes.
 fn attributes(value: WireValue, dictionary: &OtlpDictionary) -> Vec<u64> {
     let mut attributes = Vec::new();
     let is_list = value.message().is_some() && value.push_to(&mut attributes).is_ok();
@@ -132,7 +132,7 @@ fn attributes(value: WireValue, dictionary: &OtlpDictionary) -> Vec<u64> {
     }
 }
 
-/// Which fields of a sample hold what: they moved with the releases.
+/// The field numbers of a sample, which releases changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct SampleFields {
     has_ranges: bool,
@@ -141,43 +141,47 @@ struct SampleFields {
     times: u64,
 }
 
-const OF_1_7: SampleFields = SampleFields {
+const RELEASE_1_7: SampleFields = SampleFields {
     has_ranges: true,
     values: 3,
     attributes: 4,
     times: 6,
 };
-const OF_1_9: SampleFields = SampleFields {
+const RELEASE_1_9: SampleFields = SampleFields {
     has_ranges: false,
     values: 2,
     attributes: 3,
     times: 5,
 };
-const OF_1_10: SampleFields = SampleFields {
+const RELEASE_1_10: SampleFields = SampleFields {
     has_ranges: false,
     values: 4,
     attributes: 2,
     times: 5,
 };
 
-/// The fields of the release that wrote these profiles, by the kinds of all samples' fields: lists or single numbers.
-fn fields_of(profiles: &[OtlpProfile], dictionary: &OtlpDictionary) -> Result<SampleFields, Error> {
+/// Infers the release from the kinds of all samples' fields (lists or single numbers), and returns its field numbers.
+fn infer_fields(
+    profiles: &[OtlpProfile],
+    dictionary: &OtlpDictionary,
+) -> Result<SampleFields, Error> {
     if profiles.iter().any(|profile| profile.has_ranges) {
-        return Ok(OF_1_7);
+        return Ok(RELEASE_1_7);
     }
     let mut numbers = Vec::new();
-    // Where field 2 alone tells: attributes are some of the dictionary's, and there are times beside them.
+    // If only field 2 distinguishes the releases: it has attributes if all its numbers are attributes of the dictionary and
+    // the samples have times.
     let mut can_be_attributes = true;
     for sample in profiles.iter().flat_map(|profile| &profile.samples) {
         let (mut second, mut times) = (None, 0);
         let mut fields = sample.fields();
         while let Some((number, value)) = fields.next()? {
             match (number, value) {
-                (2, WireValue::Varint(_)) | (6, _) => return Ok(OF_1_7),
-                (3, WireValue::Varint(_)) | (4, WireValue::Bytes(_)) => return Ok(OF_1_10),
-                (3, WireValue::Bytes(_)) | (4, WireValue::Varint(_)) => return Ok(OF_1_9),
+                (2, WireValue::Varint(_)) | (6, _) => return Ok(RELEASE_1_7),
+                (3, WireValue::Varint(_)) | (4, WireValue::Bytes(_)) => return Ok(RELEASE_1_10),
+                (3, WireValue::Bytes(_)) | (4, WireValue::Varint(_)) => return Ok(RELEASE_1_9),
                 (2, _) => second = Some(value),
-                (5, _) => times += count_of_times(value),
+                (5, _) => times += count_times(value),
                 _ => {}
             }
         }
@@ -189,11 +193,16 @@ fn fields_of(profiles: &[OtlpProfile], dictionary: &OtlpDictionary) -> Result<Sa
                 times > 0 && numbers.iter().all(|number| (1..count).contains(number));
         }
     }
-    Ok(if can_be_attributes { OF_1_10 } else { OF_1_9 })
+    Ok(if can_be_attributes {
+        RELEASE_1_10
+    } else {
+        RELEASE_1_9
+    })
 }
 
-/// How many times a field holds: numbers of 64 bits since 1.8, before it varints, of which a time since 1970 takes nine bytes.
-fn count_of_times(value: WireValue) -> u64 {
+/// Returns the number of times in a field. Since 1.8 they have 64 bits each. Before, they are varints, and a time since 1970
+/// takes nine bytes.
+fn count_times(value: WireValue) -> u64 {
     let WireValue::Bytes(packed) = value else {
         return 1;
     };
@@ -212,11 +221,11 @@ fn count_of_times(value: WireValue) -> u64 {
 pub(super) struct OtlpSamples<'d, 'a, 't> {
     dictionary: &'d OtlpDictionary<'a>,
     frames: PprofSamples<'d, 'a, 't>,
-    /// By position of a stack: what it is in the table, once it was met.
+    /// By position of a stack in the dictionary: its id in the table, once it is known.
     known: Vec<Option<Option<StackLinkId>>>,
-    /// By the number of a profile and the attributes of a sample: where it was taken.
+    /// By the attributes of a sample and the number of its profile: the key without the stack.
     origins: Map<Vec<u64>, StackKey>,
-    /// By position of an attribute: how many samples had it and lost it.
+    /// By position of an attribute: the number of samples that lose it.
     left_out: Vec<u64>,
     /// Buffers for the sample that is being read.
     locations: Vec<u64>,
@@ -252,7 +261,7 @@ impl<'d, 'a, 't> OtlpSamples<'d, 'a, 't> {
 
     /// Reads all samples.
     pub(super) fn read(&mut self, profiles: &[OtlpProfile<'a>]) -> Result<(), Error> {
-        let fields = fields_of(profiles, self.dictionary)?;
+        let fields = infer_fields(profiles, self.dictionary)?;
         for (number, profile) in (0..).zip(profiles) {
             for sample in &profile.samples {
                 self.sample.read(*sample, fields)?;
@@ -262,7 +271,7 @@ impl<'d, 'a, 't> OtlpSamples<'d, 'a, 't> {
         Ok(())
     }
 
-    /// The keys of attributes that were lost, with how many samples had them.
+    /// Returns the keys of lost attributes, each with the number of samples that had it.
     pub(super) fn attributes_left_out(&self) -> Vec<String> {
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
         for (position, count) in (0..).zip(&self.left_out) {
@@ -317,12 +326,12 @@ impl<'d, 'a, 't> OtlpSamples<'d, 'a, 't> {
         Ok(())
     }
 
-    /// What a row says besides its stack, of the sample that is being read.
+    /// Returns the key, without the stack, of the current sample.
     fn origin(&mut self, number: u64, profile: &OtlpProfile<'a>) -> Result<StackKey, Error> {
         let attributes = &mut self.sample.attributes;
         for position in &*attributes {
             let attribute = self.dictionary.attribute(*position)?;
-            if attribute.is_some_and(|attribute| !attribute.says_origin()) {
+            if attribute.is_some_and(|attribute| !attribute.is_origin()) {
                 self.left_out[*position as usize] += 1;
             }
         }
@@ -338,7 +347,9 @@ impl<'d, 'a, 't> OtlpSamples<'d, 'a, 't> {
         }
         let mut name = |first: &Option<Vec<u8>>, second: &Option<Vec<u8>>| {
             let text = first.as_deref().or(second.as_deref());
-            self.frames.table.given(text.unwrap_or_default())
+            self.frames
+                .table
+                .text_unless_empty(text.unwrap_or_default())
         };
         let key = StackKey {
             thread: name(&origin.thread, &origin.thread_number)?,
@@ -350,7 +361,7 @@ impl<'d, 'a, 't> OtlpSamples<'d, 'a, 't> {
         Ok(key)
     }
 
-    /// The stack of a sample that names an entry of the dictionary.
+    /// Returns the stack of a sample that refers to an entry of the dictionary.
     fn stack(&mut self, message: MessageBytes) -> Result<Option<StackLinkId>, Error> {
         let position = usize::try_from(self.sample.first).ok();
         let position = position.filter(|position| *position < self.known.len());
@@ -358,7 +369,7 @@ impl<'d, 'a, 't> OtlpSamples<'d, 'a, 't> {
             return match self.sample.first {
                 0 => Ok(None),
                 number => Err(Error::whole(format!(
-                    "byte {}: a sample names stack {number}, the dictionary has {}",
+                    "byte {}: a sample refers to stack {number}, but the dictionary has {}",
                     message.start,
                     self.known.len()
                 ))),
@@ -376,7 +387,7 @@ impl<'d, 'a, 't> OtlpSamples<'d, 'a, 't> {
         Ok(stack)
     }
 
-    /// The stack of a sample that names a range of its profile's locations.
+    /// Returns the stack of a sample that refers to a range of its profile's locations.
     fn range(
         &mut self,
         profile: &OtlpProfile<'a>,
@@ -389,7 +400,7 @@ impl<'d, 'a, 't> OtlpSamples<'d, 'a, 't> {
         let range = end.and_then(|end| profile.locations.get(first as usize..end));
         let range = range.ok_or_else(|| {
             Error::whole(format!(
-                "byte {}: a sample names {length} locations from number {first}, its profile has {}",
+                "byte {}: a sample refers to {length} locations from number {first}, but its profile has {}",
                 message.start,
                 profile.locations.len()
             ))
@@ -407,7 +418,7 @@ impl<'d, 'a, 't> OtlpSamples<'d, 'a, 't> {
 }
 
 impl OtlpSample {
-    fn read(&mut self, message: MessageBytes, of: SampleFields) -> Result<(), Error> {
+    fn read(&mut self, message: MessageBytes, numbers: SampleFields) -> Result<(), Error> {
         (self.first, self.length, self.times) = (0, 0, 0);
         self.values.clear();
         self.attributes.clear();
@@ -415,10 +426,10 @@ impl OtlpSample {
         while let Some((number, value)) = fields.next()? {
             match number {
                 1 => self.first = value.number(),
-                2 if of.has_ranges => self.length = value.number(),
-                _ if number == of.values => value.push_to(&mut self.values)?,
-                _ if number == of.attributes => value.push_to(&mut self.attributes)?,
-                _ if number == of.times => self.times += count_of_times(value),
+                2 if numbers.has_ranges => self.length = value.number(),
+                _ if number == numbers.values => value.push_to(&mut self.values)?,
+                _ if number == numbers.attributes => value.push_to(&mut self.attributes)?,
+                _ if number == numbers.times => self.times += count_times(value),
                 _ => {}
             }
         }

@@ -14,11 +14,11 @@ fn parse(bytes: &[u8]) -> Parsed {
 }
 
 #[test]
-fn profiles_of_all_releases_say_the_same() {
+fn the_same_profile_from_every_release_gives_the_same_records() {
     for bytes in RELEASES {
         let parsed = parse(bytes);
         assert_eq!(
-            parsed.of("run"),
+            parsed.records_of_type("run"),
             [
                 r#""stream":1,"tool":"otlp","creator":"io.example.profiler 1.2","source":["in"],"events":["cpu","samples"],"total":{"cpu":73000000,"samples":4},"duration":3000000000,"labels":{"host.name":"builder","period":"10000000 nanoseconds cpu"},"period":{"event":"cpu","unit":"nanoseconds","value":10000000},"sample_rate":100,"units":{"cpu":"ns"}}"#
             ]
@@ -30,7 +30,7 @@ fn profiles_of_all_releases_say_the_same() {
             "1000000 81: shop+0x1abc@/opt/shop<main@/opt/shop",
         ];
         assert_eq!(shown_stacks(&parsed), shown);
-        for (record, origin) in parsed.of("stack").iter().zip([
+        for (record, origin) in parsed.records_of_type("stack").iter().zip([
             r#""process":"shop","cost":{"cpu":40000000,"samples":3}"#,
             r#""process":"shop","pid":4242,"cost":{"cpu":25000000,"samples":1}"#,
             r#""process":"till","cost":{"cpu":7000000}"#,
@@ -45,7 +45,7 @@ fn profiles_of_all_releases_say_the_same() {
     }
 }
 
-/// A dictionary of two functions that call each other, with the strings behind those that are needed.
+/// Returns a dictionary of two functions that call each other. Other strings follow the necessary ones.
 fn dictionary(attributes: usize) -> Message {
     let mut dictionary = message().bytes(1, b"").bytes(2, b"").bytes(3, b"");
     for function in [1, 2] {
@@ -87,10 +87,10 @@ fn data(samples: &[Message], attributes: usize) -> Vec<u8> {
 const TIME: i64 = 1_700_000_000_000_000_000;
 
 #[test]
-fn which_release_wrote_a_file_is_told_by_the_kinds_of_its_fields() {
+fn the_release_of_a_file_is_inferred_from_the_kinds_of_its_fields() {
     let first = || message().number(1, 1);
     for (samples, attributes, shown) in [
-        // 1.8 and 1.9: values alone, with a link, with attributes.
+        // 1.8 and 1.9: only values, with a link, with attributes.
         (vec![first().packed(2, &[9])], 20, "9: leaf<main"),
         (
             vec![first().packed(2, &[1]).number(4, 1)],
@@ -107,7 +107,7 @@ fn which_release_wrote_a_file_is_told_by_the_kinds_of_its_fields() {
             3,
             "9: leaf<main",
         ),
-        // 1.10: values alone, with a link, attributes with times.
+        // 1.10: only values, with a link, attributes with times.
         (vec![first().packed(4, &[7])], 20, "7: leaf<main"),
         (
             vec![first().packed(2, &[1]).number(3, 4).packed(4, &[7])],
@@ -119,7 +119,7 @@ fn which_release_wrote_a_file_is_told_by_the_kinds_of_its_fields() {
             20,
             "2 t: leaf<main",
         ),
-        // One sample tells for all.
+        // One sample decides for all.
         (
             vec![
                 first().packed(2, &[1]).number(5, TIME),
@@ -150,12 +150,12 @@ fn times_are_counted_in_either_encoding() {
 }
 
 #[test]
-fn what_refers_to_nothing_is_an_error_behind_what_could_be_read() {
+fn samples_before_a_dangling_reference_are_written() {
     let good = message().number(1, 1).packed(4, &[7]);
-    for (bad, said) in [
+    for (bad, expected) in [
         (
             message().number(1, 2).packed(4, &[1]),
-            "a sample names stack 2, the dictionary has 2",
+            "a sample refers to stack 2, but the dictionary has 2",
         ),
         (
             message().number(1, 1).packed(2, &[40]).packed(4, &[1]),
@@ -164,22 +164,26 @@ fn what_refers_to_nothing_is_an_error_behind_what_could_be_read() {
     ] {
         let parsed = parse(&data(&[good.clone(), bad], 3));
         assert_eq!(shown_stacks(&parsed), ["7: leaf<main"]);
-        assert!(parsed.trouble && !parsed.is_whole());
-        assert!(parsed.messages[0].ends_with(said), "{:?}", parsed.messages);
+        assert!(parsed.has_errors && !parsed.is_whole());
+        assert!(
+            parsed.messages[0].ends_with(expected),
+            "{:?}",
+            parsed.messages
+        );
     }
-    // Of 1.7: a range that its profile does not have.
+    // In 1.7: a range that is not in its profile.
     let range = message().number(1, 1).number(2, i64::MAX).packed(3, &[1]);
     let parsed = parse(&data(&[range], 3));
     assert_eq!(
         parsed.messages,
         [
-            "in: byte 14: a sample names 9223372036854775807 locations from number 1, its profile has 0"
+            "in: byte 14: a sample refers to 9223372036854775807 locations from number 1, but its profile has 0"
         ]
     );
 }
 
 #[test]
-fn a_file_that_is_cut_short_behind_its_dictionary_is_read_to_there() {
+fn complete_resources_of_a_truncated_file_are_read() {
     let sample = |count| message().number(1, 1).packed(4, &[count]);
     let whole = message()
         .message(2, dictionary(3))
@@ -189,7 +193,7 @@ fn a_file_that_is_cut_short_behind_its_dictionary_is_read_to_there() {
     assert_eq!(shown_stacks(&parse(&whole)), ["15: leaf<main"]);
     let parsed = parse(&whole[..whole.len() - 1]);
     assert_eq!(shown_stacks(&parsed), ["7: leaf<main"]);
-    assert!(parsed.trouble && !parsed.is_whole());
+    assert!(parsed.has_errors && !parsed.is_whole());
     let doubled = [&whole[..], &whole].concat();
     assert!(parse(&doubled).messages[0].contains("expected one dictionary, found another"));
     // Releases before 1.7 have no dictionary.
@@ -198,17 +202,17 @@ fn a_file_that_is_cut_short_behind_its_dictionary_is_read_to_there() {
 }
 
 #[test]
-fn no_prefix_panics_and_no_trouble_is_silent() {
+fn no_prefix_panics_and_every_error_is_reported() {
     for bytes in RELEASES {
         check_all_prefixes(super::parse, bytes, &Options::default());
     }
 }
 
 #[test]
-fn messages_of_another_kind_are_not_taken() {
+fn other_messages_of_opentelemetry_are_not_recognised() {
     let is_profiles = |message: &[u8]| super::is_profiles(&Head::new(message, true));
     for bytes in RELEASES {
-        // As soon as a sample is there.
+        // The first sample is within 200 bytes.
         assert!(is_profiles(bytes) && is_profiles(&bytes[..200]));
     }
     let sample = message().number(1, 1).packed(4, &[7]);
@@ -224,7 +228,7 @@ fn messages_of_another_kind_are_not_taken() {
         message().message(1, resource(span)),
         message().message(1, resource(log)),
         message().message(1, resource(metric)),
-        // pprof, and messages without anything in them.
+        // pprof, and empty messages.
         message().message(1, value_type.clone()).message(2, sample),
         message().message(1, resource(message().message(1, value_type))),
         message().message(1, message()),

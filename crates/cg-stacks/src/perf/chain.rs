@@ -1,46 +1,45 @@
-//! The chain of calls of a sample, from its lines to frames.
+//! The call chain of a sample: converts its lines to frames.
 //!
-//! perf prints functions that were inlined at an address in front of the function that has it, each with the same address
-//! and `(inlined)` in place of the object. They are of the object of that function.
+//! perf prints the functions inlined at an address before their host function, each with the same address and `(inlined)`
+//! instead of the object. They belong to the object of the host function.
 //!
-//! Where perf asks binutils' `addr2line`, as it does unless it was built with libdw, the innermost one of such a row has the
-//! name of the function that all of them were inlined into: `work`, `operator() (inlined)`, `run (inlined)`, `work`. What it
-//! is called is lost. It is marked as inlined, which it is, so that nobody takes it for a recursion. The last of such a row
-//! is the function itself; where its debug information calls it by another name than the symbol, perf prints that name, and
-//! that it was inlined, which it was not.
+//! A perf without libdw asks binutils' `addr2line`. Then the innermost frame of such a group has the name of the host
+//! function: `work`, `operator() (inlined)`, `run (inlined)`, `work`. Its own name is lost. The reader marks it as inlined,
+//! so it does not look like a recursion. The last frame of the group is the host itself. If the host's debug information and
+//! symbol have different names, perf prints the name from the debug information, and wrongly `(inlined)`.
 
-use cg_stream::intern::{Id, TooMany};
+use cg_collections::intern::{Id, TooMany};
 use cg_stream::record::FrameMarks;
 
 use super::frame::{FoundFrame, PerfFrames, source_line};
 use crate::table::{FrameId, FrameParts, StackTable};
 
-/// How many addresses the kernel follows a chain for (`kernel.perf_event_max_stack`), and `perf script` prints.
+/// The maximum number of addresses in a chain, both in the kernel (`kernel.perf_event_max_stack`) and in `perf script`.
 const MOST_ADDRESSES: usize = 127;
 
 /// The frames of a sample while its lines are read, innermost first.
 #[derive(Default)]
 pub(super) struct PerfChain {
     frames: Vec<FrameId>,
-    /// By frame: its address and whether it is inlined.
+    /// The address of each frame, and whether the frame is inlined.
     places: Vec<FrameAddress>,
     has_inlined: bool,
 }
 
-/// The address of a frame, and whether perf printed it as inlined there.
+/// The address of a frame, and whether perf printed the frame as inlined.
 #[derive(Clone, Copy)]
 struct FrameAddress {
     address: u64,
     is_inlined: bool,
 }
 
-/// What a chain came to.
+/// The frames of a complete chain.
 pub(super) struct FinishedChain<'c> {
     /// Innermost first.
     pub(super) frames: &'c [FrameId],
-    /// There may be frames further out.
+    /// True if outer frames may be missing.
     pub(super) is_cut: bool,
-    /// Frames to which perf gave the name of the function they were inlined into.
+    /// The number of frames that have the name of their inliner.
     pub(super) misnamed: u64,
 }
 
@@ -55,7 +54,7 @@ impl PerfChain {
         self.has_inlined = false;
     }
 
-    /// Adds the next frame outwards.
+    /// Adds the next outer frame.
     #[inline]
     pub(super) fn push(&mut self, found: FoundFrame, texts: &PerfFrames) {
         let place = FrameAddress {
@@ -71,7 +70,7 @@ impl PerfChain {
         self.has_inlined |= found.is_inlined;
     }
 
-    /// Takes the line of source behind the frame that was added last.
+    /// Adds a source line to the last frame.
     pub(super) fn source_line(
         &mut self,
         text: &[u8],
@@ -83,7 +82,7 @@ impl PerfChain {
         };
         let mut parts = table.frames()[frame.index()];
         if let Some((file, line)) = place {
-            parts.file = table.given(file)?;
+            parts.file = table.text_unless_empty(file)?;
             parts.line = Some(line);
         }
         parts.marks.inlined |= is_inlined;
@@ -93,7 +92,7 @@ impl PerfChain {
         Ok(())
     }
 
-    /// The frames, once all are there.
+    /// Returns the frames of the complete chain.
     #[inline]
     pub(super) fn finish(&mut self, table: &mut StackTable) -> Result<FinishedChain<'_>, TooMany> {
         let misnamed = match self.has_inlined {
@@ -111,17 +110,17 @@ impl PerfChain {
         })
     }
 
-    /// Gives inlined frames the object of their function, and counts those to which perf gave the name of that
-    /// function.
+    /// Gives inlined frames the object of their host function. Returns the number of frames that have the host's name
+    /// instead of their own.
     fn place_inlined(&mut self, table: &mut StackTable) -> Result<u64, TooMany> {
         let mut misnamed = 0;
         let mut start = 0;
         while start < self.places.len() {
-            let (end, host) = self.row_at(start);
-            let row = start..end;
-            misnamed += place_row(
-                &mut self.frames[row.clone()],
-                &mut self.places[row],
+            let (end, host) = self.group_at(start);
+            let group = start..end;
+            misnamed += place_group(
+                &mut self.frames[group.clone()],
+                &mut self.places[group],
                 host,
                 table,
             )?;
@@ -130,9 +129,9 @@ impl PerfChain {
         Ok(misnamed)
     }
 
-    /// The end of the group of frames that were printed for one address, and whether the group ends with a frame that
-    /// is not inlined, behind inlined ones. A function that calls itself has a group for each call.
-    fn row_at(&self, start: usize) -> (usize, bool) {
+    /// Returns the end of the group of frames at one address. The flag is true if inlined frames come first and a frame that
+    /// is not inlined ends the group. A recursive function has one group per call.
+    fn group_at(&self, start: usize) -> (usize, bool) {
         let address = self.places[start].address;
         let mut has_inlined = false;
         for (position, place) in self.places.iter().enumerate().skip(start) {
@@ -148,8 +147,8 @@ impl PerfChain {
     }
 }
 
-/// Does so for the group of one address. With `has_host` its last frame is the function itself.
-fn place_row(
+/// Does the same for the group of one address. If `has_host`, the last frame is the host function.
+fn place_group(
     frames: &mut [FrameId],
     places: &mut [FrameAddress],
     has_host: bool,
@@ -164,7 +163,7 @@ fn place_row(
         return Ok(0);
     }
     if is_first_inlined && !has_host {
-        // Of the function itself there is the name that its debug information has, and no object.
+        // The host function has only the name from its debug information, and no object.
         let mut function = parts(last, table);
         function.marks.inlined = false;
         let last = frames.len() - 1;
@@ -190,7 +189,7 @@ fn place_row(
         }
     }
     if !has_host {
-        // The function itself is called by another name in its debug information than as a symbol.
+        // The host function has different names in its debug information and as a symbol.
         let function = parts(last, table);
         frames[inner] = table.frame(FrameParts {
             file: function.file,

@@ -1,6 +1,6 @@
-//! Whether the last line of a text, which lacks its end, lacks more than that.
+//! Detection of an incomplete last line.
 
-/// What a frame has behind its address, as the fields that perf was asked for decide: alike in all frames of a recording.
+/// The parts of a frame after its address. They depend on the selected fields and are the same in all frames of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct PrintedParts {
     symbol: bool,
@@ -9,15 +9,15 @@ pub(super) struct PrintedParts {
 }
 
 impl PrintedParts {
-    /// What all frames have before one was seen.
+    /// The parts of all frames, before the first frame was read.
     pub(super) const ALL: PrintedParts = PrintedParts {
         symbol: true,
         offset: true,
         object: true,
     };
 
-    /// What one has: `401131 grease+0x1 (/opt/wheel)` has all.
-    pub(super) fn of(line: &[u8]) -> PrintedParts {
+    /// Returns the parts of a frame. `401131 grease+0x1 (/opt/wheel)` has all of them.
+    pub(super) fn from_line(line: &[u8]) -> PrintedParts {
         let line = line.trim_ascii();
         PrintedParts {
             symbol: line.contains(&b' '),
@@ -26,7 +26,7 @@ impl PrintedParts {
         }
     }
 
-    /// What both have.
+    /// Returns the parts that both have.
     pub(super) fn and(self, other: PrintedParts) -> PrintedParts {
         PrintedParts {
             symbol: self.symbol && other.symbol,
@@ -35,7 +35,7 @@ impl PrintedParts {
         }
     }
 
-    /// Whether it has all of these.
+    /// Returns true if it has all of these parts.
     pub(super) fn have(self, others: PrintedParts) -> bool {
         self.and(others) == others
     }
@@ -46,10 +46,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_frame_that_is_cut_lacks_what_others_have() {
-        let all = PrintedParts::of(b"          401131 grease+0x1 (/opt/wheel)");
-        let unknown = PrintedParts::of(b"    7f1c [unknown] (/lib/libc.so.6)");
-        let names = PrintedParts::of(b"    7f1c main");
+    fn a_truncated_frame_lacks_parts_of_the_others() {
+        let all = PrintedParts::from_line(b"          401131 grease+0x1 (/opt/wheel)");
+        let unknown = PrintedParts::from_line(b"    7f1c [unknown] (/lib/libc.so.6)");
+        let names = PrintedParts::from_line(b"    7f1c main");
         for (line, others, expected) in [
             ("7f1c2a04524a __libc_start_ca", all, false),
             (
@@ -64,7 +64,7 @@ mod tests {
             ("7f1c2a __libc (/usr/lib)", all, false),
             ("7f1c2a __libc+0x1 (/usr/lib)", all, true),
         ] {
-            let parts = PrintedParts::of(line.as_bytes());
+            let parts = PrintedParts::from_line(line.as_bytes());
             assert_eq!(parts.have(others), expected, "{line}");
         }
     }

@@ -1,28 +1,28 @@
-//! A frame of a chain of calls: `12e6 work+0x16 (/opt/demo)`, and with `-F +srcline` the line of source behind it.
+//! A frame of a call chain: `12e6 work+0x16 (/opt/demo)`; with `-F +srcline`, its source line follows.
 //!
 //! Symbols are free text (`(anonymous namespace)::f`, `operator()(int) const`), and so are objects (`/memfd:x (deleted)`).
-//! So the address is the first word, the object is what the parentheses at the end hold, and the symbol is the rest.
+//! So the address is the first word, the object is the text in the parentheses at the end, and the symbol is the rest.
 
 use std::hash::BuildHasher;
 
-use cg_stream::intern::{Bytes, Id, TooMany};
+use cg_collections::intern::{Bytes, Id, TooMany};
 use cg_stream::record::FrameMarks;
 use foldhash::fast::FixedState;
 
 use crate::table::{FrameId, FrameParts, StackTable};
 
-cg_stream::ids! {
+cg_collections::ids! {
     struct PerfFrameId;
     struct ObjectTextId;
 }
 
-/// What the text of a frame was parsed into.
+/// The result of parsing the text of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct KnownText {
     frame: FrameId,
-    /// Where its symbol ends in the text.
+    /// The end of its symbol in the text.
     symbol_end: usize,
-    /// Its object, where the end of a line told that.
+    /// Its object, if it was recognised by the end of a line.
     object: Option<ObjectTextId>,
     /// An inlined frame, which perf expanded from the debug information of the next frame that is not inlined.
     is_inlined: bool,
@@ -35,13 +35,13 @@ struct KnownText {
 pub(super) struct PerfFrames {
     texts: Bytes<PerfFrameId>,
     known: Vec<KnownText>,
-    /// Buffer for the key that is looked up.
+    /// A buffer for the key to look up.
     wanted: Vec<u8>,
-    /// Direct-mapped cache by a hash of symbol and object: most frames come again before long. It is small enough for
-    /// the processor's cache: 256 symbols are nine tenths of the frames of a recording of a whole system.
+    /// A direct-mapped cache by a hash of symbol and object, because most frames are repeated soon. It fits into the
+    /// processor's cache: in a recording of a whole system, 256 symbols cover nine tenths of the frames.
     recent: Vec<Option<PerfFrameId>>,
-    /// Objects as they stand at the end of recent lines, the last hit first. Consecutive lines mostly have one in
-    /// common.
+    /// The ends of recent lines, which contain the object. The last hit is first, because consecutive lines mostly have the
+    /// same object.
     objects: Vec<ObjectEnd>,
     object_texts: Bytes<ObjectTextId>,
     hasher: FixedState,
@@ -59,24 +59,24 @@ pub(super) struct FoundFrame {
     known: PerfFrameId,
 }
 
-/// An object as it stands at the end of a line.
+/// The end of a line, with an object.
 struct ObjectEnd {
-    /// Its last bytes, as one word: most objects differ in these already.
+    /// Its last bytes, as one word. Most objects already differ in these bytes.
     last: u64,
     text: Vec<u8>,
     object: ObjectTextId,
 }
 
-/// The last bytes of a text, as one word; `None` of a short one.
+/// Returns the last eight bytes of a text as one word; `None` if the text is shorter.
 #[inline]
 fn last_word(text: &[u8]) -> Option<u64> {
     text.last_chunk().map(|bytes| u64::from_le_bytes(*bytes))
 }
 
-/// Number of slots in `recent`.
+/// The number of slots in `recent`.
 const RECENT: usize = 4096;
 
-/// How many objects are compared with the end of a line before the line is parsed.
+/// The maximum number of objects to compare with the end of a line before the line is parsed.
 const OBJECTS: usize = 16;
 
 impl PerfFrames {
@@ -88,7 +88,7 @@ impl PerfFrames {
         }
     }
 
-    /// The frame that a line behind its tab tells of; `None` where it is no frame.
+    /// Parses a frame from a line without its leading tab; `None` if the line is not a frame.
     #[inline]
     pub(super) fn frame(
         &mut self,
@@ -106,8 +106,8 @@ impl PerfFrames {
             let known = &self.known[recent.index()];
             let text = &self.texts.get(*recent)[..known.symbol_end];
             known.object == Some(object)
-                && matches!(text, [is_kernel, of @ ..]
-                    if *is_kernel == u8::from(is_kernel_address(address)) && of == symbol)
+                && matches!(text, [is_kernel, name @ ..]
+                    if *is_kernel == u8::from(is_kernel_address(address)) && name == symbol)
         };
         if let Some(recent) = self.recent[slot].filter(is_wanted) {
             return Ok(Some(self.found(address, recent)));
@@ -118,7 +118,7 @@ impl PerfFrames {
         Ok(Some(found))
     }
 
-    /// The symbol and the object of a text that ends as one of the last lines did.
+    /// Returns the symbol and object of a text with the same end as one of the last lines.
     #[inline]
     fn split_known_object<'t>(&mut self, text: &'t [u8]) -> Option<(&'t [u8], ObjectTextId)> {
         let last = last_word(text)?;
@@ -134,7 +134,7 @@ impl PerfFrames {
         (!symbol.is_empty()).then_some((symbol, end.object))
     }
 
-    /// Remembers how a line ended, if its end alone identifies the object: ` (/opt/demo)`, without parentheses inside.
+    /// Remembers the end of a line if the end identifies the object: ` (/opt/demo)`, without inner parentheses.
     fn remember_object(&mut self, text: &[u8], object: &[u8]) -> Result<(), TooMany> {
         let length = object.len() + b" ()".len();
         let is_plain = !object.is_empty() && !object.iter().any(|byte| b"()".contains(byte));
@@ -155,7 +155,7 @@ impl PerfFrames {
         Ok(())
     }
 
-    /// What is known of a text, found at an address.
+    /// Returns a known frame at an address.
     #[inline]
     fn found(&self, address: u64, known: PerfFrameId) -> FoundFrame {
         let KnownText {
@@ -173,7 +173,7 @@ impl PerfFrames {
         }
     }
 
-    /// What was inlined into a frame of compiled code, innermost first.
+    /// Returns the functions inlined into a frame of compiled code, innermost first.
     pub(super) fn inner(&self, found: FoundFrame) -> &[FrameId] {
         match found.has_inner {
             true => &self.known[found.known.index()].inner,
@@ -181,7 +181,7 @@ impl PerfFrames {
         }
     }
 
-    /// Interns the frame with this text, at an address.
+    /// Interns the frame with this text and address.
     fn look_up(
         &mut self,
         address: u64,
@@ -196,7 +196,7 @@ impl PerfFrames {
         self.wanted.clear();
         self.wanted.push(u8::from(is_kernel_address(address)));
         match symbol.is_empty() {
-            // Nothing but the address tells the frame from others.
+            // Only the address distinguishes the frame from others.
             true => self
                 .wanted
                 .extend_from_slice(format!("{address:#x}").as_bytes()),
@@ -221,11 +221,11 @@ impl PerfFrames {
         let object = &self.wanted[symbol_end + 1..];
         let is_inlined = object == INLINED;
         let is_jit = is_jit(object);
-        // A file that a compiler wrote for one process is no object that another run has.
+        // Another run does not have a file that a JIT compiler wrote for one process, so it is not an object.
         let obj = match object {
             b"[unknown]" => None,
             _ if is_inlined || is_jit => None,
-            _ => table.given(object)?,
+            _ => table.text_unless_empty(object)?,
         };
         let marks = FrameMarks {
             kernel: is_kernel(object, is_kernel_address),
@@ -242,7 +242,7 @@ impl PerfFrames {
                 ..FrameParts::default()
             })
         };
-        // perf-map-agent writes what was inlined outermost first: `a->b->c`.
+        // perf-map-agent writes inlined functions outermost first: `a->b->c`.
         let outermost = match is_jit {
             true => memchr::memmem::find(symbol, b"->").unwrap_or(symbol.len()),
             false => symbol.len(),
@@ -267,10 +267,10 @@ impl PerfFrames {
     }
 }
 
-/// What perf writes in place of the object of an inlined function.
+/// perf's text in place of the object of an inlined function.
 const INLINED: &[u8] = b"inlined";
 
-/// The address of a frame, and what follows it; `None` for text that is no frame.
+/// Splits a frame after its address; `None` if the text is not a frame.
 #[inline]
 pub(super) fn split_address(text: &[u8]) -> Option<(u64, &[u8])> {
     let start = text.iter().position(|byte| *byte != b' ')?;
@@ -294,7 +294,7 @@ pub(super) fn split_address(text: &[u8]) -> Option<(u64, &[u8])> {
     }
 }
 
-/// The symbol, and the object in the parentheses at the end; empty where there are none.
+/// Splits a text into the symbol and the object, which is in the parentheses at the end; empty if there are none.
 #[inline]
 pub(super) fn split_object(text: &[u8]) -> (&[u8], &[u8]) {
     let text = text.trim_ascii_end();
@@ -311,8 +311,9 @@ pub(super) fn split_object(text: &[u8]) -> (&[u8], &[u8]) {
     split_nested_object(text, inside)
 }
 
-/// The same where the object has parentheses: those at the end are balanced, and a blank stands in front of them. Symbols of
-/// C++ end in parentheses, too, where perf was not asked for objects; a path that has one alone is told by how it begins.
+/// Does the same for an object that contains parentheses: the outer ones are balanced, and a blank precedes them. C++
+/// symbols also end in parentheses if perf was not asked for objects. An object with a single parenthesis is recognised by
+/// the beginning of its path.
 #[cold]
 fn split_nested_object<'t>(text: &'t [u8], inside: &'t [u8]) -> (&'t [u8], &'t [u8]) {
     let mut closed = 1;
@@ -324,14 +325,14 @@ fn split_nested_object<'t>(text: &'t [u8], inside: &'t [u8]) -> (&'t [u8], &'t [
         }
         closed == 0
     });
-    let of_path = || {
+    let path_start = || {
         let begins = [&b" (/"[..], b" (["].map(|words| memchr::memmem::rfind(inside, words));
         begins.into_iter().max().flatten()
     };
     let blank = balanced
         .and_then(|open| open.checked_sub(1))
         .filter(|before| inside[*before] == b' ')
-        .or_else(of_path);
+        .or_else(path_start);
     let Some(blank) = blank else {
         return (text, b"");
     };
@@ -340,7 +341,7 @@ fn split_nested_object<'t>(text: &'t [u8], inside: &'t [u8]) -> (&'t [u8], &'t [
     (&inside[..blank], object)
 }
 
-/// The symbol without `+0x16`.
+/// Removes an offset such as `+0x16`.
 #[inline]
 pub(super) fn without_offset(symbol: &[u8]) -> &[u8] {
     let digits = symbol
@@ -355,7 +356,7 @@ pub(super) fn without_offset(symbol: &[u8]) -> &[u8] {
     }
 }
 
-/// The file and line of `  inl.cpp:6 (inlined)`, as far as they are known, and whether the frame was inlined.
+/// Parses a source line such as `  inl.cpp:6 (inlined)`: the file and line, if known, and whether the frame is inlined.
 pub(super) fn source_line(text: &[u8]) -> (Option<(&[u8], u64)>, bool) {
     let text = text.trim_ascii();
     let (place, is_inlined) = match text.strip_suffix(b" (inlined)") {
@@ -370,7 +371,7 @@ pub(super) fn source_line(text: &[u8]) -> (Option<(&[u8], u64)>, bool) {
     (place, is_inlined)
 }
 
-/// The upper half of the address space, which is the kernel's where addresses are of 64 bits.
+/// Returns true for the upper half of the address space, which belongs to the kernel if addresses have 64 bits.
 fn is_kernel_address(address: u64) -> bool {
     address >> 47 == 0x1_ffff
 }
@@ -386,10 +387,10 @@ fn is_kernel(object: &[u8], is_kernel_address: bool) -> bool {
     };
     match object {
         b"[unknown]" | b"" => is_kernel_address,
-        // What Linux maps into every process, and memory that is no file.
+        // Pages that Linux maps into every process, and memory without a file.
         [b'[', name @ .., _] => {
-            let of_process = [&b"v"[..], b"heap", b"stack", b"anon", b"uprobes", b"JIT"];
-            !of_process
+            let user_memory = [&b"v"[..], b"heap", b"stack", b"anon", b"uprobes", b"JIT"];
+            !user_memory
                 .iter()
                 .any(|beginning| name.starts_with(beginning))
         }
@@ -397,7 +398,7 @@ fn is_kernel(object: &[u8], is_kernel_address: bool) -> bool {
     }
 }
 
-/// Files that compilers write while a program runs: `/tmp/perf-123.map`, `jitted-123-4.so`.
+/// Returns true for files that JIT compilers write: `/tmp/perf-123.map`, `jitted-123-4.so`.
 fn is_jit(object: &[u8]) -> bool {
     let base = object
         .rsplit(|byte| *byte == b'/')
@@ -419,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn frames_are_an_address_a_symbol_and_an_object() {
+    fn a_frame_has_an_address_a_symbol_and_an_object() {
         for (line, expected) in [
             (
                 "            12e6 work+0x16 (/home/dev/inl)",
@@ -479,7 +480,7 @@ mod tests {
     }
 
     #[test]
-    fn kernel_and_compiled_code_are_told_by_their_objects() {
+    fn kernel_and_compiled_code_are_recognised_by_their_objects() {
         for (object, is_high, kernel, jit) in [
             ("[kernel.kallsyms]", true, true, false),
             ("[guest.kernel.kallsyms]", false, true, false),
@@ -507,7 +508,7 @@ mod tests {
     }
 
     #[test]
-    fn source_lines_tell_what_is_known() {
+    fn source_lines_have_a_file_and_line_if_known() {
         for (line, expected) in [
             ("  inl.cpp:6", (Some(("inl.cpp", 6)), false)),
             ("  inl.cpp:6 (inlined)", (Some(("inl.cpp", 6)), true)),

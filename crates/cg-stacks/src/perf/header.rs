@@ -1,18 +1,18 @@
-//! What `perf script --header` says in front of the samples: lines that begin with `#`.
+//! The header that `perf script --header` prints before the samples, in lines that begin with `#`.
 
 use cg_stream::record::RunRecord;
 
-/// The facts that a line of the header tells, put into the `run` record.
+/// Adds the fact in a header line to the `run` record.
 pub(super) fn read_line(line: &[u8], run: &mut RunRecord) {
     let text = String::from_utf8_lossy(line);
     let Some((key, value)) = text.trim_start_matches('#').split_once(" : ") else {
         return;
     };
-    tell_fact(key.trim(), value.trim(), run);
+    set_run_field(key.trim(), value.trim(), run);
 }
 
-/// Puts a fact that perf prints as `# KEY : VALUE` into the `run` record; of keys that say nothing there, nothing.
-pub fn tell_fact(key: &str, value: &str, run: &mut RunRecord) {
+/// Adds a fact, which perf prints as `# KEY : VALUE`, to the `run` record. Ignores other keys.
+pub fn set_run_field(key: &str, value: &str, run: &mut RunRecord) {
     let sampling = &mut run.sampling;
     let mut label = |name: &str| {
         sampling.labels.insert(name.to_owned(), value.to_owned());
@@ -35,12 +35,12 @@ pub fn tell_fact(key: &str, value: &str, run: &mut RunRecord) {
     }
 }
 
-/// The options of `perf record` whose value is the next word.
+/// The options of `perf record` that take the next word as their value.
 const WITH_VALUE: &str = "-e --event -F --freq -c --count -o --output -i --input -p --pid -t --tid -u --uid \
     -C --cpu -m --mmap-pages -D --delay -r --realtime -j --branch-filter -G --cgroup -k --clockid --call-graph \
     --filter --max-size --switch-max-files --proc-map-timeout";
 
-/// The command that `perf record` ran; `None` where it only watched, or was something else.
+/// Returns the command that `perf record` ran; `None` if it only attached to processes, or if the line is another command.
 fn profiled_command(line: &str) -> Option<&str> {
     let (_, mut rest) = line.split_once(" record ")?;
     loop {
@@ -48,32 +48,32 @@ fn profiled_command(line: &str) -> Option<&str> {
         if !rest.starts_with('-') {
             return (!rest.is_empty()).then_some(rest);
         }
-        let (option, behind) = rest.split_once(' ').unwrap_or((rest, ""));
-        rest = behind;
+        let (option, after) = rest.split_once(' ').unwrap_or((rest, ""));
+        rest = after;
         if option == "--" {
             return (!rest.is_empty()).then_some(rest);
         }
         if WITH_VALUE.split(' ').any(|known| known == option) {
-            rest = behind
+            rest = after
                 .trim_start()
                 .split_once(' ')
-                .map_or("", |(_, behind)| behind);
+                .map_or("", |(_, command)| command);
         }
     }
 }
 
-/// The frequency of an event that was sampled by one: `{ sample_period, sample_freq } = 997, …, freq = 1`.
+/// Returns the frequency of an event that is sampled by frequency: `{ sample_period, sample_freq } = 997, …, freq = 1`.
 fn frequency(event: &str) -> Option<u64> {
     let value = |key: &str| {
-        let (_, behind) = event.split_once(&format!("{key} = "))?;
-        behind.split(',').next()?.trim().parse().ok()
+        let (_, value) = event.split_once(&format!("{key} = "))?;
+        value.split(',').next()?.trim().parse().ok()
     };
     (value(", freq")? == 1)
         .then(|| value("{ sample_period, sample_freq }"))
         .flatten()
 }
 
-/// `147.769 ms` in nanoseconds.
+/// Converts a text such as `147.769 ms` to nanoseconds.
 fn milliseconds(text: &str) -> Option<u64> {
     let (whole, fraction) = text.strip_suffix(" ms")?.split_once('.')?;
     let whole: u64 = whole.parse().ok()?;
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_header_of_perf_tells_the_run() {
+    fn the_header_sets_fields_of_the_run_record() {
         let mut run = RunRecord::new("perf");
         for line in [
             "# ========",
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_is_what_stands_behind_perfs_own_options() {
+    fn the_command_follows_the_options_of_perf() {
         for (line, expected) in [
             (
                 "/usr/bin/perf record -q -e cpu-clock -F 99 -g -o x.data ./busy -n 3",

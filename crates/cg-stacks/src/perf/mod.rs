@@ -1,19 +1,20 @@
-//! What `perf script` prints of a recording of Linux' perf; `perf.data` itself has neither symbols nor inlined functions.
+//! The output of `perf script`, from a recording of Linux' perf. `perf.data` itself contains neither symbols nor inlined
+//! functions.
 //!
 //! ```text
 //! text    := ("#" comment "\n" | sample | record)*
-//! sample  := line "\n" (frame "\n" ["  " place "\n"])* "\n"     recorded with a chain of calls (`-g`)
+//! sample  := line "\n" (frame "\n" ["  " place "\n"])* "\n"     recorded with call chains (`-g`)
 //!          | line frame "\n" ["  " place "\n"]                  without
 //! frame   := "\t" address " " symbol ["+0x" offset] [" (" object ")"]        innermost first
 //! place   := file ":" number [" (inlined)"]                     with `-F +srcline`
-//! record  := line "PERF_RECORD_" … "\n"                         with `--show-mmap-events` and its like
+//! record  := line "PERF_RECORD_" … "\n"                         with `--show-mmap-events` and similar options
 //! ```
 //!
-//! A `line` has the fields that `-F` selects, see `sample_line`; with `-F ip,sym` it is empty. Every sample is kept, those
-//! without a frame too. Its costs are the period of its event, which is how much of it passed since the sample before, and
-//! one sample. Where no periods were printed, an event is counted in samples.
+//! A `line` has the fields that `-F` selects, see `sample_line`; with `-F ip,sym` it is empty. Every sample is kept, even
+//! without frames. A sample costs one sample, and the period of its event: the number of events since the previous sample.
+//! If perf printed no periods, the event counts samples.
 //!
-//! perf's symbols were demangled by perf, except for those that it does not know how to.
+//! perf has demangled its symbols, except in manglings that it does not support.
 
 mod chain;
 mod cut;
@@ -33,7 +34,7 @@ use cg_stream::record::RunRecord;
 use self::chain::PerfChain;
 use self::cut::PrintedParts;
 use self::frame::{FoundFrame, PerfFrames};
-pub use self::header::tell_fact;
+pub use self::header::set_run_field;
 use self::recent_lines::RecentLines;
 use self::recognise::has_times;
 pub use self::recognise::{LOOK, begins_with_samples, is_perf_script};
@@ -48,7 +49,7 @@ use super::unread::UnreadLines;
 pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let mut script = PerfScript::new(reading.run("perf"), reading.options);
     let read = script.read(reading.lines);
-    script.tell(reading);
+    script.warn(reading);
     let PerfScript {
         run,
         table,
@@ -68,12 +69,12 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     recording.write(read, reading.out)
 }
 
-/// A text while it is read.
+/// The state of reading a text.
 struct PerfScript {
     run: RunRecord,
     /// Its first event is `samples`.
     table: StackTable,
-    /// The events behind `samples`.
+    /// The table's events after `samples`.
     events: Vec<SampledEvent>,
     texts: PerfFrames,
     lines: RecentLines<FoundFrame>,
@@ -81,35 +82,35 @@ struct PerfScript {
     threads: Threads,
     times: SampleTimes,
     keeps_times: bool,
-    /// The anchor that sample lines are read from; `None` until one was read.
+    /// The anchor of sample lines; `None` until one was read.
     anchor: Option<Anchor>,
     open: Option<OpenSample>,
-    /// What all frames have, and of samples in a line all lines.
+    /// The parts that all frames have. For samples on one line, the parts that all lines have.
     parts: PrintedParts,
-    /// Whether the text ends in the middle of a sample.
+    /// True if the text ends in the middle of a sample.
     is_cut: bool,
-    /// Whether a chain of calls was seen.
+    /// True once a call chain was read.
     has_chains: bool,
     line_number: u64,
-    /// Lines where a sample should begin that are none.
+    /// Lines that are not samples, although one should begin there.
     bad: UnreadLines,
-    /// Lines inside a sample that are no frames.
+    /// Lines inside a sample that are not frames.
     odd: UnreadLines,
-    /// Frames to which perf gave the name of the function they were inlined into.
+    /// The number of frames that have the name of their inliner.
     misnamed: u64,
-    /// What perf says that it lost.
+    /// The number of lost samples, according to perf.
     lost: u64,
 }
 
-/// A sample whose frames are read.
+/// A sample whose frames are being read.
 struct OpenSample {
     thread: PerfThread,
     event: Option<usize>,
     period: Option<u64>,
     time: Option<u64>,
-    /// Its only frame is on the sample line itself, unless frames follow.
+    /// True if its only frame is on the sample line. Reset if frames follow.
     is_flat: bool,
-    /// Nothing but the frames that follow shows that its line begins a sample.
+    /// True if only following frames can prove that the line begins a sample.
     needs_frames: bool,
 }
 
@@ -152,8 +153,8 @@ impl PerfScript {
                     continue;
                 }
                 let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
-                let (line, behind) = rest.split_at(length);
-                rest = behind;
+                let (line, after) = rest.split_at(length);
+                rest = after;
                 self.line(line)?;
             }
         }
@@ -167,13 +168,13 @@ impl PerfScript {
         match self.is_cut {
             true => Err(Error::at(
                 self.line_number,
-                "the input is cut short in the middle of a sample, which is left out",
+                "the input is cut short in the middle of a sample, which is omitted",
             )),
             false => Ok(()),
         }
     }
 
-    /// A line with its end, which the last may lack.
+    /// Reads a line, given with its line break, which the last line may lack.
     #[inline]
     fn line(&mut self, whole: &[u8]) -> Result<(), Error> {
         let line = whole.strip_suffix(b"\n").unwrap_or(whole);
@@ -184,35 +185,39 @@ impl PerfScript {
         match line.strip_suffix(b"\r").unwrap_or(line) {
             [b'\t', frame @ ..] => {
                 let found = self.frame(frame)?;
-                self.parts = self.parts.and(PrintedParts::of(frame));
+                self.parts = self.parts.and(PrintedParts::from_line(frame));
                 if let Some(found) = found.filter(|_| whole.ends_with(b"\n")) {
                     self.lines.remember(whole, found);
                 }
                 Ok(())
             }
             [] => self.blank(),
-            line @ [b' ', ..] => self.line_behind_blank(line),
+            line @ [b' ', ..] => self.line_after_blank(line),
             line @ [b'#', ..] => self.comment(line),
             line => self.sample_line(line, SampleLine::parse(line)),
         }
     }
 
-    /// Whether a line that lacks its end lacks more: a frame what all others have, a sample its frames.
+    /// Returns true if a line without its line break is also incomplete: a frame lacks parts that all others have, or a
+    /// sample lacks its frames.
     fn ends_inside(&self, line: &[u8]) -> bool {
         match line {
-            [b'\t', frame @ ..] => self.has_chains && !PrintedParts::of(frame).have(self.parts),
+            [b'\t', frame @ ..] => {
+                self.has_chains && !PrintedParts::from_line(frame).have(self.parts)
+            }
             [] => false,
             [b'#', ..] => false,
             line if self.has_chains => {
                 self.open.is_none() && SampleLine::parse(line).record.is_none()
             }
             line => {
-                SampleLine::parse(line).frame.is_some() && !PrintedParts::of(line).have(self.parts)
+                SampleLine::parse(line).frame.is_some()
+                    && !PrintedParts::from_line(line).have(self.parts)
             }
         }
     }
 
-    /// A frame, as a line behind its tab tells of it; `None` where it tells of none.
+    /// Reads a frame from a line without its leading tab; `None` if the line is not a frame.
     #[inline]
     fn frame(&mut self, line: &[u8]) -> Result<Option<FoundFrame>, Error> {
         let found = self.texts.frame(line, &mut self.table)?;
@@ -226,12 +231,12 @@ impl PerfScript {
         Ok(found)
     }
 
-    /// The next frame outwards.
+    /// Adds the next outer frame.
     #[inline]
     fn add_frame(&mut self, found: FoundFrame) {
         let open = self.open.get_or_insert(OpenSample::NAMELESS);
         if open.is_flat {
-            // What looked like a frame is another field.
+            // The apparent frame on the sample line is another field.
             open.is_flat = false;
             self.chain.clear();
         }
@@ -240,7 +245,7 @@ impl PerfScript {
         self.chain.push(found, &self.texts);
     }
 
-    /// The end of a sample; and where nothing was printed of samples but their frames, the line that one begins with.
+    /// Ends a sample. If perf printed only the frames of samples, a blank line also begins one.
     fn blank(&mut self) -> Result<(), Error> {
         match self.open.take() {
             Some(open) => {
@@ -257,8 +262,8 @@ impl PerfScript {
         }
     }
 
-    /// A sample of a thread whose name is short, a line of source behind a frame, or a frame whose tab became blanks.
-    fn line_behind_blank(&mut self, line: &[u8]) -> Result<(), Error> {
+    /// Reads a sample of a thread with a short name, the source line of a frame, or a frame whose tab became blanks.
+    fn line_after_blank(&mut self, line: &[u8]) -> Result<(), Error> {
         let is_place = matches!(line, [b' ', b' ', byte, ..] if *byte != b' ');
         let is_in_chain = self.open.as_ref().is_some_and(|open| !open.is_flat);
         if is_place && is_in_chain && !self.chain.is_empty() {
@@ -282,9 +287,9 @@ impl PerfScript {
     }
 
     fn comment(&mut self, line: &[u8]) -> Result<(), Error> {
-        // A thread can be called so.
+        // A thread's name can begin with `#`.
         let parsed = SampleLine::parse(line);
-        if parsed.anchor == Anchor::Time && Task::of(parsed.left).tid.is_some() {
+        if parsed.anchor == Anchor::Time && Task::parse(parsed.left).tid.is_some() {
             return self.sample_line(line, parsed);
         }
         header::read_line(line, &mut self.run);
@@ -293,10 +298,10 @@ impl PerfScript {
 
     fn sample_line(&mut self, line: &[u8], parsed: SampleLine) -> Result<(), Error> {
         if parsed.anchor == Anchor::None && parsed.record.is_some() {
-            // It has no blank line behind it, nor does it end a sample that is open.
+            // No blank line follows, and the record does not end an open sample.
             return Ok(());
         }
-        let needs_frames = parsed.anchor == Anchor::None && Task::of(parsed.left).tid.is_none();
+        let needs_frames = parsed.anchor == Anchor::None && Task::parse(parsed.left).tid.is_none();
         if needs_frames
             && let Some(open) = self.open.as_ref()
             && !open.needs_frames
@@ -304,11 +309,11 @@ impl PerfScript {
             self.odd.add(line, self.line_number);
             return Ok(());
         }
-        let is_like_others = match self.anchor {
+        let has_same_anchor = match self.anchor {
             Some(anchor @ (Anchor::Time | Anchor::Event)) => parsed.anchor == anchor,
             _ => true,
         };
-        if !is_like_others {
+        if !has_same_anchor {
             let left_out = match self.open {
                 Some(_) => &mut self.odd,
                 None => &mut self.bad,
@@ -317,7 +322,7 @@ impl PerfScript {
             return Ok(());
         }
         if let Some(open) = self.open.take() {
-            self.finish_or_leave_out(open)?;
+            self.finish_or_discard(open)?;
         }
         if let Some(time) = parsed.time {
             self.times.add(time, parsed.record.is_none());
@@ -331,7 +336,9 @@ impl PerfScript {
         } else {
             self.anchor = self.anchor.or(Some(parsed.anchor));
         }
-        let thread = self.threads.of(parsed.left, parsed.time, &mut self.table)?;
+        let thread = self
+            .threads
+            .find(parsed.left, parsed.time, &mut self.table)?;
         let event = match (parsed.event, parsed.period) {
             (Some(name), _) => Some(self.event(name)),
             (None, Some(_)) => Some(self.event(b"period")),
@@ -341,7 +348,7 @@ impl PerfScript {
             && let Some(found) = self.texts.frame(frame, &mut self.table)?
         {
             self.chain.push(found, &self.texts);
-            self.parts = self.parts.and(PrintedParts::of(line));
+            self.parts = self.parts.and(PrintedParts::from_line(line));
         }
         self.open = Some(OpenSample {
             thread,
@@ -354,7 +361,7 @@ impl PerfScript {
         Ok(())
     }
 
-    /// The position of an event behind `samples`.
+    /// Returns the position of an event in `events`, where a new event is added.
     #[inline]
     fn event(&mut self, name: &[u8]) -> usize {
         let known = |event: &SampledEvent| event.name.as_bytes() == name;
@@ -362,7 +369,7 @@ impl PerfScript {
             return position;
         }
         let event = SampledEvent::new(name);
-        // One that is not UTF-8 is known by what it reads as.
+        // A name that is not UTF-8 is stored in escaped form.
         let known = |known: &SampledEvent| known.name == event.name;
         if let Some(position) = self.events.iter().position(known) {
             return position;
@@ -372,8 +379,8 @@ impl PerfScript {
         self.events.len() - 1
     }
 
-    /// Ends a sample that has no blank line behind it.
-    fn finish_or_leave_out(&mut self, open: OpenSample) -> Result<(), Error> {
+    /// Ends a sample without a blank line after it.
+    fn finish_or_discard(&mut self, open: OpenSample) -> Result<(), Error> {
         if open.needs_frames && self.chain.is_empty() {
             return Ok(());
         }
@@ -405,12 +412,12 @@ impl PerfScript {
         Ok(())
     }
 
-    /// Says what a reader of the figures should know.
-    fn tell(&self, reading: &mut Reading) {
-        (self.odd).warn("inside a sample, but no frame", reading);
-        reading.warn_of(
+    /// Warns about skipped lines, misnamed frames and lost samples.
+    fn warn(&self, reading: &mut Reading) {
+        (self.odd).warn("inside a sample, but not a frame", reading);
+        reading.warn_count(
             self.misnamed,
-            "innermost frames of inlined code have the name of the function they were inlined into, since perf had binutils' addr2line name them; perf record and perf script built with libdw name them all, perf script --no-inline none",
+            "innermost inlined frames have the name of their inliner, because perf used binutils' addr2line; use perf record and perf script built with libdw, or perf script --no-inline",
         );
         if self.lost > 0 {
             reading.warn(format!(
@@ -422,7 +429,7 @@ impl PerfScript {
 }
 
 impl OpenSample {
-    /// A sample of which nothing is printed but its frames.
+    /// A sample of which perf printed only the frames.
     const NAMELESS: OpenSample = OpenSample {
         thread: PerfThread::NONE,
         event: None,
@@ -433,18 +440,19 @@ impl OpenSample {
     };
 }
 
-/// An instruction, which `-F +brstackinsn` and its like print behind the chain: an address, a tab, and what stands there.
+/// Returns true if a line is an instruction, which `-F +brstackinsn` and similar options print after the chain: an address,
+/// a tab, and the instruction.
 fn is_instruction(line: &[u8]) -> bool {
     let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit());
     line.get(digits.count()) == Some(&b'\t')
 }
 
-/// How much was lost, as a record says it: `PERF_RECORD_LOST lost 24`.
+/// Returns the number of lost samples in a record such as `PERF_RECORD_LOST lost 24`; 0 for other records.
 fn lost(record: &[u8]) -> u64 {
     let number = || {
-        let behind = record.strip_prefix(b"PERF_RECORD_LOST")?;
-        let lost = memchr::memmem::find(behind, b"lost ")?;
-        leading_u64(&behind[lost + 5..]).map(|(number, _)| number)
+        let rest = record.strip_prefix(b"PERF_RECORD_LOST")?;
+        let lost = memchr::memmem::find(rest, b"lost ")?;
+        leading_u64(&rest[lost + 5..]).map(|(number, _)| number)
     };
     number().unwrap_or(0)
 }

@@ -1,22 +1,21 @@
-//! Direct-mapped cache from frame lines to parsed frames.
+//! A direct-mapped cache from frame lines to parsed frames.
 //!
-//! A function is mostly called from few places, so most lines come again soon, with the same address. The address
-//! selects the slot, and all slots are in one block of memory, so a lookup goes no farther than the processor's
-//! second-level cache.
+//! A function mostly has few callers, so most lines repeat soon, with the same address. The address selects the slot, and
+//! all slots are in one block of memory, so a lookup stays within the processor's second-level cache.
 
 use std::hash::BuildHasher;
 
 use foldhash::fast::FixedState;
 
-/// Number of slots, and the longest line in bytes that is cached.
+/// The number of slots, and the maximum length of a cached line in bytes.
 const LINES: usize = 1024;
 const LONGEST: usize = 256;
 
-/// The cache; `T` is what a line is parsed into.
+/// The cache. `T` is the result of parsing a line.
 pub(super) struct RecentLines<T> {
-    /// The text of each slot with its line break, [`LONGEST`] bytes per slot.
+    /// The line of each slot with its line break, [`LONGEST`] bytes per slot.
     texts: Vec<u8>,
-    /// By slot: the length of the line, and what it was parsed into.
+    /// The length of each slot's line, and its parsed frame.
     known: Vec<Option<(usize, T)>>,
     hasher: FixedState,
 }
@@ -30,8 +29,8 @@ impl<T: Copy> RecentLines<T> {
         }
     }
 
-    /// Looks up the line that a text begins with: its length with the line break, and what it was parsed into; `None`
-    /// if it is not cached.
+    /// Looks up the first line of a text. Returns its length with the line break, and its parsed frame; `None` if it is not
+    /// cached.
     #[inline]
     pub(super) fn find(&self, text: &[u8]) -> Option<(usize, T)> {
         let place = self.place(text)?;
@@ -40,7 +39,7 @@ impl<T: Copy> RecentLines<T> {
         text.starts_with(line).then_some((length, known))
     }
 
-    /// Caches a line, given with its line break, and evicts what was in its slot.
+    /// Caches a line, given with its line break. Replaces the previous line of the slot.
     #[inline]
     pub(super) fn remember(&mut self, line: &[u8], known: T) {
         if let Some(place) = self.place(line)
@@ -51,7 +50,7 @@ impl<T: Copy> RecentLines<T> {
         }
     }
 
-    /// The slot of a line, by a hash of its sixteen columns of address behind the tab.
+    /// Returns the slot of a line, by a hash of the sixteen columns of its address after the tab.
     #[inline]
     fn place(&self, line: &[u8]) -> Option<usize> {
         let address = line.strip_prefix(b"\t")?.first_chunk()?;
@@ -65,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_found_with_its_end_alone() {
+    fn a_line_is_found_only_with_its_line_break() {
         let mut lines = RecentLines::new();
         let line = |symbol: &str| format!("\t        55d8ba1fe2e6 {symbol} (/x)\n").into_bytes();
         let long = "f".repeat(LONGEST);

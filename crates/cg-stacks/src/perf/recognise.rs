@@ -1,8 +1,8 @@
-//! What shows a text to be of `perf script`: a sample that is proven.
+//! Recognition of the output of `perf script`: at least one line must prove a sample.
 //!
-//! Tables of numbers, logs and symbol tables have lines that could be samples or frames, and mostly they are none. So it takes
-//! one line that nothing else prints, and more lines of perf than others. Where `-F` left out all that proves a sample
-//! (`-F ip`, `-F comm,tid,time`), no other lines may stand in the text.
+//! Lines in tables of numbers, logs and symbol tables may look like samples or frames. So the text needs one line that only
+//! perf prints, and more lines of perf than other lines. If `-F` excluded every field that proves a sample (`-F ip`, `-F
+//! comm,tid,time`), the text must not have other lines.
 
 use cg_reader::{Head, Reach};
 
@@ -10,17 +10,17 @@ use super::frame;
 use super::is_instruction;
 use super::sample_line::{Anchor, SampleLine, Task};
 
-/// How much of an input is looked at for samples with a time.
+/// The number of bytes in which to look for samples with a time.
 pub const LOOK: usize = 64 * 1024;
 
-/// Columns of the address of a frame (`tools/perf/util/evsel_fprintf.c`: `"%16" PRIx64`).
+/// The columns of a frame's address (`tools/perf/util/evsel_fprintf.c`: `"%16" PRIx64`).
 const ADDRESS_WIDTH: usize = 16;
 
-/// Columns of a thread's name where no chain of calls is printed.
+/// The columns of a thread's name if no call chain is printed.
 const COMM_WIDTH: usize = 16;
 
-/// True where one of these first lines is a sample with a time. Then others are read from theirs, and what a program or perf
-/// itself printed in front of them is not taken for samples without one.
+/// Returns true if one of these first lines is a sample with a time. Then all samples need a time, so output of a program or
+/// of perf before them is not read as samples.
 pub(super) fn has_times(bytes: &[u8]) -> bool {
     bytes.split(|byte| *byte == b'\n').any(|line| {
         let parsed = match line {
@@ -29,34 +29,35 @@ pub(super) fn has_times(bytes: &[u8]) -> bool {
         };
         parsed.anchor == Anchor::Time
             && parsed.record.is_none()
-            && (parsed.event.is_some() || Task::of(parsed.left).tid.is_some())
+            && (parsed.event.is_some() || Task::parse(parsed.left).tid.is_some())
     })
 }
 
-/// True where the input begins with many lines, of which all are samples, frames or comments: no program's own output looks
-/// like that, so what follows does not matter.
+/// Returns true if the input begins with many lines that are all samples, frames or comments. No other program prints such
+/// lines, so the rest does not matter.
 pub fn begins_with_samples(head: &Head) -> bool {
     let Some(bytes) = head.bytes.get(..LOOK) else {
         return false;
     };
     let reach = Reach::Enough;
-    let evidence = Evidence::of(&Head { bytes, reach });
+    let evidence = Evidence::collect(&Head { bytes, reach });
     evidence.others == 0 && evidence.is_enough()
 }
 
-/// True where a sample is proven and most lines are samples and frames, or where the header of a recording begins the text.
+/// Returns true if a sample is proven and most lines are samples and frames, or if the text begins with the header of a
+/// recording.
 pub fn is_perf_script(head: &Head) -> bool {
     let mut lines = head.whole_lines().filter(|(_, line)| !line.is_empty());
     let mut next_is = |begins: &dyn Fn(&[u8]) -> bool| lines.next().is_some_and(|(_, l)| begins(l));
-    // `perf_session__fprintf_info` writes the date first, and what the file lacks after it.
+    // `perf_session__fprintf_info` writes the date first. Later lines may be missing.
     let is_header = |line: &[u8]| HEADER.iter().any(|key| line.starts_with(key));
     if next_is(&|line| line == b"# ========") && next_is(&is_header) {
         return true;
     }
-    Evidence::of(head).is_enough()
+    Evidence::collect(head).is_enough()
 }
 
-/// What the first line of a header says.
+/// The possible beginnings of a header's first line.
 const HEADER: [&[u8]; 4] = [
     b"# captured on",
     b"# header version",
@@ -64,7 +65,7 @@ const HEADER: [&[u8]; 4] = [
     b"# perf version",
 ];
 
-/// What the lines of a text say.
+/// The numbers of lines of each kind.
 #[derive(Default)]
 struct Evidence {
     /// Lines of samples, frames and other records.
@@ -72,47 +73,47 @@ struct Evidence {
     others: u64,
     /// Lines that only perf prints.
     proofs: u64,
-    /// Lines that perf prints, and others might.
+    /// Lines that perf and other programs print.
     hints: u64,
 }
 
-/// What a line is, by itself and by the one before it.
+/// The kind of a line, judged with the line before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Shown {
+enum LineKind {
     Nothing,
     Blank,
-    /// Only perf prints such a line.
+    /// A line that only perf prints.
     Proof,
-    /// perf prints such lines, and others might.
+    /// A line that perf and other programs print.
     Hint,
-    /// A frame by its address and its object, which proves nothing alone.
+    /// A frame with its address and object, which is not a proof.
     Frame,
-    /// It has a time or an event, so that it is a sample where a frame follows.
+    /// A line with a time or an event, which is a sample if a frame follows.
     Sample,
     Other,
 }
 
 impl Evidence {
-    fn of(head: &Head) -> Evidence {
+    fn collect(head: &Head) -> Evidence {
         let mut evidence = Evidence::default();
-        let mut before = Shown::Blank;
+        let mut before = LineKind::Blank;
         for (_, line) in head.whole_lines() {
-            let now = shown(line, before);
-            let is_frame =
-                line.starts_with(b"\t") && matches!(now, Shown::Proof | Shown::Hint | Shown::Frame);
-            if is_frame && matches!(before, Shown::Sample | Shown::Other) {
+            let now = classify_line(line, before);
+            let is_frame = line.starts_with(b"\t")
+                && matches!(now, LineKind::Proof | LineKind::Hint | LineKind::Frame);
+            if is_frame && matches!(before, LineKind::Sample | LineKind::Other) {
                 evidence.others -= 1;
                 evidence.own += 1;
-                evidence.proofs += u64::from(before == Shown::Sample);
+                evidence.proofs += u64::from(before == LineKind::Sample);
             }
             match now {
-                Shown::Nothing | Shown::Blank => {}
-                Shown::Sample | Shown::Other => evidence.others += 1,
-                Shown::Proof | Shown::Hint | Shown::Frame => evidence.own += 1,
+                LineKind::Nothing | LineKind::Blank => {}
+                LineKind::Sample | LineKind::Other => evidence.others += 1,
+                LineKind::Proof | LineKind::Hint | LineKind::Frame => evidence.own += 1,
             }
-            evidence.proofs += u64::from(now == Shown::Proof);
-            evidence.hints += u64::from(now == Shown::Hint);
-            if now != Shown::Nothing {
+            evidence.proofs += u64::from(now == LineKind::Proof);
+            evidence.hints += u64::from(now == LineKind::Hint);
+            if now != LineKind::Nothing {
                 before = now;
             }
         }
@@ -124,37 +125,38 @@ impl Evidence {
     }
 }
 
-fn shown(line: &[u8], before: Shown) -> Shown {
-    let is_behind_frame = matches!(before, Shown::Proof | Shown::Hint | Shown::Frame);
+fn classify_line(line: &[u8], before: LineKind) -> LineKind {
+    let is_after_frame = matches!(before, LineKind::Proof | LineKind::Hint | LineKind::Frame);
     match line {
-        [] => Shown::Blank,
-        [b'\t', text @ ..] if is_instruction(text) => Shown::Nothing,
-        [b'\t', text @ ..] => of_frame(text),
-        // The place in the source of the frame before it.
-        [b' ', b' ', byte, ..] if is_behind_frame && *byte != b' ' => Shown::Nothing,
-        [b'#', ..] => match of_sample_line(line) {
-            Shown::Proof => Shown::Proof,
-            _ => Shown::Nothing,
+        [] => LineKind::Blank,
+        [b'\t', text @ ..] if is_instruction(text) => LineKind::Nothing,
+        [b'\t', text @ ..] => classify_frame(text),
+        // The source line of the frame before it.
+        [b' ', b' ', byte, ..] if is_after_frame && *byte != b' ' => LineKind::Nothing,
+        [b'#', ..] => match classify_sample_line(line) {
+            LineKind::Proof => LineKind::Proof,
+            _ => LineKind::Nothing,
         },
-        line => of_sample_line(line),
+        line => classify_sample_line(line),
     }
 }
 
-/// A frame behind its tab: an address in its column and a symbol, or an address and what perf alone hangs on a symbol.
-fn of_frame(text: &[u8]) -> Shown {
+/// Classifies a frame without its tab: an address in its column and a symbol, or an address and a suffix that only perf adds
+/// to a symbol.
+fn classify_frame(text: &[u8]) -> LineKind {
     let Some((_, symbol)) = frame::split_address(text).filter(|_| !is_padded(text)) else {
-        return Shown::Other;
+        return LineKind::Other;
     };
     let is_in_column = text.len() - symbol.len() - usize::from(!symbol.is_empty()) == ADDRESS_WIDTH;
     match (is_in_column, symbol.is_empty()) {
-        (true, false) => Shown::Proof,
-        (true, true) => Shown::Hint,
-        (false, _) if has_place(symbol) => Shown::Frame,
-        (false, _) => Shown::Other,
+        (true, false) => LineKind::Proof,
+        (true, true) => LineKind::Hint,
+        (false, _) if has_place(symbol) => LineKind::Frame,
+        (false, _) => LineKind::Other,
     }
 }
 
-/// What a line has of the frame of a sample without a chain of calls.
+/// The parts of a frame on a sample line without a call chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Flat {
     Nothing,
@@ -164,43 +166,43 @@ enum Flat {
     Place,
 }
 
-fn of_sample_line(line: &[u8]) -> Shown {
+fn classify_sample_line(line: &[u8]) -> LineKind {
     let parsed = SampleLine::parse(line);
     let flat = flat(&parsed);
-    let has_task = Task::of(parsed.left).tid.is_some();
+    let has_task = Task::parse(parsed.left).tid.is_some();
     let has_fields = has_task || parsed.period.is_some();
     let is_whole = line.ends_with(b":");
     match parsed.anchor {
-        Anchor::Time if !has_exact_time(line, parsed.left) => Shown::Sample,
-        Anchor::Time if parsed.record.is_some() => Shown::Hint,
+        Anchor::Time if !has_exact_time(line, parsed.left) => LineKind::Sample,
+        Anchor::Time if parsed.record.is_some() => LineKind::Hint,
         Anchor::Time => match parsed.event {
-            _ if flat == Flat::Place => Shown::Proof,
-            Some(_) if has_task && parsed.period.is_some() => Shown::Proof,
-            // Text stands behind `sched:sched_switch`, and behind other events nothing.
-            Some(event) if has_fields && (is_whole || event.contains(&b':')) => Shown::Proof,
-            None if parsed.period.is_some() => Shown::Hint,
-            _ if is_whole || flat > Flat::Nothing => Shown::Hint,
-            _ => Shown::Sample,
+            _ if flat == Flat::Place => LineKind::Proof,
+            Some(_) if has_task && parsed.period.is_some() => LineKind::Proof,
+            // Text follows `sched:sched_switch`, but nothing follows other events.
+            Some(event) if has_fields && (is_whole || event.contains(&b':')) => LineKind::Proof,
+            None if parsed.period.is_some() => LineKind::Hint,
+            _ if is_whole || flat > Flat::Nothing => LineKind::Hint,
+            _ => LineKind::Sample,
         },
         Anchor::Event => match flat {
-            Flat::Place if has_fields => Shown::Proof,
-            Flat::Nothing if !(has_fields && is_whole) => Shown::Sample,
-            _ => Shown::Hint,
+            Flat::Place if has_fields => LineKind::Proof,
+            Flat::Nothing if !(has_fields && is_whole) => LineKind::Sample,
+            _ => LineKind::Hint,
         },
         Anchor::Address => {
             let name = parsed.left.trim_ascii_end();
             match flat {
-                Flat::Place if has_fields || name.is_empty() => Shown::Proof,
-                Flat::Symbol if name.is_empty() => Shown::Hint,
-                // A thread's name has as many columns as the kernel lets it have bytes.
+                Flat::Place if has_fields || name.is_empty() => LineKind::Proof,
+                Flat::Symbol if name.is_empty() => LineKind::Hint,
+                // The column of a thread's name is as wide as the kernel's limit on names.
                 _ if flat > Flat::Nothing && (has_fields || name.len() == COMM_WIDTH) => {
-                    Shown::Hint
+                    LineKind::Hint
                 }
-                _ => Shown::Other,
+                _ => LineKind::Other,
             }
         }
-        Anchor::None if parsed.record.is_some() => Shown::Frame,
-        Anchor::None => Shown::Other,
+        Anchor::None if parsed.record.is_some() => LineKind::Frame,
+        Anchor::None => LineKind::Other,
     }
 }
 
@@ -213,21 +215,21 @@ fn flat(parsed: &SampleLine) -> Flat {
         None => Flat::Nothing,
         Some((_, symbol)) if has_place(symbol) => Flat::Place,
         Some((_, [])) => Flat::Address,
-        // Another number: the line is of a table.
+        // A second number: the line belongs to a table.
         Some((_, [b'0'..=b'9', ..])) => Flat::Nothing,
         Some(_) => Flat::Symbol,
     }
 }
 
-/// Whether the time behind these fields is as exact as perf prints it: microseconds, or nanoseconds with `--ns`.
+/// Returns true if the time after these fields has perf's precision: microseconds, or nanoseconds with `--ns`.
 fn has_exact_time(line: &[u8], left: &[u8]) -> bool {
     let time = line[left.len()..].split(|byte| *byte == b':').next();
     let point = time.and_then(|time| Some(time.len() - memchr::memchr(b'.', time)?));
     matches!(point, Some(7 | 10))
 }
 
-/// Whether the number that a text begins with is padded with zeros, as symbol tables and dumps are and perf's addresses are
-/// not.
+/// Returns true if the number at the beginning is padded with zeros, as in symbol tables and dumps. perf does not pad
+/// addresses.
 fn is_padded(text: &[u8]) -> bool {
     matches!(
         text.trim_ascii_start(),
@@ -235,7 +237,7 @@ fn is_padded(text: &[u8]) -> bool {
     )
 }
 
-/// Whether a symbol has its offset or its object behind it, `work+0x16 (/opt/demo)`, or is perf's word for none.
+/// Returns true if a symbol has an offset or object, as in `work+0x16 (/opt/demo)`, or is perf's word for an unknown symbol.
 fn has_place(symbol: &[u8]) -> bool {
     let (name, object) = frame::split_object(symbol);
     let is_object = matches!(object, [b'/' | b'[', ..] | b"inlined");

@@ -1,50 +1,50 @@
-//! What the samples of a recording came to, from whichever form of it they were read.
+//! The samples of a recording, added up. The readers of perf's text and of `perf.data` share it.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
+use cg_collections::sorting::Order as _;
 use cg_reader::{Error, Out};
 use cg_stream::record::{Name, RunRecord, ThreadFacts};
-use cg_stream::sorting::Order as _;
 
 use crate::table::{NameId, StackTable};
 use crate::write;
 
-/// Counts samples.
+/// The event that counts samples.
 pub const SAMPLES: &str = "samples";
 
-/// The samples of a recording, all read.
+/// The samples of a recording.
 pub struct Recording {
-    /// What is known of the run, without its threads, its units and, unless the recording says it, its duration.
+    /// The facts about the run, except its threads and units, and its duration unless the recording contains it.
     pub run: RunRecord,
-    /// Its first event is `samples`; those behind it are `events`.
+    /// The table. Its first event is `samples`; `events` are the others.
     pub table: StackTable,
-    /// The events that were sampled.
+    /// The sampled events.
     pub events: Vec<SampledEvent>,
-    /// What each thread was called last, by process and thread.
+    /// The last name of each thread, by pid and tid.
     pub threads: BTreeMap<(Option<u64>, Option<u64>), NameId>,
-    /// From the first sample to the last in nanoseconds, where that is known.
+    /// The nanoseconds from the first to the last sample; `None` if unknown.
     pub duration: Option<u64>,
-    /// The time of the earliest sample, by the clock that the table's times are of.
+    /// The time of the earliest sample, on the same clock as the times in the table.
     pub begin: Option<u64>,
 }
 
-/// An event that was sampled.
+/// A sampled event.
 pub struct SampledEvent {
-    /// What its costs are called.
+    /// The event's name in the stream.
     pub name: String,
-    /// How many samples are of it.
+    /// The number of its samples.
     pub samples: u64,
-    /// Whether a sample of it had a period.
+    /// True if one of its samples had a period.
     pub has_period: bool,
 }
 
 impl SampledEvent {
-    /// An event without samples that perf calls so.
+    /// Creates an event without samples from perf's name for it.
     pub fn new(name: &[u8]) -> SampledEvent {
         let mut name = Name::from_bytes(name).into_string();
         if name == SAMPLES {
-            // What a recording called so itself is no count of samples.
+            // An event that the recording names so does not count samples.
             name.push_str(":period");
         }
         SampledEvent {
@@ -54,7 +54,7 @@ impl SampledEvent {
         }
     }
 
-    /// What its cost is counted in, where it is not the event itself.
+    /// Returns the unit of its cost; `None` if the cost counts the event itself.
     fn unit(&self) -> Option<&'static str> {
         let base = self.name.split(':').next().unwrap_or_default();
         match base {
@@ -66,10 +66,10 @@ impl SampledEvent {
 }
 
 impl Recording {
-    /// Writes the records of the samples. `read` tells whether the recording was read to its end.
+    /// Writes the records of the samples. `read` is the result of reading the recording.
     ///
     /// # Errors
-    /// Where the sink refuses a row; and what `read` is, behind what could be read.
+    /// Returns an error if the sink rejects a row; otherwise the error in `read`, after writing everything that was read.
     pub fn write(self, read: Result<(), Error>, out: &mut Out) -> Result<(), Error> {
         let Recording {
             mut run,
@@ -86,7 +86,7 @@ impl Recording {
             }
         }
         run.sampling.duration = run.sampling.duration.or(duration);
-        // The name of a process is that of its first thread.
+        // The name of a process is its first thread's name.
         let process = |pid: Option<u64>| names.get(&(Some(pid?), pid)).copied();
         table.change_rows(|row| {
             row.process = process(row.pid);
@@ -101,7 +101,7 @@ impl Recording {
             ..ThreadFacts::default()
         });
         run.threads = facts.collect();
-        // By how often each was sampled, so that the order of the samples makes no difference.
+        // Sorted by number of samples, so the order of samples does not matter.
         let mut order: Vec<usize> = (0..events.len()).collect();
         order.order_by_key(|event| (Reverse(events[*event].samples), &events[*event].name));
         let order: Vec<usize> = order

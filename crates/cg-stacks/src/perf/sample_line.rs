@@ -1,42 +1,42 @@
-//! The line that a sample begins with: whose it is, when it was taken, of which event, and without a chain of calls where.
+//! The first line of a sample: its thread, time and event, and its frame if there is no call chain.
 //!
-//! perf prints the fields that `-F` selects in an order of its own (`builtin-script.c:perf_sample__fprintf_start` and
+//! perf prints the fields selected by `-F` in a fixed order (`builtin-script.c:perf_sample__fprintf_start` and
 //! `process_event`):
 //!
 //! ```text
 //! comm [pid/]tid [cpu] misc tod time: period event: addr weight … text ip symbol (object)
 //! ```
 //!
-//! The first field may hold anything, so the line is read from an anchor: the time, else the event, else the address. What
-//! is not printed with a field is told by its width: `period` takes ten columns at least, an address sixteen.
+//! The first field may be any text, so parsing begins at an anchor: the time, or else the event, or else the address. Fields
+//! without delimiters are recognised by their width: `period` has at least ten columns, an address sixteen.
 
-/// A line taken apart.
+/// The fields of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SampleLine<'a> {
-    /// What the line was read from.
+    /// The anchor at which parsing began.
     pub(super) anchor: Anchor,
-    /// The fields in front of it: [`Task::of`] has what they tell.
+    /// The fields before the anchor, which are parsed into a [`Task`].
     pub(super) left: &'a [u8],
     /// In nanoseconds.
     pub(super) time: Option<u64>,
     pub(super) period: Option<u64>,
     pub(super) event: Option<&'a [u8]>,
-    /// Where the line has the one frame of the sample: its address, and what follows.
+    /// The frame, if the sample has one on its line: its address, and the rest.
     pub(super) frame: Option<&'a [u8]>,
-    /// The text behind the time, of a record that is no sample.
+    /// The text after the time, if the record is not a sample.
     pub(super) record: Option<&'a [u8]>,
 }
 
-/// Whose a sample is.
+/// The thread of a sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Task<'a> {
-    /// The thread's name; perf calls a thread that is gone `:123`.
+    /// The thread's name. perf prints `:123` for a thread that has ended.
     pub(super) comm: &'a [u8],
     pub(super) pid: Option<u64>,
     pub(super) tid: Option<u64>,
 }
 
-/// The field that tells where the others are.
+/// The field that determines the positions of the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Anchor {
     Time,
@@ -46,7 +46,7 @@ pub(super) enum Anchor {
     None,
 }
 
-/// The least width of `period`, and of an address.
+/// The minimum width of `period`, and of an address.
 const PERIOD_WIDTH: usize = 10;
 const ADDRESS_WIDTH: usize = 16;
 
@@ -100,45 +100,47 @@ impl<'a> SampleLine<'a> {
         parsed.with_event(right)
     }
 
-    /// Whether fields stand behind the time, or nothing does.
+    /// Returns true if fields follow the time.
     fn has_more_than_time(&self) -> bool {
         self.event.or(self.frame).or(self.record).is_some() || self.period.is_some()
     }
 
-    /// The same where the thread's name has a time in it.
+    /// Parses a line in which the thread's name contains a time.
     #[cold]
     fn at_later_time(line: &'a [u8], right: &'a [u8]) -> Option<SampleLine<'a>> {
         let split = split_at_time(line, line.len() - right.len())?;
         let parsed = SampleLine::at_time(split);
-        (parsed.event.is_some() && Task::of(parsed.left).tid.is_some()).then_some(parsed)
+        (parsed.event.is_some() && Task::parse(parsed.left).tid.is_some()).then_some(parsed)
     }
 
-    /// Takes the fields behind the time.
+    /// Adds the fields after the time.
     fn with_event(mut self, right: &'a [u8]) -> SampleLine<'a> {
         let text = trim_start(right);
         if text.starts_with(b"PERF_RECORD_") {
             self.record = Some(text);
             return self;
         }
-        let (first, behind) = split_token(text);
+        let (first, after_first) = split_token(text);
         if let Some(event) = event_name(first) {
             self.event = Some(event);
-            self.frame = wide_address(behind);
+            self.frame = wide_address(after_first);
             return self;
         }
-        let width = right.len() - behind.len();
+        let width = right.len() - after_first.len();
         if let Some(period) = number(first) {
-            let (second, behind_second) = split_token(trim_start(behind));
+            let (second, after_second) = split_token(trim_start(after_first));
             if let Some(event) = event_name(second) {
                 self.period = Some(period);
                 self.event = Some(event);
-                self.frame = wide_address(behind_second);
+                self.frame = wide_address(after_second);
                 return self;
             }
-            // Without an event. The field is as wide as it has to be, and a blank stands in front of it.
-            if width > PERIOD_WIDTH && (width <= ADDRESS_WIDTH || behind.trim_ascii().is_empty()) {
+            // Without an event. The field is as wide as necessary, with a blank before it.
+            if width > PERIOD_WIDTH
+                && (width <= ADDRESS_WIDTH || after_first.trim_ascii().is_empty())
+            {
                 self.period = Some(period);
-                self.frame = wide_address(behind);
+                self.frame = wide_address(after_first);
                 return self;
             }
         }
@@ -148,8 +150,8 @@ impl<'a> SampleLine<'a> {
 }
 
 impl<'a> Task<'a> {
-    /// What the fields in front of the time tell. They are taken from the right, since the first may hold blanks and numbers.
-    pub(super) fn of(left: &'a [u8]) -> Task<'a> {
+    /// Parses the fields before the time, from the right, because the first one may contain blanks and numbers.
+    pub(super) fn parse(left: &'a [u8]) -> Task<'a> {
         let mut task = Task::default();
         let mut rest = trim_end(left);
         if last_token(rest).is_some_and(is_time_of_day) {
@@ -180,7 +182,8 @@ impl<'a> Task<'a> {
     }
 }
 
-/// A record that is no sample and has no time: `PERF_RECORD_FINISHED_ROUND`, or one behind the place that it has in the file.
+/// Returns a record without a time that is not a sample: `PERF_RECORD_FINISHED_ROUND`, or a record after its position in the
+/// file.
 fn untimed_record(line: &[u8]) -> Option<&[u8]> {
     const RECORD: &[u8] = b"PERF_RECORD_";
     let text = trim_start(line);
@@ -192,7 +195,7 @@ fn untimed_record(line: &[u8]) -> Option<&[u8]> {
     is_place.then_some(&text[at + 2..])
 }
 
-/// What stands in front of the first time from a place on, the time, and what stands behind it.
+/// Splits a line at the first time after `from`: the text before it, the time, and the text after it.
 #[inline]
 fn split_at_time(line: &[u8], from: usize) -> Option<(&[u8], u64, &[u8])> {
     memchr::memchr_iter(b':', &line[from..]).find_map(|colon| {
@@ -215,7 +218,7 @@ fn split_at_time(line: &[u8], from: usize) -> Option<(&[u8], u64, &[u8])> {
             return None;
         }
         let fraction_value = number(&line[point + 1..colon])?;
-        // perf prints six digits, or nine with `--ns`; texts that were made by hand have fewer.
+        // perf prints six digits, or nine with `--ns`. Texts written by hand have fewer.
         let scale = 10u64.pow(9 - fraction as u32);
         let nanoseconds = number(&line[start..point])?
             .checked_mul(1_000_000_000)?
@@ -224,7 +227,7 @@ fn split_at_time(line: &[u8], from: usize) -> Option<(&[u8], u64, &[u8])> {
     })
 }
 
-/// How many digits stand in front of a place.
+/// Returns the number of digits before `end`.
 #[inline]
 fn digits_before(line: &[u8], end: usize) -> usize {
     line[..end]
@@ -234,10 +237,11 @@ fn digits_before(line: &[u8], end: usize) -> usize {
         .count()
 }
 
-/// What stands in front of the event, its name, and what stands behind it.
+/// Splits a line at its event: the text before it, the event's name, and the text after it.
 ///
-/// Threads can be called `io: 2`, and the text of a tracepoint can have words like `pid: 2`. So the event is the last word of
-/// its kind with a thread or a period in front of it and nothing or an address behind it, else the first with these in front.
+/// A thread's name can be `io: 2`, and the text of a tracepoint can contain words such as `pid: 2`. So the event is the last
+/// such word that has a thread or period before it and nothing or an address after it; or else the first one with a thread
+/// or period before it.
 fn split_at_event(line: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let (mut found, mut best) = (None, 0);
     for colon in memchr::memchr_iter(b':', line) {
@@ -252,7 +256,7 @@ fn split_at_event(line: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
             continue;
         };
         let split = (&line[..start], event, &line[colon + 1..]);
-        let has_fields = split_period(split.0).1.is_some() || Task::of(split.0).tid.is_some();
+        let has_fields = split_period(split.0).1.is_some() || Task::parse(split.0).tid.is_some();
         let is_last = trim_start(split.2).is_empty() || wide_address(split.2).is_some();
         let likeness = match (has_fields, is_last) {
             (true, true) => 4,
@@ -260,7 +264,7 @@ fn split_at_event(line: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
             (false, true) => 2,
             (false, false) => 1,
         };
-        // Of those that end the line the last.
+        // Prefers the last of several words at the end of the line.
         if likeness > best || likeness == best && is_last {
             (found, best) = (Some(split), likeness);
         }
@@ -268,12 +272,12 @@ fn split_at_event(line: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     found
 }
 
-/// The name in `cycles:u:`.
+/// Returns the name in `cycles:u:`.
 fn event_name(token: &[u8]) -> Option<&[u8]> {
     token.strip_suffix(b":").filter(|name| !name.is_empty())
 }
 
-/// The period at the end of what stands in front of an event, which is told from a thread by its width.
+/// Splits off the period before an event. Its width distinguishes a period from a thread.
 fn split_period(left: &[u8]) -> (&[u8], Option<u64>) {
     let text = trim_end(left);
     let digits = digits_before(text, text.len());
@@ -287,13 +291,13 @@ fn split_period(left: &[u8]) -> (&[u8], Option<u64>) {
     }
 }
 
-/// The last address in a row of columns, and what follows it.
+/// Returns the text from the last address in adjacent columns; `None` if there is no address.
 fn wide_address(text: &[u8]) -> Option<&[u8]> {
     let mut found = None;
     let mut rest = text;
     loop {
         let blanks = rest.iter().take_while(|byte| is_blank(**byte)).count();
-        let (token, behind) = split_token(&rest[blanks..]);
+        let (token, after) = split_token(&rest[blanks..]);
         if token.is_empty() {
             return found.map(without_branches);
         }
@@ -304,16 +308,16 @@ fn wide_address(text: &[u8]) -> Option<&[u8]> {
                 .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
         match is_address {
             true => found = Some(&rest[blanks..]),
-            // What an access to memory was about, `|OP LOAD|LVL L1 hit|…`: no symbol, and more columns follow.
+            // The data of a memory access, `|OP LOAD|LVL L1 hit|…`: not a symbol, and more columns follow.
             false if token.starts_with(b"|") => found = None,
             false if found.is_some() => return found.map(without_branches),
             false => {}
         }
-        rest = behind;
+        rest = after;
     }
 }
 
-/// The text without the branches that `-F +brstack` and its like hang on it: `0x4005a0/0x4005b0/P/-/-/1`.
+/// Removes the branches that `-F +brstack` and similar options append: `0x4005a0/0x4005b0/P/-/-/1`.
 fn without_branches(text: &[u8]) -> &[u8] {
     let mut rest = text;
     while let Some(token) = last_token(trim_end(rest)).filter(|token| is_branch(token)) {
@@ -326,7 +330,8 @@ fn without_branches(text: &[u8]) -> &[u8] {
     }
 }
 
-/// `from/to/P/-/-/1`: predicted or not, in a transaction, aborted, cycles and what newer versions have behind these.
+/// Returns true for a branch such as `from/to/P/-/-/1`: flags for predicted, in a transaction and aborted, then cycles, and
+/// more fields in newer versions.
 fn is_branch(token: &[u8]) -> bool {
     let parts = token.split(|byte| *byte == b'/');
     let flags = parts.skip(2).take(3);
@@ -372,12 +377,12 @@ fn number(text: &[u8]) -> Option<u64> {
         .flatten()
 }
 
-/// `[003]`
+/// Returns true for a CPU such as `[003]`.
 fn is_cpu(token: &[u8]) -> bool {
     matches!(token, [b'[', digits @ .., b']'] if !digits.is_empty() && digits.iter().all(u8::is_ascii_digit))
 }
 
-/// `5161`, `5161/5169`, and `-1` where perf knows no thread.
+/// Returns true for a thread: `5161`, `5161/5169`, or `-1` if perf does not know it.
 fn is_task(token: &[u8]) -> bool {
     let is_id = |text: &[u8]| text == b"-1" || number(text).is_some();
     match memchr::memchr(b'/', token) {
@@ -386,12 +391,12 @@ fn is_task(token: &[u8]) -> bool {
     }
 }
 
-/// Letters of `-F misc`: kernel, user, hypervisor, guest and so on.
+/// Returns true for letters of `-F misc`: kernel, user, hypervisor, guest and so on.
 fn is_misc(token: &[u8]) -> bool {
     token.len() <= 6 && token.iter().all(|byte| b"KUHGgMEDSTCF".contains(byte))
 }
 
-/// `12:03:59.123456789`
+/// Returns true for a time such as `12:03:59.123456789`.
 fn is_time_of_day(token: &[u8]) -> bool {
     matches!(token, [_, _, b':', _, _, b':', _, _, b'.', rest @ ..] if rest.iter().all(u8::is_ascii_digit))
 }
@@ -400,10 +405,10 @@ fn is_time_of_day(token: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// What a line tells, in the order of its fields; `-` is not told.
-    fn told(line: &str) -> String {
+    /// Returns the fields of a line in order, joined by `|`; `-` for a missing field.
+    fn parsed_fields(line: &str) -> String {
         let parsed = SampleLine::parse(line.as_bytes());
-        let task = Task::of(parsed.left);
+        let task = Task::parse(parsed.left);
         let text = |bytes: Option<&[u8]>| match bytes {
             Some(bytes) => String::from_utf8_lossy(bytes).into_owned(),
             None => "-".to_owned(),
@@ -422,9 +427,9 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_all_selections_are_taken_apart() {
+    fn lines_with_any_selection_of_fields_are_parsed() {
         for (line, expected) in [
-            // As perf 6.1 wrote them.
+            // Written by perf 6.1.
             (
                 "inl  5161  1183.805204:    1003009 cpu-clock: ",
                 "inl|-|5161|1183805204000|1003009|cpu-clock|-",
@@ -475,7 +480,7 @@ mod tests {
                 "swapper     0     0.000000: PERF_RECORD_MMAP -1/0: [0xff(0x1) @ 0xff]: x [k]_text",
                 "swapper|-|0|0|-|-|PERF_RECORD_MMAP -1/0: [0xff(0x1) @ 0xff]: x [k]_text",
             ),
-            // Names of threads may be anything.
+            // Threads with unusual names.
             (
                 "thread 12 x  5161  1183.805204:          1 cycles: ",
                 "thread 12 x|-|5161|1183805204000|1|cycles|-",
@@ -532,7 +537,7 @@ mod tests {
                 "inl|-|-|-|12345678901234|cycles:u|-",
             ),
             ("   1003009 cpu-clock: ", "|-|-|-|1003009|cpu-clock|-"),
-            // Names of threads and texts of tracepoints have colons.
+            // Names of threads and texts of tracepoints with colons.
             (
                 "io: 2 31126    6666666 cpu-clock:u: ",
                 "io: 2|-|31126|-|6666666|cpu-clock:u|-",
@@ -541,7 +546,7 @@ mod tests {
                 "perf 7 sched:sched_switch: prev_comm=io: 2 ==> next_pid=9",
                 "perf|-|7|-|-|sched:sched_switch|-",
             ),
-            // Without anything to tell fields by but an address.
+            // Only the address is recognisable.
             (
                 "             inl  5321      55d8ba1fe2e6 work+0x16 (/x)",
                 "inl|-|5321|-|-|-|55d8ba1fe2e6 work+0x16 (/x)",
@@ -554,13 +559,13 @@ mod tests {
                 "             inl  5321  1187.233229:      559f1097c2e6 work (/x)",
                 "inl|-|5321|1187233229000|-|-|559f1097c2e6 work (/x)",
             ),
-            // simpleperf separates by tabs.
+            // simpleperf separates fields by tabs.
             (
                 "sh\t1234 [000] 1.200000:\t250000 cpu-cycles:",
                 "sh|-|1234|1200000000|250000|cpu-cycles|-",
             ),
         ] {
-            assert_eq!(told(line), expected, "{line}");
+            assert_eq!(parsed_fields(line), expected, "{line}");
         }
     }
 }

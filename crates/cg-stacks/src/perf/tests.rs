@@ -12,7 +12,7 @@ fn run(parsed: &Parsed) -> Value {
     serde_json::from_str(&parsed.records[0]).unwrap()
 }
 
-/// The stacks: frames innermost first, with a letter for each mark, and the cost.
+/// Returns the stacks: frames innermost first, with a letter for each mark, and the cost.
 fn stacks(parsed: &Parsed) -> Vec<String> {
     let records = parsed.records.iter();
     let records = records.map(|record| serde_json::from_str::<Value>(record).unwrap());
@@ -58,7 +58,7 @@ inl  5019  1180.269770:    1003009 cpu-clock:
 ";
 
 #[test]
-fn samples_of_a_stack_add_up() {
+fn samples_of_a_stack_are_added_up() {
     let parsed = script(CHAINS);
     assert_eq!(
         parsed.records,
@@ -73,8 +73,8 @@ fn samples_of_a_stack_add_up() {
 }
 
 #[test]
-fn no_sample_is_lost() {
-    // What others lose: chains without frames, and frames whose name begins with a parenthesis.
+fn every_sample_is_kept() {
+    // Other tools lose chains without frames, and frames whose name begins with a parenthesis.
     let parsed = script(
         "swapper     0 [000]  10.000001:    1003009 cpu-clock: \n\n\
          opt cgu.0  8444 [000]  1429.301537:     200000 cpu-clock: \n\
@@ -90,14 +90,14 @@ fn no_sample_is_lost() {
             r#"(anonymous namespace)::Pruner::Clone<main {"cpu-clock":200000,"samples":1}"#,
         ]
     );
-    assert!(!parsed.trouble);
-    // The last sample without the line behind it.
+    assert!(!parsed.has_errors);
+    // The last sample without the blank line after it.
     let cut = CHAINS.trim_end();
     assert_eq!(script(cut).records, script(CHAINS).records);
 }
 
 #[test]
-fn events_are_told_apart_and_the_one_with_most_samples_is_first() {
+fn each_event_has_a_column_and_the_most_sampled_event_is_first() {
     let parsed = script(
         "             inl  5487  1192.428289:          1 page-faults:  ffffffff817554ea elf_load+0x28a ([kernel.kallsyms])\n             \
          inl  5487  1192.429259:    1003009   cpu-clock:  ffffffff821f5127 exc+0xd7 ([kernel.kallsyms])\n             \
@@ -139,8 +139,8 @@ fn without_periods_events_are_counted_in_samples() {
 }
 
 #[test]
-fn events_of_any_name_have_columns_of_their_own() {
-    // Recordings may give events any name (`-e cycles/name=samples/`), bytes that are no UTF-8 among them.
+fn events_with_unusual_names_have_separate_columns() {
+    // A recording may give events any name (`-e cycles/name=samples/`), including bytes that are not UTF-8.
     let text = b"inl  5161/5161   1.8: 10 samples: \n\t 1 f (/x)\n\ninl  5161/5161   1.9: 20 cycl\xffs: \n\t 1 f (/x)\n\ninl  5161/5161   2.0: 30 cycl\xffs: \n\t 1 f (/x)\n\n";
     let parsed = parsed::read(super::parse, text, &Options::default());
     assert_eq!(
@@ -152,7 +152,7 @@ fn events_of_any_name_have_columns_of_their_own() {
 #[test]
 fn every_selection_of_fields_is_read() {
     for (text, expected) in [
-        // -F ip,sym: a sample is a line with nothing in it, and frames.
+        // -F ip,sym: a sample is an empty line, and frames.
         (
             "\n\t 12e6 work\n\t 1342 run\n\n\n\t 12e6 work\n\n\n\n",
             vec![
@@ -171,7 +171,7 @@ fn every_selection_of_fields_is_read() {
             "inl \n\t 12e6 work\n\ninl \n\t 12e6 work\n\n",
             vec!["work {\"samples\":2}"],
         ),
-        // -F ip,sym and -F comm,tid,ip,sym,dso of samples without chains
+        // -F ip,sym and -F comm,tid,ip,sym,dso for samples without chains
         (
             "     55d8ba1fe2e6 work+0x1\n ffffffff8110410b exc+0x2\n",
             vec!["exc[k] {\"samples\":1}", "work {\"samples\":1}"],
@@ -185,7 +185,7 @@ fn every_selection_of_fields_is_read() {
             "inl  5  1.000001:  7 cycles: \ninl  5  1.000002:  7 cycles: \n",
             vec![" {\"cycles\":14,\"samples\":2}"],
         ),
-        // -F ip,dso and -F ip: nothing but the address tells frames apart.
+        // -F ip,dso and -F ip: only the address distinguishes frames.
         (
             "inl  5  1.000001:  7 cycles: \n\t            12e6 (/x)\n\t            13 (/x)\n\n",
             vec!["0x12e6<0x13 {\"cycles\":7,\"samples\":1}"],
@@ -194,7 +194,7 @@ fn every_selection_of_fields_is_read() {
             "\n\t            12e6\n\t            13\n\n",
             vec!["0x12e6<0x13 {\"samples\":1}"],
         ),
-        // -F +addr of samples with chains and without
+        // -F +addr for samples with chains and without
         (
             "inl  5  1.000001:  7 cycles:     7ffd00000010 \n\t 12e6 work (/x)\n\n",
             vec!["work {\"cycles\":7,\"samples\":1}"],
@@ -203,7 +203,7 @@ fn every_selection_of_fields_is_read() {
             "inl  5  1.000001:  7 cycles:     7ffd00000010      55d8ba1fe2e6 work (/x)\n",
             vec!["work {\"cycles\":7,\"samples\":1}"],
         ),
-        // -F +brstack, and what an access to memory was about, of samples without chains
+        // -F +brstack, and the data of a memory access, for samples without chains
         (
             "inl  5  1.000001:  7 cycles:      55d8ba1fe2e6 work+0x1 (/x)  0x12e6/0x1342/P/-/-/1  f+0x1/g+0x2/M/X/-/20 \n",
             vec!["work {\"cycles\":7,\"samples\":1}"],
@@ -212,17 +212,17 @@ fn every_selection_of_fields_is_read() {
             "inl  5  1.000001:  7 cycles:     7ffd12345678         5080021 |OP LOAD|LVL L1 hit|SNP None|TLB L1 or L2 hit|LCK No|BLK  N/A               67      55d8ba1fe2e6 work+0x1 (/x)\n",
             vec!["work {\"cycles\":7,\"samples\":1}"],
         ),
-        // A thread is called as it likes.
+        // A thread can have any name.
         (
             "at 1.000000: y  5  2.000001:  7 cycles: \n\t 12e6 work (/x)\n\n",
             vec!["work {\"cycles\":7,\"samples\":1}"],
         ),
-        // A tracepoint's text is no frame.
+        // A tracepoint's text is not a frame.
         (
             "perf  7  1.000001:          1 sched:sched_switch: prev_comm=perf prev_pid=7 ==> next_comm=x\n\t 12e6 work (/x)\n\n",
             vec!["work {\"samples\":1,\"sched:sched_switch\":1}"],
         ),
-        // Tabs became blanks, and lines end as on Windows.
+        // Tabs became blanks, and lines have Windows line breaks.
         (
             "inl  5  1.000001:          7 cycles: \r\n            12e6 work+0x16 (/x)\r\n            1342 run+0x1 (/x)\r\n\r\n",
             vec!["work<run {\"cycles\":7,\"samples\":1}"],
@@ -235,7 +235,7 @@ fn every_selection_of_fields_is_read() {
 }
 
 #[test]
-fn inlined_frames_are_of_the_object_they_are_in() {
+fn inlined_frames_have_the_object_of_their_host() {
     let parsed = script(
         "ld  5  1.000001:  7 cycles: \n\
          \t e460 resolve_map+0x840 (inlined)\n\t e460 rela+0x840 (inlined)\n\t e460 relocate+0x840 (/lib/ld.so)\n\
@@ -251,7 +251,7 @@ fn inlined_frames_are_of_the_object_they_are_in() {
 }
 
 #[test]
-fn an_inlined_frame_that_binutils_named_is_no_recursion() {
+fn an_inlined_frame_named_by_binutils_is_not_a_recursion() {
     // Recorded with perf 6.1: the leaf is `hot`, inlined into the lambda.
     let parsed = script(
         "inl  5169  1183.812747:    1003009 cpu-clock: \n\
@@ -270,11 +270,11 @@ fn an_inlined_frame_that_binutils_named_is_no_recursion() {
     );
     assert_eq!(parsed.messages.len(), 1);
     assert!(
-        parsed.messages[0].starts_with("in: 2 innermost frames of inlined code"),
+        parsed.messages[0].starts_with("in: 2 innermost inlined frames"),
         "{:?}",
         parsed.messages
     );
-    // The function itself may have no name but that of its debug information.
+    // The host function may have only the name from its debug information.
     let parsed = script(
         "r  5  1.000001:  7 cycles: \n\t 10 size (inlined)\n\t 10 primes (inlined)\n\t 12 f (/x)\n\n",
     );
@@ -291,30 +291,35 @@ fn an_inlined_frame_that_binutils_named_is_no_recursion() {
 }
 
 #[test]
-fn lines_of_source_are_those_of_the_frame_before() {
+fn a_source_line_belongs_to_the_frame_before_it() {
     let parsed = script(
         "inl  5  1.000001:  7 cycles: \n\
          \t e460 map+0x840\n  dl-reloc.c:190 (inlined)\n\t e460 relocate+0x840 (/lib/ld.so)\n  dl-reloc.c:301\n\
          \t 1a start+0x7 (/lib/ld.so)\n  :0\n\n",
     );
     assert_eq!(
-        parsed.of("stack"),
+        parsed.records_of_type("stack"),
         [concat!(
             r#""fn":"map","file":"dl-reloc.c","line":190,"obj":"/lib/ld.so","thread":"inl","tid":5,"cost":{"cycles":7,"samples":1},"stack":["#,
             r#"{"fn":"map","file":"dl-reloc.c","line":190,"obj":"/lib/ld.so","inlined":true},"#,
             r#"{"fn":"relocate","file":"dl-reloc.c","line":301,"obj":"/lib/ld.so"},{"fn":"start","obj":"/lib/ld.so"}]}"#
         )]
     );
-    // Of samples without chains too, whose threads have short names or long ones.
+    // Also for samples without chains, in threads with short and long names.
     let parsed = script(
         "             inl  5  1.000001:          7 cycles:      55d8ba1fe2e6 work+0x1 (/x)\n  inl.cpp:6\n  a-name-as-long  5  1.000002:          7 cycles:      55d8ba1fe2e6 work+0x1 (/x)\n",
     );
-    assert_eq!(parsed.of("stack").len(), 2, "{:?}", parsed.records);
+    assert_eq!(
+        parsed.records_of_type("stack").len(),
+        2,
+        "{:?}",
+        parsed.records
+    );
     assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
 }
 
 #[test]
-fn other_records_are_no_samples() {
+fn other_records_are_not_samples() {
     let parsed = script(
         "swapper     0     0.000000: PERF_RECORD_MMAP -1/0: [0xffffffff81000000(0x12) @ 0xff]: x [kernel.kallsyms]_text\n\
          inl  5380  1189.739365: PERF_RECORD_COMM exec: inl:5380/5380\n\
@@ -330,11 +335,11 @@ fn other_records_are_no_samples() {
         parsed.messages,
         ["in: perf lost 24 samples or other records while it recorded"]
     );
-    assert!(!parsed.trouble);
+    assert!(!parsed.has_errors);
 }
 
 #[test]
-fn compiled_code_is_marked_and_its_inlined_functions_are_frames() {
+fn jit_code_is_marked_and_its_inlined_functions_are_frames() {
     let parsed = script(
         "java  5/9  1.000001:  7 cycles: \n\t 7f10 LA;::run->LB;::work->LC;::leaf+0x3 (/tmp/perf-5.map)\n\t 7f20 call_stub (/tmp/perf-5.map)\n\t 10 JavaMain (/usr/libjli.so)\n\n",
     );
@@ -378,7 +383,7 @@ fn threads_and_processes_have_the_names_that_perf_prints() {
 }
 
 #[test]
-fn a_chain_as_long_as_the_kernel_follows_is_cut() {
+fn a_chain_of_the_maximum_length_is_marked_as_cut() {
     for (length, is_cut) in [(126, false), (127, true)] {
         let frames: String = (0..length)
             .map(|number| format!("\t {number:x} f{number} (/x)\n"))
@@ -389,7 +394,7 @@ fn a_chain_as_long_as_the_kernel_follows_is_cut() {
 }
 
 #[test]
-fn what_is_no_sample_is_trouble_outside_of_samples_and_told_inside() {
+fn an_unknown_line_is_an_error_between_samples_and_a_warning_inside_one() {
     let parsed = script(&format!("{CHAINS}Segmentation fault\n{CHAINS}"));
     assert_eq!(
         parsed.messages,
@@ -398,27 +403,27 @@ fn what_is_no_sample_is_trouble_outside_of_samples_and_told_inside() {
         ]
     );
     assert_eq!(run(&parsed)["total"]["samples"], 6);
-    assert!(parsed.trouble && !parsed.is_whole());
+    assert!(parsed.has_errors && !parsed.is_whole());
     let parsed =
         script("inl  5  1.000001:  7 cycles: \n\t 1 f (/x)\nBPF output: 0000\n\t 2 g (/x)\n\n");
     assert_eq!(stacks(&parsed), [r#"f<g {"cycles":7,"samples":1}"#]);
     assert_eq!(
         parsed.messages,
-        ["in:3: inside a sample, but no frame: \"BPF output: 0000\"; such lines left out: 1"]
+        ["in:3: inside a sample, but not a frame: \"BPF output: 0000\"; such lines left out: 1"]
     );
-    assert!(!parsed.trouble);
+    assert!(!parsed.has_errors);
     let parsed = script(
         "inl  5  1.000001:  7 cycles: \n\t 1 f (/x)\n\t   A_WEIRD_LINE\n\t00007f0000401136\tinsn: 48 89 e7\n\t 2 g (/x)\n\n",
     );
     assert_eq!(stacks(&parsed), [r#"f<g {"cycles":7,"samples":1}"#]);
     assert_eq!(
         parsed.messages,
-        ["in:3: inside a sample, but no frame: \"   A_WEIRD_LINE\"; such lines left out: 1"]
+        ["in:3: inside a sample, but not a frame: \"   A_WEIRD_LINE\"; such lines left out: 1"]
     );
 }
 
 #[test]
-fn what_was_printed_in_front_of_samples_is_none_of_them() {
+fn lines_before_the_samples_are_not_samples() {
     let parsed = script(&format!(
         "WARNING: maps restricted: x\n[ perf record: Woken up 1 times ]\n{CHAINS}"
     ));
@@ -429,11 +434,11 @@ fn what_was_printed_in_front_of_samples_is_none_of_them() {
             "in:1: expected a sample of perf script, found \"WARNING: maps restricted: x\"; lines left out: 2"
         ]
     );
-    assert!(parsed.trouble);
+    assert!(parsed.has_errors);
 }
 
 #[test]
-fn the_order_of_samples_makes_no_difference() {
+fn the_order_of_samples_does_not_change_the_output() {
     let mut samples: Vec<String> = Vec::new();
     for number in 0..60u32 {
         let frames: String = (0..number % 7)
@@ -459,7 +464,7 @@ fn the_order_of_samples_makes_no_difference() {
 }
 
 #[test]
-fn no_prefix_panics_and_no_trouble_is_silent() {
+fn no_prefix_panics_and_every_error_is_reported() {
     check_all_prefixes(
         super::parse,
         format!("# ========\n# perf version : 6.1\n#\n{CHAINS}").as_bytes(),
@@ -472,8 +477,8 @@ fn no_prefix_panics_and_no_trouble_is_silent() {
 }
 
 #[test]
-fn lines_of_one_address_are_told_apart() {
-    // Programs have different functions at one address; lines end in either way, and some come again.
+fn lines_with_the_same_address_are_distinguished() {
+    // Programs have different functions at one address. Lines have both kinds of line breaks, and some are repeated.
     let mut text = String::new();
     let mut expected = BTreeMap::new();
     for number in 0..6000 {
@@ -494,5 +499,5 @@ fn lines_of_one_address_are_told_apart() {
         stacks(&parsed).into_iter().collect::<BTreeSet<_>>(),
         expected
     );
-    assert!(!parsed.trouble, "{:?}", parsed.messages);
+    assert!(!parsed.has_errors, "{:?}", parsed.messages);
 }

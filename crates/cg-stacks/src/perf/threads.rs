@@ -1,34 +1,34 @@
-//! The threads that samples are of, and what they are called.
+//! The threads of samples, and their names.
 
 use std::collections::BTreeMap;
 
-use cg_stream::intern::{Id, Keys, TooMany};
+use cg_collections::intern::{Id, Keys, TooMany};
 
 use super::sample_line::Task;
 use crate::table::{NameId, StackTable};
 
-cg_stream::ids! {
+cg_collections::ids! {
     struct ThreadId;
 }
 
-/// The threads that samples are of.
+/// The threads of samples.
 pub(super) struct Threads {
-    /// By process, thread and name: a thread changes its name when it executes another program.
+    /// The threads by pid, tid and name. A thread changes its name when it executes another program.
     threads: Keys<ThreadId, (Option<u64>, Option<u64>, NameId)>,
-    /// By thread: the time of its last sample.
+    /// The time of each thread's last sample.
     last: Vec<Option<u64>>,
-    /// Direct-mapped cache by the fields in front of the time: most come again before long.
+    /// A direct-mapped cache by the fields before the time, because most threads are repeated soon.
     recent: Vec<RecentThread>,
 }
 
-/// A slot of that cache.
+/// A slot of the cache.
 #[derive(Clone, Default)]
 struct RecentThread {
     left: Vec<u8>,
     thread: Option<PerfThread>,
 }
 
-/// Whose a sample is.
+/// The thread of a sample.
 #[derive(Clone, Copy, Default)]
 pub(super) struct PerfThread {
     pub(super) name: Option<NameId>,
@@ -38,7 +38,7 @@ pub(super) struct PerfThread {
 }
 
 impl PerfThread {
-    /// Of a sample that tells nothing of its thread.
+    /// The thread of a sample without fields for it.
     pub(super) const NONE: PerfThread = PerfThread {
         name: None,
         pid: None,
@@ -47,7 +47,7 @@ impl PerfThread {
     };
 }
 
-/// Number of slots in `recent`.
+/// The number of slots in `recent`.
 const RECENT: usize = 256;
 
 impl Threads {
@@ -59,9 +59,9 @@ impl Threads {
         }
     }
 
-    /// Whose a sample of this time is, from the fields in front of that.
+    /// Returns the thread of a sample, from the fields before the sample's time.
     #[inline]
-    pub(super) fn of(
+    pub(super) fn find(
         &mut self,
         left: &[u8],
         time: Option<u64>,
@@ -89,15 +89,15 @@ impl Threads {
     }
 
     fn look_up(&mut self, left: &[u8], table: &mut StackTable) -> Result<PerfThread, TooMany> {
-        let Task { comm, pid, tid } = Task::of(left);
-        let name = table.given(comm)?;
+        let Task { comm, pid, tid } = Task::parse(left);
+        let name = table.text_unless_empty(comm)?;
         let intern = |name| self.threads.intern((pid, tid, name));
         let id = name.map(intern).transpose()?;
         self.last.resize(self.threads.len(), None);
         Ok(PerfThread { name, pid, tid, id })
     }
 
-    /// The name that each thread had last.
+    /// Returns the last name of each thread.
     pub(super) fn names(&self, table: &StackTable) -> BTreeMap<(Option<u64>, Option<u64>), NameId> {
         let mut latest = BTreeMap::new();
         for ((pid, tid, name), last) in self.threads.all().iter().zip(&self.last) {

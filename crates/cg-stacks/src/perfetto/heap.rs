@@ -1,18 +1,18 @@
-//! Heaps that heapprofd dumped. The figures of a dump count from when a process was first seen, and a dump can go on over several
-//! packets; a later dump of the same process stands in the place of the one before.
+//! Heap dumps of heapprofd. A dump counts from the time at which heapprofd first saw the process, and may consist of several
+//! packets. A later dump of the same process replaces the earlier one.
 
+use cg_collections::maps::Map;
 use cg_reader::Error;
-use cg_stream::maps::Map;
 use cg_stream::record::Count;
 
 use super::super::table::{StackKeyId, StackTable};
 use super::super::wire::MessageBytes;
 use super::names::WantedFields;
 
-/// Bytes and blocks that were allocated and freed, and the bytes that lived when most did.
+/// Allocated bytes, freed bytes, allocated blocks, freed blocks, and the maximum of live bytes.
 type DumpCounts = [u64; 5];
 
-/// The events of a heap; what is live is what was allocated less what was freed.
+/// The events of a heap: the name, the count, and the count to subtract. Live memory is allocated minus freed memory.
 const EVENTS: [(&str, usize, Option<usize>); 5] = [
     ("allocated_bytes", 0, None),
     ("live_bytes", 0, Some(1)),
@@ -27,20 +27,21 @@ pub(super) struct Heaps {
     dump: u64,
 }
 
-/// What dumps said of a row.
+/// The counts of a row in the dumps.
 #[derive(Clone, Copy, Default)]
 struct HeapRow {
-    /// The dump that it was in last.
+    /// The last dump with this row.
     dump: u64,
     last: DumpCounts,
-    /// The dump before.
+    /// The counts in the dump before `last`.
     previous: DumpCounts,
-    /// What was counted before heapprofd forgot the stack, as it does where all of it was freed, and counted it anew.
+    /// Earlier counts that are no longer in `last`: heapprofd forgets a stack when all its memory is freed, and later counts
+    /// it from zero.
     forgotten: DumpCounts,
 }
 
 impl HeapRow {
-    /// What was counted in all.
+    /// Returns the total counts.
     fn settle(&mut self) -> DumpCounts {
         if self.last[0] < self.previous[0] {
             for (sum, count) in self.forgotten.iter_mut().zip(self.previous) {
@@ -64,23 +65,23 @@ pub(super) struct HeapSample {
 
 impl HeapSample {
     pub(super) fn read(message: MessageBytes) -> Result<HeapSample, Error> {
-        let [callstack, counts @ ..] = WantedFields::of(message, [1, 2, 3, 5, 6, 8])?.numbers;
+        let [callstack, counts @ ..] = WantedFields::read(message, [1, 2, 3, 5, 6, 8])?.numbers;
         Ok(HeapSample { callstack, counts })
     }
 }
 
 impl Heaps {
-    /// Says that the next sample is of another dump.
+    /// Ends the current dump.
     pub(super) fn end_dump(&mut self) {
         self.dump += 1;
     }
 
-    /// Takes a sample of the dump that is being read.
+    /// Adds a sample of the current dump.
     pub(super) fn add(&mut self, row: StackKeyId, sample: &HeapSample) {
         let known = self.rows.entry(row).or_default();
-        // Dumps are counted from 1, so that a new row is of none.
+        // Dumps are numbered from 1, so a new row has no dump.
         if known.dump == self.dump + 1 {
-            // Several stacks of a trace can be one of the stream.
+            // Several stacks of the trace can be the same stack in the stream.
             for (sum, count) in known.last.iter_mut().zip(sample.counts) {
                 *sum = sum.saturating_add(count);
             }
@@ -91,19 +92,19 @@ impl Heaps {
         known.dump = self.dump + 1;
     }
 
-    /// Adds what all dumps came to.
+    /// Adds the totals over all dumps to the table.
     pub(super) fn finish(self, table: &mut StackTable) {
         let mut sums: Vec<_> = self.rows.into_iter().collect();
         sums.sort_unstable_by_key(|(row, _)| *row);
-        for (event, of, less) in EVENTS {
+        for (event, plus, minus) in EVENTS {
             let counts = sums.iter().map(|(row, counts)| {
                 let mut counts = *counts;
                 let counts = counts.settle();
-                let less = less.map_or(0, |less| counts[less]);
+                let subtracted = minus.map_or(0, |minus| counts[minus]);
                 (
                     *row,
-                    counts[of],
-                    Count::from(counts[of]) - Count::from(less),
+                    counts[plus],
+                    Count::from(counts[plus]) - Count::from(subtracted),
                 )
             });
             let counts: Vec<_> = counts.collect();
@@ -116,7 +117,7 @@ impl Heaps {
         }
     }
 
-    /// The units of the events that are bytes.
+    /// Returns the events that count bytes.
     pub(super) fn units() -> impl Iterator<Item = &'static str> {
         let events = EVENTS.iter().map(|(event, ..)| *event);
         events.filter(|event| event.ends_with("_bytes"))

@@ -1,5 +1,5 @@
-//! What the packets of a sequence refer to by number: strings, mappings, frames and stacks. It grows from packet to packet, until
-//! a packet says that it begins anew.
+//! The numbered data of a sequence: strings, mappings, frames and stacks. It grows with each packet until a packet resets
+//! it.
 
 use cg_reader::Error;
 use cg_stream::record::FrameMarks;
@@ -20,10 +20,10 @@ pub(super) struct Interned<'a> {
     mappings: ById<MessageBytes<'a>>,
     frames: ById<MessageBytes<'a>>,
     callstacks: ById<MessageBytes<'a>>,
-    /// Of `stack_sample`: threads, and what was counted.
+    /// For `stack_sample`: threads and counters.
     pub(super) tasks: ById<MessageBytes<'a>>,
     pub(super) counters: ById<MessageBytes<'a>>,
-    /// What frames and stacks became, once they were met; of a frame the innermost first.
+    /// The frames and stacks in the table, once they were used. Each list of frames is innermost first.
     known_frames: ById<Vec<FrameId>>,
     known_stacks: ById<StackLinkId>,
 }
@@ -51,9 +51,9 @@ impl<'a> Interned<'a> {
                         50 => &mut self.counters,
                         _ => continue,
                     };
-                    let id = WantedFields::of(message, [1])?.numbers[0];
+                    let id = WantedFields::read(message, [1])?.numbers[0];
                     messages.insert(id, message);
-                    // A producer may give a number anew.
+                    // A producer may reuse a number.
                     match number {
                         6 => drop(self.known_frames.remove(&id)),
                         7 => drop(self.known_stacks.remove(&id)),
@@ -62,22 +62,22 @@ impl<'a> Interned<'a> {
                     continue;
                 }
             };
-            let string = WantedFields::of(message, [1, 2])?;
+            let string = WantedFields::read(message, [1, 2])?;
             strings.insert(string.numbers[0], string.text(1));
         }
         Ok(())
     }
 
-    /// Adds the tables that heapprofd of Android 10 has in its own packets, under numbers of their own.
-    pub(super) fn read_of_heap(
+    /// Adds the tables in the packets of Android 10's heapprofd, which have separate field numbers.
+    pub(super) fn read_heap_tables(
         &mut self,
         number: u64,
         message: MessageBytes<'a>,
     ) -> Result<(), Error> {
-        let id = WantedFields::of(message, [1, 2])?;
+        let id = WantedFields::read(message, [1, 2])?;
         let key = id.numbers[0];
         match number {
-            // One table of strings serves names, paths and build ids.
+            // One table of strings contains names, paths and build ids.
             1 => {
                 for strings in [&mut self.functions, &mut self.paths, &mut self.build_ids] {
                     strings.insert(key, id.text(1));
@@ -95,7 +95,7 @@ impl<'a> Interned<'a> {
         self.event_names.get(&id).copied()
     }
 
-    /// The stack with this number; `None` where the sequence does not have it. An empty stack is one without frames.
+    /// Returns a stack by its number; `None` if the sequence does not have it. A stack without frames is `Some(None)`.
     pub(super) fn stack(
         &mut self,
         id: u64,
@@ -126,7 +126,7 @@ impl<'a> Interned<'a> {
         Ok(Some(stack))
     }
 
-    /// The frames with this number, innermost first: one, or those that were inlined there too.
+    /// Returns the frames for a frame number, innermost first: several if functions were inlined.
     fn frames_of(
         &self,
         id: u64,
@@ -138,7 +138,7 @@ impl<'a> Interned<'a> {
         let Some(frame) = self.frames.get(&id) else {
             return Ok(vec![table.frame(FrameParts::default())?]);
         };
-        let frame = WantedFields::of(*frame, [2, 3, 4, 5, 6, 7])?;
+        let frame = WantedFields::read(*frame, [2, 3, 4, 5, 6, 7])?;
         let [function, mapping, address, source, line, kind] = frame.numbers;
         let (object, build_id) = self.mapping(mapping)?;
         let text = |strings: &ById<&'a [u8]>, id| strings.get(&id).copied().unwrap_or_default();
@@ -163,9 +163,9 @@ impl<'a> Interned<'a> {
                 (b"", Some(address)) => address::in_object(table, &object, address)?,
                 (name, address) => FrameParts {
                     name: table.function(name, is_demangled)?,
-                    file: table.given(symbol.file)?,
+                    file: table.text_unless_empty(symbol.file)?,
                     line: Some(symbol.line).filter(|line| *line > 0),
-                    obj: table.given(&object)?,
+                    obj: table.text_unless_empty(&object)?,
                     addr: address,
                     ..FrameParts::default()
                 },
@@ -175,18 +175,18 @@ impl<'a> Interned<'a> {
         Ok(frames)
     }
 
-    /// The path of a mapping's object, and its build id.
+    /// Returns the path of a mapping's object, and its build id.
     fn mapping(&self, id: u64) -> Result<(Vec<u8>, &'a [u8]), Error> {
         let Some(mapping) = self.mappings.get(&id) else {
             return Ok((Vec::new(), &[]));
         };
-        let build_id = WantedFields::of(*mapping, [2])?.numbers[0];
+        let build_id = WantedFields::read(*mapping, [2])?.numbers[0];
         let mut parts = Vec::new();
         mapping.push_numbers(7, &mut parts)?;
         let parts = parts.iter().filter_map(|part| self.paths.get(part));
         let mut path = Vec::new();
         for part in parts {
-            // `[vdso]` and `[kernel.kallsyms]` are no paths.
+            // `[vdso]` and `[kernel.kallsyms]` are not paths.
             if !(path.is_empty() && part.starts_with(b"[") || part.starts_with(b"/")) {
                 path.push(b'/');
             }

@@ -1,13 +1,14 @@
-//! Traces of Perfetto in their protocol buffer: samples of perf, of Chrome and of other profilers, heaps of heapprofd, slices.
+//! Traces of Perfetto, in its protocol buffer: samples of perf, Chrome and other profilers, heaps of heapprofd, slices.
 //!
-//! `protos/perfetto/trace/trace_packet.proto` of google/perfetto is the format: a trace is a list of packets, of many producers.
-//! The packets of a sequence refer to what earlier ones of it said (`interned.rs`). Names of threads and symbols of modules can stand
-//! behind what they are of, so packets are walked twice. Packets can be packed into a packet, by deflate or zstd.
+//! The format is `protos/perfetto/trace/trace_packet.proto` of google/perfetto: a trace is a list of packets from many
+//! producers. The packets of a sequence refer to data in its earlier packets (`interned.rs`). Names of threads and symbols
+//! of modules may follow their uses, so the reader walks over the packets twice. A packet may contain compressed packets
+//! (deflate or zstd).
 //!
-//! - Samples count 1 under `samples`: `perf_sample`, `streaming_profile_packet`, `stack_sample` (`packets.rs`).
-//! - Heaps (`heap.rs`): what was allocated, and that less what was freed.
-//! - Slices (`slices.rs`): the time in them, less that in the slices inside; a track is the thread.
-//! - What else a trace can have, as counters and the scheduling of threads, has no stacks and is not read.
+//! - Each sample counts 1 in the event `samples`: `perf_sample`, `streaming_profile_packet`, `stack_sample` (`packets.rs`).
+//! - Heaps (`heap.rs`): the allocated memory, and the allocated minus the freed memory.
+//! - Slices (`slices.rs`): the time in them, without the slices inside. A track is a thread.
+//! - Other data, such as counters and the scheduling of threads, has no stacks and is not read.
 
 use std::io::Read as _;
 
@@ -27,7 +28,7 @@ mod slices;
 use names::TraceNames;
 use packets::PacketReader;
 
-/// Fields of a packet that have packets in them, by the way they are packed.
+/// The fields of a packet with compressed packets, one per compression.
 const DEFLATED: u64 = 50;
 const ZSTD: u64 = 133;
 
@@ -37,26 +38,26 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let mut unpacked = Vec::new();
     let is_unpacked = unpack(&bytes, &mut unpacked);
     let mut names = TraceNames::default();
-    // What is wrong is said where all is read.
+    // The second walk reports the errors.
     let _ = walk(&bytes, &unpacked, &mut |packet| names.read(packet));
     let mut reader = PacketReader::new(&names, reading.options.demangle);
     let read = walk(&bytes, &unpacked, &mut |packet| reader.packet(packet));
     let read = is_unpacked.and(read);
     let mut run = reading.run("perfetto");
-    let (table, complaints) = reader.finish(&mut run)?;
+    let (table, warnings) = reader.finish(&mut run)?;
     if table.events().is_empty() {
         read?;
         return Err(Error::whole(
-            "expected samples, a heap or slices in this trace of Perfetto, found none",
+            "expected samples, a heap or slices in the Perfetto trace, found none",
         ));
     }
-    for complaint in complaints {
-        reading.warn(complaint);
+    for warning in warnings {
+        reading.warn(warning);
     }
     write(run, &table, read, reading.out)
 }
 
-/// Hands on all packets in their order, those that were packed where they were.
+/// Calls `take` for each packet in file order, including unpacked ones at the place of their container.
 fn walk<'a>(
     bytes: &'a [u8],
     unpacked: &'a [Vec<u8>],
@@ -83,7 +84,7 @@ fn walk<'a>(
     Ok(())
 }
 
-/// What is packed in a packet, and how.
+/// Returns the compressed data of a packet, and its field; `None` if the packet is not compressed.
 fn packed_in(packet: MessageBytes) -> Result<Option<(u64, MessageBytes)>, Error> {
     let mut fields = packet.fields();
     while let Some((number, value)) = fields.next()? {
@@ -94,9 +95,9 @@ fn packed_in(packet: MessageBytes) -> Result<Option<(u64, MessageBytes)>, Error>
     Ok(None)
 }
 
-/// Unpacks what packets have packed in them, up to the first that cannot be.
+/// Unpacks all compressed packets, up to the first error.
 fn unpack(bytes: &[u8], unpacked: &mut Vec<Vec<u8>>) -> Result<(), Error> {
-    // Services pack at most some megabytes into one packet.
+    // Services compress at most a few megabytes into one packet.
     const MOST: u64 = 256 * 1024 * 1024;
     let mut fields = MessageFields::new(bytes);
     while let Some((number, value)) = fields.next()? {
@@ -125,15 +126,15 @@ fn unpack(bytes: &[u8], unpacked: &mut Vec<Vec<u8>>) -> Result<(), Error> {
         }
         if is_too_long {
             return Err(Error::whole(format!(
-                "byte {start}: more than {MOST} bytes are packed into one packet"
+                "byte {start}: expected at most {MOST} bytes in one compressed packet, found more"
             )));
         }
     }
     Ok(())
 }
 
-/// Whether an input that begins like this is a trace. Other protocol buffers begin with the same byte: its first packets have to
-/// have fields of the kinds that packets have, and one that tells when it was written or by whom.
+/// Returns true if an input with this head is a trace. Other protocol buffers begin with the same byte, so the fields of the
+/// first packets must have the right kinds, and one packet must contain its time or origin.
 pub fn is_trace(head: &Head) -> bool {
     const ENOUGH: usize = 64;
     let whole = MessageBytes {
@@ -156,30 +157,30 @@ pub fn is_trace(head: &Head) -> bool {
     has_proof
 }
 
-/// Whether a message is a packet that tells when it was written or by whom and has something in it; `None` where it is none.
+/// Returns true if a message is a packet with contents and a time or origin; `None` if it is not a packet.
 fn is_packet(packet: MessageBytes) -> Option<bool> {
-    let (mut says_origin, mut has_content) = (false, false);
+    let (mut has_origin, mut has_content) = (false, false);
     let mut fields = packet.beginning();
     loop {
         match fields.next() {
             // Time, user, sequence, process.
-            Ok(Some((3 | 8 | 10 | 79, WireValue::Varint(_)))) => says_origin = true,
+            Ok(Some((3 | 8 | 10 | 79, WireValue::Varint(_)))) => has_origin = true,
             Ok(Some((13 | 41 | 42 | 58 | 87 | 98, WireValue::Varint(_)))) => {}
             Ok(Some((3 | 8 | 10 | 13 | 41 | 42 | 58 | 79 | 87 | 98, _))) => return None,
-            // Packed packets have nothing beside them.
+            // A compressed packet has no other contents.
             Ok(Some((DEFLATED, WireValue::Bytes(packed)))) => {
-                says_origin |= matches!(packed.bytes, [0x78, second, ..] if (0x7800 + u16::from(*second)) % 31 == 0);
+                has_origin |= matches!(packed.bytes, [0x78, second, ..] if (0x7800 + u16::from(*second)) % 31 == 0);
                 has_content = true;
             }
             Ok(Some((ZSTD, WireValue::Bytes(packed)))) => {
-                says_origin |= packed.bytes.starts_with(b"\x28\xb5\x2f\xfd");
+                has_origin |= packed.bytes.starts_with(b"\x28\xb5\x2f\xfd");
                 has_content = true;
             }
             Ok(Some((1..=200, WireValue::Bytes(_)))) => has_content = true,
             Ok(Some((900.., _))) => {}
             Ok(Some(_)) => return None,
-            Ok(None) => return Some(says_origin && has_content),
-            Err(broken) => return broken.is_cut.then_some(says_origin && has_content),
+            Ok(None) => return Some(has_origin && has_content),
+            Err(broken) => return broken.is_cut.then_some(has_origin && has_content),
         }
     }
 }

@@ -1,21 +1,21 @@
-//! What is named anywhere in a trace: threads, processes and tracks, and the symbols of modules.
+//! The names in a trace: of threads, processes and tracks, and the symbols of modules.
 
+use cg_collections::maps::Map;
 use cg_reader::Error;
-use cg_stream::maps::Map;
 
 use super::super::pprof::tables::ById;
 use super::super::wire::MessageBytes;
 
-/// Marks the numbers that slices of old get for their tracks, which were those of threads.
+/// Marks the track numbers of older slices, which are thread numbers.
 pub(super) const THREAD_TRACK: u64 = 1 << 63;
 
 #[derive(Default)]
 pub(super) struct TraceNames<'a> {
-    /// By thread: its name, and its process.
+    /// The name and process of each thread.
     pub(super) threads: ById<(&'a [u8], u64)>,
     pub(super) processes: ById<&'a [u8]>,
     pub(super) tracks: ById<TraceTrack<'a>>,
-    /// By build id and address: functions, the innermost inlined one first.
+    /// The functions at each build id and address, the innermost inlined function first.
     pub(super) symbols: Map<(&'a [u8], u64), Vec<SymbolLine<'a>>>,
 }
 
@@ -36,25 +36,25 @@ pub(super) struct SymbolLine<'a> {
     pub(super) line: u64,
 }
 
-/// Where something ran.
+/// The thread and process of a sample or slice.
 #[derive(Clone, Copy, Default)]
 pub(super) struct TraceOrigin<'a> {
     pub(super) thread: &'a [u8],
-    /// For a thread without a name.
+    /// The number of the thread, used if it has no name.
     pub(super) tid: Option<u64>,
     pub(super) process: &'a [u8],
     pub(super) pid: Option<u64>,
 }
 
-/// The fields of a message that are wanted, numbers and texts alike.
+/// The requested fields of a message. Each has a slot for a number and one for a text.
 pub(super) struct WantedFields<'a, const N: usize> {
     pub(super) numbers: [u64; N],
     pub(super) messages: [Option<MessageBytes<'a>>; N],
 }
 
 impl<'a, const N: usize> WantedFields<'a, N> {
-    /// Reads the fields with these numbers; of several of one number the first text and the last number count.
-    pub(super) fn of(
+    /// Reads the fields with these numbers. If a field is repeated, the first text and the last number are kept.
+    pub(super) fn read(
         message: MessageBytes<'a>,
         wanted: [u64; N],
     ) -> Result<WantedFields<'a, N>, Error> {
@@ -98,11 +98,11 @@ impl<'a> TraceNames<'a> {
         while let Some((number, value)) = fields.next()? {
             match (number, value.message()) {
                 (1, Some(process)) => {
-                    let process = WantedFields::of(process, [1, 3])?;
+                    let process = WantedFields::read(process, [1, 3])?;
                     self.processes.insert(process.numbers[0], process.text(1));
                 }
                 (2, Some(thread)) => {
-                    let thread = WantedFields::of(thread, [1, 2, 3])?;
+                    let thread = WantedFields::read(thread, [1, 2, 3])?;
                     let [tid, _, pid] = thread.numbers;
                     self.threads.insert(tid, (thread.text(1), pid));
                 }
@@ -112,9 +112,9 @@ impl<'a> TraceNames<'a> {
         Ok(())
     }
 
-    /// A process's descriptor: which one it is of.
+    /// Reads the descriptor of a process. Returns its pid.
     fn process(&mut self, process: MessageBytes<'a>) -> Result<u64, Error> {
-        let process = WantedFields::of(process, [1, 6])?;
+        let process = WantedFields::read(process, [1, 6])?;
         let pid = process.numbers[0];
         if !process.text(1).is_empty() {
             self.processes.insert(pid, process.text(1));
@@ -122,9 +122,9 @@ impl<'a> TraceNames<'a> {
         Ok(pid)
     }
 
-    /// A thread's descriptor.
+    /// Reads the descriptor of a thread. Returns its tid.
     fn thread(&mut self, thread: MessageBytes<'a>) -> Result<u64, Error> {
-        let thread = WantedFields::of(thread, [1, 2, 5])?;
+        let thread = WantedFields::read(thread, [1, 2, 5])?;
         let [pid, tid, _] = thread.numbers;
         let known = self.threads.entry(tid).or_default();
         known.1 = pid;
@@ -135,7 +135,7 @@ impl<'a> TraceNames<'a> {
     }
 
     fn track(&mut self, track: MessageBytes<'a>) -> Result<(), Error> {
-        let wanted = WantedFields::of(track, [1, 2, 3, 4, 5, 10])?;
+        let wanted = WantedFields::read(track, [1, 2, 3, 4, 5, 10])?;
         let [uuid, _, _, _, parent, _] = wanted.numbers;
         let mut track = TraceTrack {
             name: wanted.text(1),
@@ -145,25 +145,29 @@ impl<'a> TraceNames<'a> {
         if track.name.is_empty() {
             track.name = wanted.text(5);
         }
-        track.process = wanted.messages[2].map(|of| self.process(of)).transpose()?;
-        track.thread = wanted.messages[3].map(|of| self.thread(of)).transpose()?;
+        track.process = wanted.messages[2]
+            .map(|inner| self.process(inner))
+            .transpose()?;
+        track.thread = wanted.messages[3]
+            .map(|inner| self.thread(inner))
+            .transpose()?;
         self.tracks.insert(uuid, track);
         Ok(())
     }
 
     fn module(&mut self, module: MessageBytes<'a>) -> Result<(), Error> {
-        let build_id = WantedFields::of(module, [2])?.text(0);
+        let build_id = WantedFields::read(module, [2])?.text(0);
         let mut fields = module.fields();
         while let Some((number, value)) = fields.next()? {
             let (3, Some(symbols)) = (number, value.message()) else {
                 continue;
             };
-            let address = WantedFields::of(symbols, [1])?.numbers[0];
+            let address = WantedFields::read(symbols, [1])?.numbers[0];
             let mut functions = Vec::new();
             let mut fields = symbols.fields();
             while let Some((number, value)) = fields.next()? {
                 if let (2, Some(line)) = (number, value.message()) {
-                    let line = WantedFields::of(line, [1, 2, 3])?;
+                    let line = WantedFields::read(line, [1, 2, 3])?;
                     functions.push(SymbolLine {
                         function: line.text(0),
                         file: line.text(1),
@@ -176,10 +180,10 @@ impl<'a> TraceNames<'a> {
         Ok(())
     }
 
-    /// Where a thread of a process ran; 0 is none.
-    pub(super) fn of_thread(&self, tid: u64, pid: u64) -> TraceOrigin<'a> {
-        let (thread, of) = self.threads.get(&tid).copied().unwrap_or_default();
-        let pid = [pid, of].into_iter().find(|pid| *pid != 0);
+    /// Returns the origin of a thread in a process. A number 0 means unknown.
+    pub(super) fn thread_origin(&self, tid: u64, pid: u64) -> TraceOrigin<'a> {
+        let (thread, known_pid) = self.threads.get(&tid).copied().unwrap_or_default();
+        let pid = [pid, known_pid].into_iter().find(|pid| *pid != 0);
         TraceOrigin {
             thread,
             tid: (tid != 0).then_some(tid),
@@ -191,13 +195,13 @@ impl<'a> TraceNames<'a> {
         }
     }
 
-    /// Where the slices of a track ran: in the thread or process that it or one of its parents is of. A track that is no thread's
-    /// goes by its own name.
-    pub(super) fn of_track(&self, uuid: u64) -> TraceOrigin<'a> {
+    /// Returns the origin of a track: the thread or process of the track or its nearest parent. If there is no thread, the
+    /// track's own name is used.
+    pub(super) fn track_origin(&self, uuid: u64) -> TraceOrigin<'a> {
         if uuid & THREAD_TRACK != 0 && !self.tracks.contains_key(&uuid) {
-            return self.of_thread(uuid ^ THREAD_TRACK, 0);
+            return self.thread_origin(uuid ^ THREAD_TRACK, 0);
         }
-        /// Tracks within tracks; more would be a circle.
+        /// The maximum nesting of tracks. Deeper nesting is a cycle.
         const DEEPEST: usize = 64;
         let mut name: &[u8] = &[];
         let mut next = self.tracks.get(&uuid);
@@ -206,7 +210,7 @@ impl<'a> TraceNames<'a> {
                 break;
             };
             if let Some(tid) = track.thread {
-                let mut origin = self.of_thread(tid, 0);
+                let mut origin = self.thread_origin(tid, 0);
                 if !name.is_empty() {
                     origin.thread = name;
                 }
@@ -218,7 +222,7 @@ impl<'a> TraceNames<'a> {
             if let Some(pid) = track.process {
                 return TraceOrigin {
                     thread: name,
-                    ..self.of_thread(0, pid)
+                    ..self.thread_origin(0, pid)
                 };
             }
             next = self.tracks.get(&track.parent).filter(|_| track.parent != 0);

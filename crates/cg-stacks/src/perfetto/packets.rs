@@ -1,8 +1,8 @@
-//! The packets of a trace, each with what its sequence said before.
+//! The packets of a trace, each read in the state of its sequence.
 
+use cg_collections::intern::TooMany;
+use cg_collections::maps::Map;
 use cg_reader::Error;
-use cg_stream::intern::TooMany;
-use cg_stream::maps::Map;
 use cg_stream::record::{Count, Name, RunRecord};
 
 use super::super::rate::samples_a_second;
@@ -23,29 +23,29 @@ pub(super) struct PacketReader<'n, 'a> {
     sequences: Map<u64, Sequence<'a>>,
     heaps: Heaps,
     slices: TraceSlices,
-    /// Samples whose stack the trace does not have, samples that the profiler did not take, heaps that are not whole.
+    /// The number of samples whose stack is missing, samples that the profiler lost, and incomplete heaps.
     lost_stacks: u64,
     lost_samples: u64,
     lost_heaps: u64,
-    /// Slices of Chrome's older form that are of no thread, and those that do not say how long they lasted.
+    /// The number of slices in Chrome's older form without a thread, and without a duration.
     asynchronous: u64,
     unended: u64,
     frequency: u64,
 }
 
-/// What packets of one writer said before.
+/// The state of one writer, from its earlier packets.
 #[derive(Default)]
 struct Sequence<'a> {
     interned: Interned<'a>,
     clocks: SequenceClocks,
-    /// The thread of `streaming_profile_packet`, and of slices that name no track.
+    /// The thread of `streaming_profile_packet`, and of slices without a track.
     thread: Option<(u64, u64)>,
     default_track: Option<u64>,
-    /// The time of the last slice that counts from the one before, in microseconds.
+    /// The time of the last slice with a relative time, in microseconds.
     reference: u64,
 }
 
-/// The fields of a packet that say how the others are meant.
+/// The fields of a packet that determine the meaning of the others.
 #[derive(Default)]
 struct PacketHead {
     sequence: u64,
@@ -54,16 +54,16 @@ struct PacketHead {
     clock: Option<u64>,
 }
 
-/// The row of samples at some place, without their stack.
-pub(super) fn origin(of: TraceOrigin, table: &mut StackTable) -> Result<StackKey, TooMany> {
-    let thread = match (of.thread, of.tid) {
+/// Returns the key of samples from an origin, without the stack.
+pub(super) fn origin(place: TraceOrigin, table: &mut StackTable) -> Result<StackKey, TooMany> {
+    let thread = match (place.thread, place.tid) {
         (b"", Some(tid)) => Some(table.text(tid.to_string().as_bytes())?),
-        (name, _) => table.given(name)?,
+        (name, _) => table.text_unless_empty(name)?,
     };
     Ok(StackKey {
         thread,
-        process: table.given(of.process)?,
-        pid: of.pid,
+        process: table.text_unless_empty(place.process)?,
+        pid: place.pid,
         ..StackKey::default()
     })
 }
@@ -114,14 +114,14 @@ impl<'n, 'a> PacketReader<'n, 'a> {
         head: &PacketHead,
         sequence: &mut Sequence<'a>,
     ) -> Result<(), Error> {
-        // What others of the packet refer to stands in no certain place.
+        // Fields can precede the data that they refer to, so this data is read first.
         let mut fields = packet.fields();
         while let Some((number, value)) = fields.next()? {
             match (number, value.message()) {
                 (6, Some(snapshot)) => sequence.clocks.set(snapshot)?,
                 (12, Some(data)) => sequence.interned.read(data)?,
                 (44, Some(thread)) => {
-                    let [pid, tid, reference] = WantedFields::of(thread, [1, 2, 6])?.numbers;
+                    let [pid, tid, reference] = WantedFields::read(thread, [1, 2, 6])?.numbers;
                     sequence.thread = Some((tid, pid));
                     sequence.reference = reference;
                 }
@@ -148,20 +148,20 @@ impl<'n, 'a> PacketReader<'n, 'a> {
         message: MessageBytes<'a>,
         sequence: &mut Sequence<'a>,
     ) -> Result<(), Error> {
-        let defaults = WantedFields::of(message, [11, 12, 58])?;
-        if let Some(of_tracks) = defaults.messages[0] {
-            sequence.default_track = Some(WantedFields::of(of_tracks, [11])?.numbers[0]);
+        let defaults = WantedFields::read(message, [11, 12, 58])?;
+        if let Some(track_defaults) = defaults.messages[0] {
+            sequence.default_track = Some(WantedFields::read(track_defaults, [11])?.numbers[0]);
         }
-        if let Some(of_samples) = defaults.messages[1]
-            && let Some(timebase) = WantedFields::of(of_samples, [1])?.messages[0]
+        if let Some(sample_defaults) = defaults.messages[1]
+            && let Some(timebase) = WantedFields::read(sample_defaults, [1])?.messages[0]
         {
-            self.frequency = WantedFields::of(timebase, [2])?.numbers[0];
+            self.frequency = WantedFields::read(timebase, [2])?.numbers[0];
         }
         sequence.clocks.set_default(defaults.numbers[2]);
         Ok(())
     }
 
-    /// Counts a sample of a stack of the sequence.
+    /// Counts a sample with a stack of the sequence.
     fn count(
         &mut self,
         callstack: u64,
@@ -196,7 +196,7 @@ impl<'n, 'a> PacketReader<'n, 'a> {
         sample: MessageBytes<'a>,
         sequence: &mut Sequence<'a>,
     ) -> Result<(), Error> {
-        /// Nothing went wrong with the stack.
+        /// The unwinder reported no error.
         const NONE: u64 = 1;
         let (mut pid, mut tid, mut callstack, mut error) = (0, 0, 0, NONE);
         let mut fields = sample.fields();
@@ -206,7 +206,7 @@ impl<'n, 'a> PacketReader<'n, 'a> {
                 3 => tid = value.number(),
                 4 => callstack = value.number(),
                 16 => error = value.number(),
-                // No samples, but what was lost, or skipped; and what the profiler says of itself.
+                // Lost or skipped samples; 19 is the profiler's own status.
                 17 => {
                     self.lost_samples = self.lost_samples.saturating_add(value.number());
                     return Ok(());
@@ -221,7 +221,7 @@ impl<'n, 'a> PacketReader<'n, 'a> {
         }
         let origin = StackKey {
             cut: error != NONE,
-            ..origin(self.names.of_thread(tid, pid), &mut self.table)?
+            ..origin(self.names.thread_origin(tid, pid), &mut self.table)?
         };
         self.count(callstack, origin, sequence, &[("samples", 1)])
     }
@@ -232,7 +232,7 @@ impl<'n, 'a> PacketReader<'n, 'a> {
         sequence: &mut Sequence<'a>,
     ) -> Result<(), Error> {
         let (tid, pid) = sequence.thread.unwrap_or_default();
-        let origin = origin(self.names.of_thread(tid, pid), &mut self.table)?;
+        let origin = origin(self.names.thread_origin(tid, pid), &mut self.table)?;
         let mut callstacks = Vec::new();
         samples.push_numbers(1, &mut callstacks)?;
         for callstack in callstacks {
@@ -246,17 +246,17 @@ impl<'n, 'a> PacketReader<'n, 'a> {
         sample: MessageBytes<'a>,
         sequence: &mut Sequence<'a>,
     ) -> Result<(), Error> {
-        let sample = WantedFields::of(sample, [1, 2, 6, 9, 10, 11])?;
+        let sample = WantedFields::read(sample, [1, 2, 6, 9, 10, 11])?;
         let [_, task, callstack, _, counter, weight] = sample.numbers;
         let task = sample.messages[0].or(sequence.interned.tasks.get(&task).copied());
         let [pid, tid] = task.map_or(Ok([0; 2]), |task| {
-            Ok::<_, Error>(WantedFields::of(task, [2, 3])?.numbers)
+            Ok::<_, Error>(WantedFields::read(task, [2, 3])?.numbers)
         })?;
-        let origin = origin(self.names.of_thread(tid, pid), &mut self.table)?;
+        let origin = origin(self.names.thread_origin(tid, pid), &mut self.table)?;
         let counter = sample.messages[3].or(sequence.interned.counters.get(&counter).copied());
         let name = match counter {
             Some(counter) => {
-                Name::from_bytes(WantedFields::of(counter, [2])?.text(0)).into_string()
+                Name::from_bytes(WantedFields::read(counter, [2])?.text(0)).into_string()
             }
             None => String::new(),
         };
@@ -276,7 +276,7 @@ impl<'n, 'a> PacketReader<'n, 'a> {
         while let Some((number, value)) = fields.next()? {
             match (number, value) {
                 (1..=4, WireValue::Bytes(message)) => {
-                    sequence.interned.read_of_heap(number, message)?
+                    sequence.interned.read_heap_tables(number, message)?
                 }
                 (5, WireValue::Bytes(dump)) => dumps.push(dump),
                 (6, _) => is_continued = value.number() != 0,
@@ -284,8 +284,8 @@ impl<'n, 'a> PacketReader<'n, 'a> {
             }
         }
         for dump in dumps {
-            let pid = WantedFields::of(dump, [1])?.numbers[0];
-            let origin = origin(self.names.of_thread(0, pid), &mut self.table)?;
+            let pid = WantedFields::read(dump, [1])?.numbers[0];
+            let origin = origin(self.names.thread_origin(0, pid), &mut self.table)?;
             let mut fields = dump.fields();
             while let Some((number, value)) = fields.next()? {
                 match (number, value.message()) {
@@ -295,7 +295,7 @@ impl<'n, 'a> PacketReader<'n, 'a> {
                         let row = self.table.row(StackKey { stack, ..origin })?;
                         self.heaps.add(row, &sample);
                     }
-                    // Another session profiled it; the buffer was overrun, or broken.
+                    // Another session profiled the process, or the buffer overran or is corrupted.
                     (4 | 7 | 8, None) => self.lost_heaps += u64::from(value.number() != 0),
                     _ => {}
                 }
@@ -339,20 +339,23 @@ impl<'n, 'a> PacketReader<'n, 'a> {
             name => name,
         };
         let mark = match event.kind {
-            BEGIN => TrackMark::Begins(self.table.given(name)?),
+            BEGIN => TrackMark::Begins(self.table.text_unless_empty(name)?),
             END => TrackMark::Ends,
-            // Chrome gives slices that were still open -1.
+            // Chrome writes -1 for slices that are still open.
             _ if i64::try_from(event.duration).is_err() => {
                 self.unended += 1;
                 return Ok(());
             }
-            _ => TrackMark::Lasts(self.table.given(name)?, event.duration.saturating_mul(1000)),
+            _ => TrackMark::Lasts(
+                self.table.text_unless_empty(name)?,
+                event.duration.saturating_mul(1000),
+            ),
         };
         self.slices.add(track, time, mark);
         Ok(())
     }
 
-    /// All stacks, and what is to be said of them; `run` gets what the trace says of how it was taken.
+    /// Returns the stacks and the warnings. Adds the facts about the recording to `run`.
     pub(super) fn finish(
         mut self,
         run: &mut RunRecord,
@@ -369,38 +372,38 @@ impl<'n, 'a> PacketReader<'n, 'a> {
             }
         }
         run.sampling.sample_rate = samples_a_second(self.frequency as f64);
-        let said = [
+        let possible = [
             (
                 self.lost_stacks,
-                "samples have no stack: the trace has lost the packets that it was in",
+                "samples have no stack: the packets with the stacks are missing from the trace",
             ),
             (
                 self.lost_samples,
-                "records or samples were lost, as the profiler says",
+                "records or samples were lost, according to the profiler",
             ),
             (
                 self.lost_heaps,
-                "dumps of heaps are not whole, as heapprofd says",
+                "heap dumps are incomplete, according to heapprofd",
             ),
             (
                 self.slices.unbegun(),
-                "slices end that did not begin in the trace: they are not counted",
+                "ends of slices have no beginning in the trace: they are not counted",
             ),
             (
                 self.slices.overlapping(),
-                "slices go on behind the end of one that they began in: they are counted to that end",
+                "slices end after a slice around them: they are counted up to its end",
             ),
             (
                 self.unended,
-                "slices do not say how long they lasted: they are not counted",
+                "slices have no duration: they are not counted",
             ),
             (
                 self.asynchronous,
-                "asynchronous slices of Chrome are of no thread: they are not counted",
+                "asynchronous slices of Chrome have no thread: they are not counted",
             ),
         ];
-        let said = said.iter().filter(|(count, _)| *count > 0);
-        let said = said.map(|(count, what)| format!("{count} {what}"));
-        Ok((self.table, said.collect()))
+        let occurred = possible.iter().filter(|(count, _)| *count > 0);
+        let warnings = occurred.map(|(count, what)| format!("{count} {what}"));
+        Ok((self.table, warnings.collect()))
     }
 }

@@ -1,47 +1,48 @@
-//! Slices: what began and ended on a track, at times of the clock that a packet names.
+//! Slices: begin and end events on tracks, each with a time on the clock of its packet.
 //!
-//! Packets of one track can come from several sequences, so its events are put in the order of their times before they are nested.
+//! The packets of a track may come from several sequences, so the track's events are sorted by time before nesting.
 
 use std::cmp::Reverse;
 
+use cg_collections::intern::TooMany;
+use cg_collections::maps::Map;
 use cg_reader::Error;
-use cg_stream::intern::TooMany;
-use cg_stream::maps::Map;
 use cg_stream::record::Count;
 
 use super::super::table::{FrameParts, NameId, StackKey, StackLinkId, StackTable};
 use super::super::wire::MessageBytes;
 use super::names::{TraceNames, WantedFields};
 
-/// All slices of a trace, until they are nested.
+/// All slices of a trace, before nesting.
 #[derive(Default)]
 pub(super) struct TraceSlices {
-    /// By track, in the order of the file.
+    /// The events of each track, in file order.
     tracks: Map<u64, Vec<SliceEvent>>,
     last: u64,
-    /// Ends without a beginning, which an earlier part of the trace had that was overwritten.
+    /// The number of ends without a beginning. An earlier, overwritten part of the trace had the beginnings.
     unbegun: u64,
-    /// Slices that go on behind the end of one that they began in.
+    /// The number of slices that end after a slice around them.
     overlapping: u64,
 }
 
 struct SliceEvent {
-    /// Nanoseconds.
+    /// In nanoseconds.
     time: u64,
     mark: TrackMark,
 }
 
-/// What an event says of a slice.
+/// The effect of an event on a slice.
 #[derive(Clone, Copy)]
 pub(super) enum TrackMark {
     Begins(Option<NameId>),
     Ends,
-    /// It begins, and lasts this many nanoseconds.
+    /// A whole slice, with its duration in nanoseconds.
     Lasts(Option<NameId>, u64),
 }
 
 impl SliceEvent {
-    /// Of slices that begin at one time the longest has the others inside. What else is at one time stays in its order.
+    /// Returns the sort key. If slices begin at the same time, the longest contains the others. Other events at the same
+    /// time keep their order.
     fn order(&self) -> (u64, Reverse<u64>) {
         let length = match self.mark {
             TrackMark::Begins(_) | TrackMark::Ends => u64::MAX,
@@ -54,32 +55,33 @@ impl SliceEvent {
 /// A slice that has not ended yet.
 struct OpenSlice {
     stack: StackLinkId,
-    /// When it ends, or one that it is in: the first of these that is known, else `u64::MAX`.
+    /// The earliest known end of the slice or of one around it; `u64::MAX` if unknown.
     ends: u64,
-    /// Another event ends it.
+    /// True if another event ends it.
     is_open_ended: bool,
 }
 
-/// What a track event says.
+/// The fields of a track event.
 #[derive(Default)]
 pub(super) struct TrackEvent<'a> {
     pub(super) kind: u64,
     pub(super) name_id: u64,
     pub(super) name: &'a [u8],
     pub(super) track: Option<u64>,
-    /// What Chrome wrote before there were kinds.
+    /// Chrome's older form, used before events had kinds.
     pub(super) legacy: Option<MessageBytes<'a>>,
-    /// Microseconds since the last event, and since the thread's reference.
+    /// Microseconds since the last event.
     pub(super) delta: Option<u64>,
+    /// The absolute time in microseconds.
     pub(super) absolute: Option<u64>,
-    /// Microseconds that a slice of the kind [`COMPLETE`] lasts.
+    /// The duration of a [`COMPLETE`] slice in microseconds.
     pub(super) duration: u64,
 }
 
 pub(super) const BEGIN: u64 = 1;
 pub(super) const END: u64 = 2;
-/// What only events of Chrome's older form are, by the letters of their phases: a whole slice, and the beginnings of slices that
-/// are of no thread.
+/// Kinds that only Chrome's older form has, by the letters of their phases: a whole slice, and the beginning of a slice
+/// without a thread.
 pub(super) const COMPLETE: u64 = b'X' as u64;
 pub(super) const ASYNCHRONOUS: u64 = b'b' as u64;
 
@@ -100,7 +102,7 @@ impl<'a> TrackEvent<'a> {
             }
         }
         if let (0, Some(legacy)) = (event.kind, event.legacy) {
-            let legacy = WantedFields::of(legacy, [1, 2, 3])?;
+            let legacy = WantedFields::read(legacy, [1, 2, 3])?;
             event.kind = match u8::try_from(legacy.numbers[1]) {
                 Ok(b'B') => BEGIN,
                 Ok(b'E') => END,
@@ -118,7 +120,7 @@ impl<'a> TrackEvent<'a> {
 }
 
 impl TraceSlices {
-    /// Takes a slice, the beginning of one, or the end of the last that is open on its track.
+    /// Adds a slice, the beginning of a slice, or the end of the last open slice of a track.
     pub(super) fn add(&mut self, track: u64, time: u64, mark: TrackMark) {
         let length = match mark {
             TrackMark::Lasts(_, length) => length,
@@ -144,7 +146,7 @@ impl TraceSlices {
         for (track, mut events) in tracks {
             events.sort_by_key(SliceEvent::order);
             let mut track = OpenTrack {
-                origin: super::packets::origin(names.of_track(track), table)?,
+                origin: super::packets::origin(names.track_origin(track), table)?,
                 event: time,
                 open: Vec::new(),
                 open_ended: 0,
@@ -162,40 +164,40 @@ impl TraceSlices {
                     TrackMark::Ends => track.end(),
                 }
             }
-            // A slice without an end goes to the end of the trace.
+            // A slice without an end lasts to the end of the trace.
             track.go_to(self.last, table)?;
             self.overlapping += track.overlapping;
         }
         Ok(())
     }
 
-    /// How many slices went on behind the end of one that they began in.
+    /// Returns the number of slices that end after a slice around them.
     pub(super) fn overlapping(&self) -> u64 {
         self.overlapping
     }
 
-    /// How many slices ended that had not begun.
+    /// Returns the number of ends without a beginning.
     pub(super) fn unbegun(&self) -> u64 {
         self.unbegun
     }
 }
 
-/// The slices of a track that are open at some time.
+/// The open slices of a track at some time.
 struct OpenTrack {
-    /// The row of the track, without a stack.
+    /// The key of the track, without a stack.
     origin: StackKey,
     event: usize,
     /// Outermost first.
     open: Vec<OpenSlice>,
-    /// How many of them another event ends.
+    /// The number of open slices that another event ends.
     open_ended: usize,
-    /// What is before this time was added.
+    /// The time up to which costs were added.
     since: u64,
     overlapping: u64,
 }
 
 impl OpenTrack {
-    /// Adds the time up to this one, and ends the slices that are known to have ended by then.
+    /// Adds the costs up to this time, and closes the slices with a known end up to it.
     fn go_to(&mut self, time: u64, table: &mut StackTable) -> Result<(), TooMany> {
         while let Some(innermost) = self.open.last() {
             let (until, has_ended) = (innermost.ends.min(time), innermost.ends <= time);
@@ -240,7 +242,7 @@ impl OpenTrack {
         Ok(())
     }
 
-    /// Ends the innermost slice that another event ends, with what is still open inside.
+    /// Closes the innermost slice that another event ends, and all slices inside it.
     fn end(&mut self) {
         while self.close().is_some_and(|slice| !slice.is_open_ended) {
             self.overlapping += 1;
@@ -254,19 +256,19 @@ impl OpenTrack {
     }
 }
 
-/// The clocks of a sequence: those with numbers from 64 on are its own, and can count from one packet to the next.
+/// The clocks of a sequence. Clocks from number 64 on belong to the sequence, and may count from packet to packet.
 #[derive(Default)]
 pub(super) struct SequenceClocks {
     own: Map<u64, OwnClock>,
-    /// The clock of packets that name none; 0 is the trace's.
+    /// The clock of packets without a clock; 0 is the trace's clock.
     default: u64,
 }
 
 #[derive(Clone, Copy)]
 struct OwnClock {
-    /// The time of the last packet, in nanoseconds, as the trace's clock has it.
+    /// The time of the last packet in nanoseconds, on the trace's clock.
     now: u64,
-    /// What it was set to, in its own unit, and when that was.
+    /// The clock's value when it was set, in its own unit, and the trace's time then.
     set_to: u64,
     set_at: u64,
     unit: u64,
@@ -285,7 +287,7 @@ impl SequenceClocks {
         let mut fields = snapshot.fields();
         while let Some((number, value)) = fields.next()? {
             if let (1, Some(clock)) = (number, value.message()) {
-                clocks.push(WantedFields::of(clock, [1, 2, 3, 4])?.numbers);
+                clocks.push(WantedFields::read(clock, [1, 2, 3, 4])?.numbers);
             }
         }
         let is_own = |clock: &&[u64; 4]| clock[0] >= FIRST_OWN;
@@ -304,7 +306,7 @@ impl SequenceClocks {
         Ok(())
     }
 
-    /// The time of a packet in nanoseconds.
+    /// Returns the time of a packet in nanoseconds.
     pub(super) fn time(&mut self, clock: Option<u64>, timestamp: u64) -> u64 {
         let Some(own) = self.own.get_mut(&clock.unwrap_or(self.default)) else {
             return timestamp;

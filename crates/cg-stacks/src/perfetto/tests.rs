@@ -3,7 +3,7 @@ use parsed::{Parsed, check_all_prefixes, shown_stacks};
 
 use crate::wire::testing::{Message, message};
 
-/// By `tests/data/src/perfetto/make.py`, which has the figures.
+/// Written by `tests/data/src/perfetto/make.py`, which contains the expected figures.
 const EVERYTHING: &[u8] = include_bytes!("../../../../tests/data/perfetto/everything.pb");
 
 fn parse(bytes: &[u8]) -> Parsed {
@@ -16,7 +16,7 @@ fn total(parsed: &Parsed) -> serde_json::Value {
 }
 
 #[test]
-fn samples_and_slices_are_those_of_all_sequences() {
+fn samples_and_slices_of_all_sequences_are_added_up() {
     let parsed = parse(EVERYTHING);
     assert_eq!(
         total(&parsed),
@@ -36,14 +36,14 @@ fn samples_and_slices_are_those_of_all_sequences() {
             "1 wörker: other",
         ]
     );
-    let records = parsed.of("stack");
+    let records = parsed.records_of_type("stack");
     assert!(records[5].contains(r#""cut":true"#), "{}", records[5]);
     assert!(
         records[1].contains(r#""file":"get.h","line":3"#),
         "{}",
         records[1]
     );
-    let of_slices: Vec<String> = records[8..]
+    let slices: Vec<String> = records[8..]
         .iter()
         .map(|record| {
             let record: serde_json::Value = serde_json::from_str(&format!("{{{record}")).unwrap();
@@ -58,7 +58,7 @@ fn samples_and_slices_are_those_of_all_sequences() {
         })
         .collect();
     assert_eq!(
-        of_slices,
+        slices,
         [
             "32000 wörker: frame",
             "3000 wörker: frame<frame",
@@ -70,9 +70,9 @@ fn samples_and_slices_are_those_of_all_sequences() {
     assert_eq!(
         parsed.messages,
         [
-            "in: 1 samples have no stack: the trace has lost the packets that it was in",
-            "in: 5 records or samples were lost, as the profiler says",
-            "in: 1 slices end that did not begin in the trace: they are not counted",
+            "in: 1 samples have no stack: the packets with the stacks are missing from the trace",
+            "in: 5 records or samples were lost, according to the profiler",
+            "in: 1 ends of slices have no beginning in the trace: they are not counted",
         ]
     );
     assert!(parsed.is_whole());
@@ -82,7 +82,7 @@ fn string(id: i64, text: &str) -> Message {
     message().number(1, id).bytes(2, text.as_bytes())
 }
 
-/// A packet of sequence 1 whose stack 1 is `leaf` below `main`.
+/// Returns a packet of sequence 1. Its stack 1 is `leaf`, called by `main`.
 fn first_packet() -> Message {
     let frame = |id| message().number(1, id).number(2, id);
     let data = message()
@@ -104,7 +104,7 @@ fn trace(packets: &[Message]) -> Vec<u8> {
     packets.iter().fold(message(), add).0
 }
 
-/// A sample of a heap: stack, bytes allocated and freed, blocks allocated and freed.
+/// Returns a heap sample: stack, bytes allocated and freed, blocks allocated and freed.
 fn heap_sample(figures: [i64; 5]) -> Message {
     let [stack, allocated, freed, blocks, freed_blocks] = figures;
     message()
@@ -125,7 +125,7 @@ fn heap(is_continued: i64, samples: &[[i64; 5]]) -> Message {
 }
 
 #[test]
-fn a_later_dump_of_a_heap_stands_in_the_place_of_the_one_before() {
+fn a_later_dump_of_a_heap_replaces_the_earlier_one() {
     let json = |figures: [u64; 4]| {
         let [allocated, live, blocks, live_blocks] = figures;
         serde_json::json!({
@@ -138,7 +138,7 @@ fn a_later_dump_of_a_heap_stands_in_the_place_of_the_one_before() {
             vec![heap(1, &[[1, 100, 30, 4, 1]]), heap(0, &[[2, 50, 0, 2, 0]])],
             [150, 120, 6, 5],
         ),
-        // Two dumps: the second counts what the first did, too.
+        // Two dumps: the second one includes the counts of the first.
         (
             vec![
                 heap(0, &[[1, 100, 30, 4, 1]]),
@@ -146,7 +146,7 @@ fn a_later_dump_of_a_heap_stands_in_the_place_of_the_one_before() {
             ],
             [160, 60, 6, 3],
         ),
-        // A stack that is not in the second is as it was.
+        // A stack that is missing from the second dump keeps its counts.
         (
             vec![
                 heap(0, &[[1, 100, 100, 4, 4], [2, 8, 0, 1, 0]]),
@@ -154,7 +154,7 @@ fn a_later_dump_of_a_heap_stands_in_the_place_of_the_one_before() {
             ],
             [116, 16, 6, 2],
         ),
-        // One that heapprofd had forgotten counts anew.
+        // A forgotten stack is counted again from zero.
         (
             vec![
                 heap(0, &[[1, 100, 100, 4, 4]]),
@@ -170,7 +170,7 @@ fn a_later_dump_of_a_heap_stands_in_the_place_of_the_one_before() {
 }
 
 #[test]
-fn heaps_of_android_10_have_their_tables_with_them() {
+fn heaps_of_android_10_contain_their_tables() {
     let tables = message()
         .message(1, string(1, "main"))
         .message(1, string(2, "lib"))
@@ -195,7 +195,7 @@ fn heaps_of_android_10_have_their_tables_with_them() {
 }
 
 #[test]
-fn a_number_means_what_its_sequence_last_said_it_means() {
+fn a_number_refers_to_the_latest_data_of_its_sequence() {
     let sample = |sequence: i64| {
         let sample = message().number(2, 70).number(3, 71).number(4, 1);
         message()
@@ -209,12 +209,12 @@ fn a_number_means_what_its_sequence_last_said_it_means() {
     assert_eq!(shown_stacks(&parsed), ["2 71:", "1 71: leaf<main"]);
     assert_eq!(
         parsed.messages,
-        ["in: 2 samples have no stack: the trace has lost the packets that it was in"]
+        ["in: 2 samples have no stack: the packets with the stacks are missing from the trace"]
     );
 }
 
 #[test]
-fn slices_of_chromes_first_traces_have_times_and_phases_of_their_own() {
+fn slices_in_the_oldest_form_of_chrome_are_read() {
     let thread = message()
         .number(1, 70)
         .number(2, 9)
@@ -243,7 +243,7 @@ fn slices_of_chromes_first_traces_have_times_and_phases_of_their_own() {
     );
 }
 
-/// A trace of one thread with events of Chrome's older form: microseconds, phase, duration, name.
+/// Reads a trace of one thread with events in Chrome's older form: microseconds, phase, duration, name.
 fn older_events(events: &[(i64, u8, i64, i64)]) -> Parsed {
     let thread = message()
         .number(1, 7)
@@ -295,7 +295,7 @@ fn whole_slices_nest_by_their_times_in_any_order() {
 }
 
 #[test]
-fn whole_slices_stand_in_others_that_begin_and_end() {
+fn whole_slices_nest_in_slices_with_begin_and_end_events() {
     let parsed = older_events(&[
         (10, b'B', 0, 1),
         (12, b'X', 6, 2),
@@ -315,7 +315,7 @@ fn whole_slices_stand_in_others_that_begin_and_end() {
 }
 
 #[test]
-fn slices_that_do_not_nest_and_those_of_no_thread_are_told() {
+fn slices_that_overlap_or_have_no_thread_are_reported() {
     let parsed = older_events(&[
         (10, b'X', 10, 1),
         (15, b'X', 10, 2),
@@ -342,10 +342,10 @@ fn slices_that_do_not_nest_and_those_of_no_thread_are_told() {
     assert_eq!(
         parsed.messages,
         [
-            "in: 1 slices end that did not begin in the trace: they are not counted",
-            "in: 3 slices go on behind the end of one that they began in: they are counted to that end",
-            "in: 1 slices do not say how long they lasted: they are not counted",
-            "in: 1 asynchronous slices of Chrome are of no thread: they are not counted",
+            "in: 1 ends of slices have no beginning in the trace: they are not counted",
+            "in: 3 slices end after a slice around them: they are counted up to its end",
+            "in: 1 slices have no duration: they are not counted",
+            "in: 1 asynchronous slices of Chrome have no thread: they are not counted",
         ]
     );
 }
@@ -357,7 +357,7 @@ fn sorted(parsed: &Parsed) -> Vec<String> {
 }
 
 #[test]
-fn what_is_cut_short_or_cannot_be_unpacked_is_an_error_behind_the_rest() {
+fn a_truncated_or_damaged_packet_is_an_error_after_the_others() {
     let sample = packet().message(66, message().number(4, 1));
     let whole = trace(&[first_packet(), sample.clone()]);
     let bad = trace(&[
@@ -369,7 +369,7 @@ fn what_is_cut_short_or_cannot_be_unpacked_is_an_error_behind_the_rest() {
         let parsed = parse(bytes);
         assert_eq!(shown_stacks(&parsed), ["1: leaf<main"]);
         assert!(
-            parsed.trouble && !parsed.is_whole(),
+            parsed.has_errors && !parsed.is_whole(),
             "{:?}",
             parsed.messages
         );
@@ -380,7 +380,7 @@ fn what_is_cut_short_or_cannot_be_unpacked_is_an_error_behind_the_rest() {
 }
 
 #[test]
-fn other_messages_are_not_taken() {
+fn other_messages_are_not_recognised() {
     let is_trace = |bytes: &[u8]| super::is_trace(&Head::new(bytes, true));
     assert!(is_trace(EVERYTHING) && is_trace(&EVERYTHING[..100]));
     let deflated = b"\x78\x9c\x03\x00\x00\x00\x00\x01";
@@ -394,7 +394,7 @@ fn other_messages_are_not_taken() {
         assert!(!crate::otlp::is_profiles(&Head::new(EVERYTHING, true)));
     }
     for other in [
-        // The descriptor of a file; pprof's type of values; a message of numbers; nothing.
+        // The descriptor of a file, pprof's sample type, a message of numbers, and an empty message.
         message()
             .bytes(1, b"a.proto")
             .bytes(2, b"a")

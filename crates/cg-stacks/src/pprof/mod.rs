@@ -1,19 +1,19 @@
-//! Profiles of pprof: the protocol buffer `profile.proto` that Go, pprof-rs, gperftools, Parca and others write, and the
-//! formats that pprof's tools read besides it (`legacy`).
+//! Profiles of pprof: the protocol buffer `profile.proto`, which Go, pprof-rs, gperftools, Parca and others write, and the
+//! older formats that pprof's tools read (`legacy`).
 //!
-//! <https://github.com/google/pprof/blob/main/proto/profile.proto> is the format. A profile has columns of values
-//! (`sample_type`) and samples: a stack with a value for each column, all of them costs of that stack alone. Everything
-//! else stands in tables, behind or in front of the samples as the producer likes, so the file is walked twice: once for
-//! the tables, once for the samples, which are kept nowhere.
+//! The format is <https://github.com/google/pprof/blob/main/proto/profile.proto>. A profile has columns of values
+//! (`sample_type`) and samples. A sample is a stack with one value per column; the values are self costs of the stack.
+//! Everything else is in tables, which may precede or follow the samples. So the reader walks over the file twice: once for
+//! the tables, once for the samples, which it does not store.
 //!
-//! - Events are called as the column's `type`, and `type/unit` where two columns have one type.
-//! - A location is an address. Its lines are the functions there, the innermost inlined one first. Where it has none, they
-//!   are looked up in its object, if the profile says which build of it that was.
-//! - Labels that name a thread or process are understood; these stay among the labels where `thread`, `tid` and `process` do not
-//!   say the same, and so do all others.
-//! - What the profile says of itself (period, time, mappings) is in the `run` record, so that cg-fmt can write the profile again.
-//! - `drop_frames` and `keep_frames` tell pprof which frames not to show. They stay, and the expressions are labels of the
-//!   run: what is left out of a view is decided where it is viewed.
+//! - An event's name is the `type` of its column, or `type/unit` if two columns have the same type.
+//! - A location is an address. Its lines are the functions there, the innermost inlined function first. A location without
+//!   lines is looked up in its object, if the profile contains the object's build id.
+//! - Labels with a thread or process set `thread`, `tid` and `process`. They also stay labels if these fields cannot express
+//!   them. All other labels are kept.
+//! - The profile's own data (period, time, mappings) is in the `run` record, so cg-fmt can write the profile again.
+//! - In `drop_frames` and `keep_frames`, pprof finds the frames to hide. The reader keeps all frames, and makes the two
+//!   expressions labels of the run: each view decides for itself which frames to omit.
 
 use cg_reader::{Error, Head, Reach, Reading};
 use cg_stream::record::{PeriodFacts, RunRecord};
@@ -31,7 +31,7 @@ pub(crate) mod tables;
 use samples::PprofSamples;
 use tables::{PprofTables, ValueType};
 
-/// So many bytes tell the formats apart.
+/// The number of bytes from which the formats are recognised.
 const HEAD: usize = 4096;
 
 /// Reads a profile of pprof, protocol buffer or legacy: a [`cg_reader::ReadRecords`].
@@ -47,7 +47,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let events = event_names(&tables)?;
     if events.is_empty() {
         return Err(Error::whole(
-            "expected a profile that says what its values count, found none that does",
+            "expected a profile with sample types, found none",
         ));
     }
     let run = run_record(reading.run("pprof"), &tables, &events)?;
@@ -58,13 +58,13 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     write(run, &table, read, reading.out)
 }
 
-/// Whether an input that begins like this is a profile.
+/// Returns true if an input with this head is a profile.
 pub fn is_profile(head: &Head) -> bool {
     is_protocol_buffer(head.bytes, head.reach == Reach::All) || legacy::kind(head.bytes).is_some()
 }
 
 fn is_protocol_buffer(bytes: &[u8], is_whole: bool) -> bool {
-    /// So many fields are no coincidence.
+    /// The number of fields that rules out a coincidence.
     const ENOUGH: usize = 64;
     let mut fields = MessageFields::new(bytes);
     let mut has_sample_type = false;
@@ -77,7 +77,7 @@ fn is_protocol_buffer(bytes: &[u8], is_whole: bool) -> bool {
                     (6 | 13, WireValue::Bytes(_)) | (7..=10 | 12..=15, WireValue::Varint(_)) => {
                         true
                     }
-                    // Of a version that is not known here.
+                    // A field of a later version.
                     (16.., _) => has_sample_type,
                     _ => false,
                 };
@@ -111,12 +111,12 @@ fn is_message(mut fields: MessageFields) -> bool {
     }
 }
 
-/// What the columns of values are called.
+/// Returns the event names of the columns.
 pub(crate) fn event_names(tables: &PprofTables) -> Result<Vec<String>, Error> {
     let named: Vec<(String, String)> = tables
         .sample_types
         .iter()
-        .map(|column| names_of(tables, column))
+        .map(|column| type_and_unit(tables, column))
         .collect::<Result<_, Error>>()?;
     let mut events: Vec<String> = Vec::with_capacity(named.len());
     for (kind, unit) in &named {
@@ -128,7 +128,7 @@ pub(crate) fn event_names(tables: &PprofTables) -> Result<Vec<String>, Error> {
             (kind, _) if is_alone => kind.to_owned(),
             (kind, unit) => format!("{kind}/{unit}"),
         };
-        // Columns that nothing tells apart stay apart all the same.
+        // Columns with the same type and unit stay separate.
         let mut unique = name.clone();
         for number in 2.. {
             if !events.contains(&unique) {
@@ -141,7 +141,7 @@ pub(crate) fn event_names(tables: &PprofTables) -> Result<Vec<String>, Error> {
     Ok(events)
 }
 
-fn names_of(tables: &PprofTables, column: &ValueType) -> Result<(String, String), Error> {
+fn type_and_unit(tables: &PprofTables, column: &ValueType) -> Result<(String, String), Error> {
     let text = |position| {
         let name = tables.text(position)?;
         Ok::<String, Error>(name.map_or_else(String::new, |name| name.into_string()))
@@ -156,7 +156,7 @@ pub(crate) fn run_record(
 ) -> Result<RunRecord, Error> {
     let facts = &mut run.sampling;
     for (event, column) in events.iter().zip(&tables.sample_types) {
-        let (_, unit) = names_of(tables, column)?;
+        let (_, unit) = type_and_unit(tables, column)?;
         if !unit.is_empty() && unit != "count" {
             facts
                 .units
@@ -172,8 +172,8 @@ pub(crate) fn run_record(
         .ok()
         .filter(|duration| *duration > 0);
     if let Some(period_type) = &tables.period_type {
-        let (kind, unit) = names_of(tables, period_type)?;
-        if let Some(nanoseconds) = nanoseconds_of(&unit)
+        let (kind, unit) = type_and_unit(tables, period_type)?;
+        if let Some(nanoseconds) = nanoseconds_per(&unit)
             && tables.period > 0
         {
             facts.sample_rate = samples_a_second(1e9 / (tables.period as f64 * nanoseconds));
@@ -214,12 +214,13 @@ pub(crate) fn run_record(
     Ok(run)
 }
 
-/// Types and units of all events, where their names and units in the stream do not tell.
+/// Returns the types and units of all events, if the stream's names and units cannot reproduce them; otherwise an empty
+/// list.
 fn odd_sample_types(tables: &PprofTables, events: &[String]) -> Result<Vec<[String; 2]>, Error> {
     let mut types = Vec::with_capacity(events.len());
     let mut is_odd = false;
     for (event, column) in events.iter().zip(&tables.sample_types) {
-        let (kind, unit) = names_of(tables, column)?;
+        let (kind, unit) = type_and_unit(tables, column)?;
         is_odd |= kind != *event || matches!(&unit[..], "" | "ns" | "µs" | "us" | "ms" | "s");
         types.push([kind, unit]);
     }
@@ -227,8 +228,8 @@ fn odd_sample_types(tables: &PprofTables, events: &[String]) -> Result<Vec<[Stri
     Ok(types)
 }
 
-/// How many nanoseconds a unit of time is.
-fn nanoseconds_of(unit: &str) -> Option<f64> {
+/// Returns the number of nanoseconds in a unit of time; `None` for other units.
+fn nanoseconds_per(unit: &str) -> Option<f64> {
     Some(match unit {
         "nanoseconds" | "ns" => 1.0,
         "microseconds" | "us" => 1e3,
@@ -238,7 +239,7 @@ fn nanoseconds_of(unit: &str) -> Option<f64> {
     })
 }
 
-/// A unit as this stream calls it.
+/// Returns the stream's name for a unit.
 fn short_unit(unit: &str) -> &str {
     match unit {
         "nanoseconds" => "ns",

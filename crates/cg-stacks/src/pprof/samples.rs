@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use cg_collections::maps::Map;
 use cg_reader::{Error, Reading};
-use cg_stream::maps::Map;
 use cg_stream::record::{Count, FrameMarks, LabelMeaning, LabelValue, Name, SampleLabels};
 
 use super::super::address;
@@ -22,11 +22,11 @@ pub(crate) struct PprofSamples<'p, 'a, 't> {
     pub(crate) table: &'t mut StackTable,
     /// By location id: the range of its frames in `frames`.
     known: Map<u64, Range<u32>>,
-    /// The frames of all locations that were met, innermost first.
+    /// The frames of all locations in `known`, innermost first in each.
     frames: Vec<FrameId>,
-    /// Labels by what the samples have for them, as the table has them.
+    /// The labels' text in the table, by the labels of a sample.
     known_labels: Map<Vec<SampleLabel>, Option<NameId>>,
-    /// By mapping and address in its file: the functions of addresses that the profile has no name for.
+    /// By mapping and file offset: the functions of addresses that have no name in the profile.
     symbols: Map<(u64, u64), Vec<AddressSymbol>>,
     /// Buffers for the sample that is being read.
     sample: PprofSample,
@@ -50,7 +50,7 @@ struct SampleLabel {
     unit: i64,
 }
 
-/// What the labels of a sample say of where it was taken.
+/// The thread and process of a sample, from its labels.
 #[derive(Default)]
 struct LabelledPlace {
     thread: Option<NameId>,
@@ -83,8 +83,8 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
         }
     }
 
-    /// Looks up the names of locations that have none: in the objects that the profile gives the build ids of, and in the
-    /// program of `--exe`, where the profile has no other id of it.
+    /// Looks up the names of locations without lines: in objects for which the profile has build ids, and in the program of
+    /// `--exe` unless the profile has a different build id for it.
     pub(crate) fn look_up(&mut self, reading: &mut Reading) -> Result<(), Error> {
         let search = &reading.options.search;
         let mut unnamed: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
@@ -101,23 +101,23 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
             }
         }
         let exe = FoundObject::program(search).unwrap_or_else(|message| {
-            reading.trouble(message);
+            reading.error(message);
             None
         });
         let objects = self.tables.mapped_objects()?;
         let program = program_among(objects.iter().copied(), search);
-        let (mut left, mut of) = (0, 0);
+        let (mut left, mut total) = (0, 0);
         for (mapping, addresses) in unnamed {
-            let of_object = self.tables.mapping(mapping);
-            let Some(object) = self.tables.bytes(of_object.filename)? else {
+            let mapped = self.tables.mapping(mapping);
+            let Some(object) = self.tables.bytes(mapped.filename)? else {
                 continue;
             };
-            let build_id = self.tables.bytes(of_object.build_id)?;
+            let build_id = self.tables.bytes(mapped.build_id)?;
             let build_id = build_id.and_then(BuildId::elf);
             let own = (build_id.as_ref()).and_then(|id| FoundObject::find(object, id, search));
             let is_unknown_program = build_id.is_none() && program == Some(object);
             let is_exe = |exe: &&FoundObject| match &build_id {
-                Some(id) => exe.is_of(id),
+                Some(id) => exe.has_build_id(id),
                 None => is_unknown_program,
             };
             let mut named = 0;
@@ -135,13 +135,15 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
             }
             if is_unknown_program {
                 left += addresses.len() - named;
-                of += addresses.len();
+                total += addresses.len();
             }
         }
-        // A profile that has names lacks some for reasons of its own.
+        // If a profile has some names, the missing ones have other reasons than a missing symbol table.
         let program = program.filter(|_| exe.is_some() || (search.exe.is_none() && !has_names));
-        if let Some(said) = program.and_then(|program| left_unnamed(program, left, of, search)) {
-            reading.warn(said);
+        if let Some(warning) =
+            program.and_then(|program| left_unnamed(program, left, total, search))
+        {
+            reading.warn(warning);
         }
         Ok(())
     }
@@ -190,7 +192,7 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
             let frames = self.frames_of(*location, &mut sample.lines)?;
             sample.stack.extend_from_slice(&self.frames[frames]);
         }
-        // pprof has added its samples up by stack.
+        // pprof has already added up the samples of each stack.
         let stack = self.table.rare_stack(&sample.stack)?;
         let thread = match (place.thread, place.thread_number) {
             (None, Some(number)) => Some(self.table.text(number.to_string().as_bytes())?),
@@ -213,7 +215,7 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
         Ok(())
     }
 
-    /// Reads a label, and what it says of the place.
+    /// Reads a label. If it contains a thread or process, sets the field of `place`.
     fn label(
         &mut self,
         label: WireValue<'a>,
@@ -227,24 +229,28 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
             4 => read.unit = value.signed(),
             _ => {}
         })?;
-        let Some(meaning) = self.tables.bytes(read.key)?.and_then(LabelMeaning::of) else {
+        let Some(meaning) = self
+            .tables
+            .bytes(read.key)?
+            .and_then(LabelMeaning::from_key)
+        else {
             return Ok(read);
         };
-        let said: Cow<[u8]> = match self.tables.bytes(read.text)? {
+        let value: Cow<[u8]> = match self.tables.bytes(read.text)? {
             Some(text) => Cow::Borrowed(text),
             None => Cow::Owned(read.number.to_string().into_bytes()),
         };
-        let number = || std::str::from_utf8(&said).ok()?.parse::<i64>().ok();
+        let number = || std::str::from_utf8(&value).ok()?.parse::<i64>().ok();
         match meaning {
-            LabelMeaning::Thread => place.thread = self.table.given(&said)?,
+            LabelMeaning::Thread => place.thread = self.table.text_unless_empty(&value)?,
             LabelMeaning::ThreadNumber => place.thread_number = number(),
-            LabelMeaning::Process => place.process = self.table.given(&said)?,
+            LabelMeaning::Process => place.process = self.table.text_unless_empty(&value)?,
             LabelMeaning::Pid => place.pid = number().and_then(|pid| u64::try_from(pid).ok()),
         }
         Ok(read)
     }
 
-    /// The labels of a sample that its thread and process do not say as they are.
+    /// Returns the labels that the record's thread and process fields do not already express.
     fn labels(&mut self, labels: &[SampleLabel]) -> Result<Option<NameId>, Error> {
         if let Some(known) = self.known_labels.get(labels) {
             return Ok(*known);
@@ -262,17 +268,21 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
             };
             kept.push((text(label.key)?, value));
         }
-        // Those of the thread, or of the process, stay together: what is left of them would be read as all there is.
-        for is_of_thread in [true, false] {
-            let is_of_place = |(key, _): &(String, LabelValue)| {
-                LabelMeaning::of(key.as_bytes())
-                    .is_some_and(|meaning| meaning.is_of_thread() == is_of_thread)
+        // Keep or drop the thread's labels as a group, and likewise the process's: a partial set would look complete.
+        for for_thread in [true, false] {
+            let is_in_group = |(key, _): &(String, LabelValue)| {
+                LabelMeaning::from_key(key.as_bytes())
+                    .is_some_and(|meaning| meaning.describes_thread() == for_thread)
             };
-            if kept.iter().filter(|label| is_of_place(label)).all(is_said) {
-                kept.retain(|label| !is_of_place(label));
+            if kept
+                .iter()
+                .filter(|label| is_in_group(label))
+                .all(is_redundant)
+            {
+                kept.retain(|label| !is_in_group(label));
             }
         }
-        let kept = match SampleLabels::of(kept) {
+        let kept = match SampleLabels::new(kept) {
             Some(kept) => Some(self.table.text(kept.text().as_bytes())?),
             None => None,
         };
@@ -280,7 +290,7 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
         Ok(kept)
     }
 
-    /// Adds the frames of a location to a stack, innermost first.
+    /// Appends the frames of a location to a stack, innermost first.
     pub(crate) fn push_frames(&mut self, id: u64, stack: &mut Vec<FrameId>) -> Result<(), Error> {
         let mut lines = std::mem::take(&mut self.sample.lines);
         let frames = self.frames_of(id, &mut lines)?;
@@ -289,7 +299,7 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
         Ok(())
     }
 
-    /// Where the frames of a location are in `frames`, innermost first.
+    /// Returns the range of a location's frames in `frames`, innermost first.
     fn frames_of(&mut self, id: u64, lines: &mut Vec<LocationLine>) -> Result<Range<usize>, Error> {
         let as_usize = |range: &Range<u32>| range.start as usize..range.end as usize;
         if let Some(known) = self.known.get(&id) {
@@ -299,7 +309,7 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
         lines.clear();
         location.lines(lines)?;
         let position = |length: usize| {
-            u32::try_from(length).map_err(|_| Error::from(cg_stream::intern::TooMany))
+            u32::try_from(length).map_err(|_| Error::from(cg_collections::intern::TooMany))
         };
         let start = position(self.frames.len())?;
         let place = self.place_of(&location)?;
@@ -317,7 +327,7 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
         Ok(as_usize(&range))
     }
 
-    /// The object that a location is in, and the address there.
+    /// Returns the object of a location, and the offset in the object's file.
     fn place_of(&self, location: &PprofLocation) -> Result<ObjectPlace<'a>, Error> {
         let Some(mapping) = self.tables.mapping_of(location)? else {
             return Ok(ObjectPlace::default());
@@ -349,9 +359,9 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
         let object = place.object.unwrap_or_default();
         let parts = FrameParts {
             name: self.table.function(name, self.is_demangled)?,
-            file: self.table.given(file)?,
+            file: self.table.text_unless_empty(file)?,
             line: u64::try_from(line.line).ok().filter(|line| *line > 0),
-            obj: self.table.given(object)?,
+            obj: self.table.text_unless_empty(object)?,
             addr: place
                 .address
                 .or(Some(location.address))
@@ -364,7 +374,7 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
         Ok(self.table.frame(parts)?)
     }
 
-    /// Adds the frames of a location whose functions were looked up, if they were found.
+    /// Adds the looked-up frames of a location. Returns false if there are none.
     fn push_looked_up(
         &mut self,
         location: &PprofLocation,
@@ -379,9 +389,9 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
         for (level, function) in functions.iter().enumerate() {
             let parts = FrameParts {
                 name: self.table.function(&function.name, self.is_demangled)?,
-                file: self.table.given(&function.file)?,
+                file: self.table.text_unless_empty(&function.file)?,
                 line: function.line,
-                obj: self.table.given(object)?,
+                obj: self.table.text_unless_empty(object)?,
                 addr: Some(address),
                 marks: FrameMarks {
                     inlined: level + 1 < functions.len(),
@@ -403,7 +413,7 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
     }
 }
 
-/// What a location and the name of its object say of the code there.
+/// Returns the marks for code at a location, from the location and its object's name.
 fn marks_of(location: &PprofLocation, object: &[u8]) -> FrameMarks {
     let marks = address::marks_of(object);
     FrameMarks {
@@ -412,16 +422,15 @@ fn marks_of(location: &PprofLocation, object: &[u8]) -> FrameMarks {
     }
 }
 
-/// The object a location is in, and its address counted from where the object's file begins, which is the same in every
-/// run.
+/// The object of a location, and the offset in the object's file, which is the same in every run.
 #[derive(Default)]
 struct ObjectPlace<'a> {
     object: Option<&'a [u8]>,
     address: Option<u64>,
 }
 
-/// Whether a label of a thread or process is what cg-fmt makes of `thread`, `tid` and `process`.
-fn is_said((key, value): &(String, LabelValue)) -> bool {
+/// Returns true if cg-fmt would write the same label from `thread`, `tid` and `process`.
+fn is_redundant((key, value): &(String, LabelValue)) -> bool {
     match (&key[..], value) {
         ("thread" | "process", LabelValue::Text(_)) => true,
         ("tid", LabelValue::Number(number, None)) => *number >= 0,

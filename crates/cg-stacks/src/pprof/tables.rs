@@ -1,27 +1,27 @@
-//! The tables of a pprof profile: everything but its samples, which stay where they are in the file.
+//! The tables of a pprof profile. Samples stay in the bytes of the file.
 
+use cg_collections::maps::Map;
 use cg_reader::Error;
-use cg_stream::maps::Map;
 use cg_stream::record::{HexAddress, MappingFacts, Name};
 
 use super::wire::{MessageBytes, MessageFields, WireValue};
 
-/// Maps of ids. These are any numbers but 0.
+/// A map by id. Ids can be any numbers except 0.
 pub(crate) type ById<T> = Map<u64, T>;
 
-/// What samples refer to.
+/// Everything that samples refer to.
 #[derive(Default)]
 pub(crate) struct PprofTables<'a> {
     pub(crate) strings: Vec<&'a [u8]>,
     pub(crate) sample_types: Vec<ValueType>,
     pub(crate) mappings: ById<PprofMapping>,
-    /// Their ids in the order of the file.
+    /// The ids of mappings, in file order.
     mapping_ids: Vec<u64>,
     pub(crate) functions: ById<PprofFunction>,
     pub(crate) locations: ById<PprofLocation<'a>>,
     pub(super) drop_frames: i64,
     pub(super) keep_frames: i64,
-    /// Since 1970.
+    /// The time since 1970.
     pub(super) time_nanoseconds: i64,
     pub(crate) duration_nanoseconds: i64,
     pub(crate) period_type: Option<ValueType>,
@@ -30,14 +30,14 @@ pub(crate) struct PprofTables<'a> {
     pub(super) default_sample_type: i64,
 }
 
-/// What a column of values counts, as positions in the string table.
+/// The type and unit of a column, as positions in the string table.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct ValueType {
     pub(crate) kind: i64,
     pub(crate) unit: i64,
 }
 
-/// A piece of an object in the address space.
+/// A part of an object in the address space.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct PprofMapping {
     pub(crate) memory_start: u64,
@@ -45,7 +45,7 @@ pub(crate) struct PprofMapping {
     pub(crate) file_offset: u64,
     pub(crate) filename: i64,
     pub(crate) build_id: i64,
-    /// Whether functions, files, lines and inlined functions were looked up.
+    /// True if functions, files, lines and inlined functions, respectively, were looked up.
     pub(crate) known: [bool; 4],
 }
 
@@ -57,15 +57,15 @@ pub(crate) struct PprofFunction {
     pub(crate) filename: i64,
 }
 
-/// An address, and the functions that its code is of.
+/// An address, and the functions there.
 #[derive(Clone, Copy)]
 pub(crate) struct PprofLocation<'a> {
     pub(crate) address: u64,
     pub(crate) mapping: u64,
     pub(crate) message: MessageBytes<'a>,
-    /// The field of the message that its lines are in.
+    /// The field number of its lines in the message.
     pub(crate) lines: u64,
-    /// Whether the profile says that its code is the kernel's.
+    /// True if the profile marks the code as the kernel's.
     pub(crate) is_kernel: bool,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct LocationLine {
 }
 
 impl<'a> PprofTables<'a> {
-    /// Reads all of a profile but its samples.
+    /// Reads everything in a profile except its samples.
     pub(super) fn read(bytes: &'a [u8]) -> Result<PprofTables<'a>, Error> {
         let mut tables = PprofTables::default();
         let mut fields = MessageFields::new(bytes);
@@ -123,19 +123,19 @@ impl<'a> PprofTables<'a> {
         Ok(tables)
     }
 
-    /// A string by its position. The first is empty, and says that there is none.
+    /// Returns a string by its position; `None` for an empty string, such as the first one, which means "no string".
     pub(crate) fn text(&self, position: i64) -> Result<Option<Name<'a>>, Error> {
         Ok(self.bytes(position)?.map(Name::from_bytes))
     }
 
-    /// The bytes of a string; `None` for an empty one.
+    /// Returns the bytes of a string; `None` for an empty string.
     pub(crate) fn bytes(&self, position: i64) -> Result<Option<&'a [u8]>, Error> {
         let found = usize::try_from(position)
             .ok()
             .and_then(|position| self.strings.get(position));
         match found {
             Some(text) => Ok(Some(*text).filter(|text| !text.is_empty())),
-            // A profile without any string may say that it has none.
+            // A profile without strings may refer to string 0.
             None if position == 0 => Ok(None),
             None => Err(Error::whole(format!(
                 "expected one of the {} strings of the string table, found number {position}",
@@ -144,47 +144,47 @@ impl<'a> PprofTables<'a> {
         }
     }
 
-    /// A location by its id.
+    /// Returns a location by its id.
     pub(super) fn location(&self, id: u64) -> Result<PprofLocation<'a>, Error> {
         let found = self.locations.get(&id).copied();
         found.ok_or_else(|| {
             Error::whole(format!(
-                "a sample names location {id}, which the profile has not"
+                "a sample refers to location {id}, which is not in the profile"
             ))
         })
     }
 
-    /// All locations, in no order.
+    /// Iterates over all locations, in arbitrary order.
     pub(super) fn locations(&self) -> impl Iterator<Item = &PprofLocation<'a>> {
         self.locations.values()
     }
 
-    /// The mapping that a location is in, if it says so.
+    /// Returns the mapping of a location; `None` if it has none.
     pub(super) fn mapping_of(
         &self,
         location: &PprofLocation,
     ) -> Result<Option<&PprofMapping>, Error> {
         match self.mappings.get(&location.mapping) {
             None if location.mapping != 0 => Err(Error::whole(format!(
-                "a location names mapping {}, which the profile has not",
+                "a location refers to mapping {}, which is not in the profile",
                 location.mapping
             ))),
             found => Ok(found),
         }
     }
 
-    /// A mapping by its id.
+    /// Returns a mapping by its id; an empty one if the id is unknown.
     pub(super) fn mapping(&self, id: u64) -> PprofMapping {
         self.mappings.get(&id).copied().unwrap_or_default()
     }
 
-    /// The objects that were mapped, in the order in which the profile has them.
+    /// Returns the mapped objects, in file order.
     pub(super) fn mapped_objects(&self) -> Result<Vec<&'a [u8]>, Error> {
         let objects = (self.mapping_ids.iter()).map(|id| self.bytes(self.mapping(*id).filename));
         objects.filter_map(Result::transpose).collect()
     }
 
-    /// The mappings as a stream has them.
+    /// Returns the mappings for the `run` record.
     pub(super) fn mapping_facts(&self) -> Result<Vec<MappingFacts>, Error> {
         let text = |position| {
             let text = self.text(position)?;
@@ -202,18 +202,18 @@ impl<'a> PprofTables<'a> {
                     .into_iter()
                     .zip(mapping.known)
                     .filter(|(_, is_known)| *is_known)
-                    .map(|(what, _)| what.to_owned())
+                    .map(|(name, _)| name.to_owned())
                     .collect(),
             })
         };
         self.mapping_ids.iter().map(facts).collect()
     }
 
-    /// The function of a line; `None` where it is not known.
+    /// Returns the function of a line; `None` if the line has no function.
     pub(super) fn function_of(&self, line: &LocationLine) -> Result<Option<&PprofFunction>, Error> {
         match self.functions.get(&line.function) {
             None if line.function != 0 => Err(Error::whole(format!(
-                "a location names function {}, which the profile has not",
+                "a location refers to function {}, which is not in the profile",
                 line.function
             ))),
             found => Ok(found),
@@ -222,7 +222,7 @@ impl<'a> PprofTables<'a> {
 }
 
 impl PprofLocation<'_> {
-    /// Adds its lines to a list: the innermost inlined function first, the one they were inlined into last.
+    /// Appends the location's lines to a list: the innermost inlined function first, its outermost inliner last.
     pub(super) fn lines(&self, lines: &mut Vec<LocationLine>) -> Result<(), Error> {
         let mut fields = self.message.fields();
         while let Some((number, value)) = fields.next()? {
@@ -255,7 +255,7 @@ pub(crate) fn each<'a>(
     Ok(())
 }
 
-/// The type and the unit of a column, as places in the table of strings.
+/// Reads the type and unit of a column.
 pub(crate) fn value_type(message: WireValue) -> Result<ValueType, Error> {
     let mut found = ValueType::default();
     each(message, |number, value| match number {

@@ -46,7 +46,7 @@ fn label(key: &str, text: &str) -> Message {
     message().number(1, position(key)).number(2, position(text))
 }
 
-/// A profile with two columns, a location of two functions, one of one, and one that nobody has a name for.
+/// Returns a profile with two columns and four locations: with two functions, with one function, and two without a name.
 fn profile(samples: &[Message]) -> Message {
     let mut profile = message()
         .message(1, pair("samples", "count"))
@@ -97,7 +97,7 @@ fn samples_of_one_stack_are_added_up_and_inlined_functions_are_frames() {
     let profile = profile(&[
         sample(&[LEAF, 2], &[1, 10]),
         sample(&[2], &[5, 50]),
-        // As writers of old put it: a field a number.
+        // Older writers use one field per number.
         message()
             .number(1, LEAF)
             .number(1, 2)
@@ -111,13 +111,13 @@ fn samples_of_one_stack_are_added_up_and_inlined_functions_are_frames() {
     .number(7, position("phase"));
     let parsed = parse(&profile);
     assert_eq!(
-        parsed.of("run"),
+        parsed.records_of_type("run"),
         [
             r#""stream":1,"tool":"pprof","source":["in"],"events":["samples","cpu"],"total":{"samples":8,"cpu":57},"duration":2000000000,"labels":{"default_sample_type":"cpu","drop_frames":"phase","period":"10000000 nanoseconds cpu"},"mappings":[{"obj":"/opt/app","start":"0x400000","end":"0x500000","offset":"0x1000"}],"period":{"event":"cpu","unit":"nanoseconds","value":10000000},"sample_rate":100,"units":{"cpu":"ns"}}"#
         ]
     );
     assert_eq!(
-        parsed.of("stack"),
+        parsed.records_of_type("stack"),
         [
             r#""fn":"outer","file":"a.rs","line":9,"obj":"/opt/app","cost":{"samples":5,"cpu":50},"stack":[{"fn":"outer","file":"a.rs","line":9,"obj":"/opt/app","addr":"0x1020"}]}"#,
             r#""fn":"leaf","file":"a.rs","line":3,"obj":"/opt/app","cost":{"samples":3,"cpu":7},"stack":[{"fn":"leaf","file":"a.rs","line":3,"obj":"/opt/app","addr":"0x1010","inlined":true},{"fn":"inner","file":"a.rs","line":5,"obj":"/opt/app","addr":"0x1010"},{"fn":"outer","file":"a.rs","line":9,"obj":"/opt/app","addr":"0x1020"}]}"#,
@@ -127,10 +127,10 @@ fn samples_of_one_stack_are_added_up_and_inlined_functions_are_frames() {
 }
 
 #[test]
-fn a_location_without_a_name_is_called_by_its_place_in_the_object() {
+fn a_location_without_a_name_is_named_by_object_and_offset() {
     let parsed = parse(&profile(&[sample(&[3, 4], &[1, 0]), sample(&[], &[2, 0])]));
     assert_eq!(
-        parsed.of("stack"),
+        parsed.records_of_type("stack"),
         [
             r#""cost":{"samples":2},"stack":[]}"#,
             r#""fn":"app+0x1abc","obj":"/opt/app","cost":{"samples":1},"stack":[{"fn":"app+0x1abc","obj":"/opt/app","addr":"0x1abc"},{"fn":"0x77","addr":"0x77"}]}"#,
@@ -139,7 +139,7 @@ fn a_location_without_a_name_is_called_by_its_place_in_the_object() {
 }
 
 #[test]
-fn threads_are_told_and_other_labels_are_kept() {
+fn a_thread_label_sets_the_thread_and_other_labels_are_kept() {
     let with = |label: Message| sample(&[2], &[1, 0]).message(3, label);
     let parsed = parse(&profile(&[
         with(label("thread", "worker")),
@@ -147,7 +147,7 @@ fn threads_are_told_and_other_labels_are_kept() {
         with(label("phase", "worker")),
     ]));
     assert_eq!(
-        parsed.of("stack"),
+        parsed.records_of_type("stack"),
         [
             r#""fn":"outer","file":"a.rs","line":9,"obj":"/opt/app","labels":{"phase":"parse"},"cost":{"samples":1},"stack":[{"fn":"outer","file":"a.rs","line":9,"obj":"/opt/app","addr":"0x1020"}]}"#,
             r#""fn":"outer","file":"a.rs","line":9,"obj":"/opt/app","labels":{"phase":"worker"},"cost":{"samples":1},"stack":[{"fn":"outer","file":"a.rs","line":9,"obj":"/opt/app","addr":"0x1020"}]}"#,
@@ -158,7 +158,7 @@ fn threads_are_told_and_other_labels_are_kept() {
 }
 
 #[test]
-fn columns_of_one_type_are_told_apart_by_their_units() {
+fn columns_of_one_type_are_distinguished_by_their_units() {
     let mut profile = message()
         .message(1, pair("cpu", "count"))
         .message(1, pair("cpu", "nanoseconds"))
@@ -169,13 +169,13 @@ fn columns_of_one_type_are_told_apart_by_their_units() {
     }
     let parsed = parse(&profile);
     assert_eq!(
-        parsed.of("stack"),
+        parsed.records_of_type("stack"),
         [r#""cost":{"cpu/count":1,"cpu/nanoseconds":2,"cpu/nanoseconds#2":3},"stack":[]}"#]
     );
 }
 
 #[test]
-fn fields_of_later_versions_are_passed_over() {
+fn fields_of_later_versions_are_skipped() {
     let known = profile(&[sample(&[LEAF], &[1, 10])]);
     let later = Message(known.0.clone()).number(40, 7).bytes(41, b"later");
     assert_eq!(parse(&later).records, parse(&known).records);
@@ -183,11 +183,11 @@ fn fields_of_later_versions_are_passed_over() {
 }
 
 #[test]
-fn what_samples_refer_to_has_to_be_there() {
+fn a_sample_with_a_missing_location_or_value_is_an_error() {
     for (samples, message) in [
         (
             sample(&[99], &[1, 2]),
-            "in: a sample names location 99, which the profile has not",
+            "in: a sample refers to location 99, which is not in the profile",
         ),
         (
             sample(&[2], &[1]),
@@ -196,15 +196,15 @@ fn what_samples_refer_to_has_to_be_there() {
     ] {
         let parsed = parse(&profile(&[samples]));
         assert_eq!(
-            (parsed.messages, parsed.trouble),
+            (parsed.messages, parsed.has_errors),
             (vec![message.to_owned()], true)
         );
         assert!(parsed.records.is_empty());
     }
-    // What was read before is written, and the stream is not whole.
+    // Earlier samples are written, and the stream is incomplete.
     let parsed = parse(&profile(&[sample(&[2], &[1, 2]), sample(&[99], &[1, 2])]));
-    assert_eq!(parsed.of("stack").len(), 1);
-    assert!(parsed.trouble && !parsed.is_whole());
+    assert_eq!(parsed.records_of_type("stack").len(), 1);
+    assert!(parsed.has_errors && !parsed.is_whole());
 }
 
 #[test]
@@ -221,13 +221,13 @@ fn sums_beyond_64_bits_are_an_error() {
 }
 
 #[test]
-fn no_prefix_of_a_profile_is_taken_for_a_whole_one() {
+fn every_truncated_profile_is_an_error() {
     let profile = profile(&[sample(&[LEAF, 2], &[1, 10])]);
     let options = Options::default();
     check_all_prefixes(super::parse, &profile.0, &options);
     for length in 1..profile.0.len() {
         let parsed = parsed::read(super::parse, &profile.0[..length], &options);
-        assert!(parsed.trouble, "{length} bytes");
+        assert!(parsed.has_errors, "{length} bytes");
     }
 }
 
@@ -236,7 +236,7 @@ fn text(text: &str) -> Parsed {
 }
 
 #[test]
-fn symbols_beside_the_stacks_of_go_name_the_frames() {
+fn symbols_next_to_stacks_of_go_name_the_frames() {
     let parsed = text(
         "goroutine profile: total 3
 2 @ 0x401011 0x402001
@@ -248,7 +248,7 @@ fn symbols_beside_the_stacks_of_go_name_the_frames() {
 ",
     );
     assert_eq!(
-        parsed.of("stack"),
+        parsed.records_of_type("stack"),
         [
             r#""fn":"main.inlined","file":"/src/main.go","line":7,"cost":{"goroutine":2},"stack":[{"fn":"main.inlined","file":"/src/main.go","line":7,"addr":"0x401010","inlined":true},{"fn":"main.work","file":"/src/main.go","line":12,"addr":"0x401010"},{"fn":"main.main","file":"/src/main.go","line":3,"addr":"0x402000"}]}"#,
             r#""fn":"main.main","file":"/src/main.go","line":3,"cost":{"goroutine":1},"stack":[{"fn":"main.main","file":"/src/main.go","line":3,"addr":"0x402000"},{"fn":"0x403000","addr":"0x403000"}]}"#,
@@ -274,7 +274,7 @@ MAPPED_LIBRARIES:
 ",
     );
     assert_eq!(
-        parsed.of("stack"),
+        parsed.records_of_type("stack"),
         [
             r#""fn":"app+0x1010","obj":"/opt/app","cost":{"inuse_objects":5,"inuse_space":640},"stack":[{"fn":"app+0x1010","obj":"/opt/app","addr":"0x1010"},{"fn":"0x7f00","addr":"0x7f00"}]}"#
         ]
@@ -293,7 +293,7 @@ sampling period = 10
 ",
     );
     assert_eq!(
-        parsed.of("stack"),
+        parsed.records_of_type("stack"),
         [
             r#""fn":"app+0x1010","obj":"/opt/app","cost":{"contentions":30,"delay":5000},"stack":[{"fn":"app+0x1010","obj":"/opt/app","addr":"0x1010"}]}"#
         ]
@@ -301,10 +301,10 @@ sampling period = 10
 }
 
 #[test]
-fn heaps_that_are_cut_short_or_do_not_add_up_say_so() {
+fn a_heap_that_differs_from_its_first_line_is_an_error_or_warning() {
     let header = "heap profile: 3: 30 [3: 30] @ heapprofile\n";
     let parsed = text(&format!("{header}1: 10 [1: 10] @ 0x5\n"));
-    assert!(parsed.trouble && parsed.of("stack").len() == 1);
+    assert!(parsed.has_errors && parsed.records_of_type("stack").len() == 1);
     assert_eq!(
         parsed.messages,
         [
@@ -312,7 +312,7 @@ fn heaps_that_are_cut_short_or_do_not_add_up_say_so() {
         ]
     );
     let parsed = text(&format!("{header}1: 10 [1: 10] @ 0x5\nMAPPED_LIBRARIES:\n"));
-    assert!(!parsed.trouble && parsed.messages.len() == 1);
+    assert!(!parsed.has_errors && parsed.messages.len() == 1);
     for (line, message) in [
         ("x: 10", "in:2: expected a number, found \"x: 10\""),
         (
@@ -329,12 +329,12 @@ fn heaps_that_are_cut_short_or_do_not_add_up_say_so() {
     assert_eq!(
         text("goroutine profile: total 3\n1 @ 0x5\n").messages,
         [
-            "in: expected stacks that count 3, as the first line says, found 1: the file is cut short"
+            "in: expected stacks with a sum of 3, the total of the first line, found 1: the file is cut short"
         ]
     );
 }
 
-/// A CPU profile of gperftools in words of some size.
+/// Returns a CPU profile of gperftools in words of this size.
 fn words(size: usize, is_big_endian: bool, words: &[u64]) -> Vec<u8> {
     let word = |word: &u64| {
         let bytes = word.to_le_bytes();
@@ -361,7 +361,7 @@ fn cpu_profiles_of_every_machine_are_read() {
         bytes.extend_from_slice(b"1000-2000: /opt/app\n");
         let parsed = parsed::read(super::parse, &bytes, &Options::default());
         assert_eq!(
-            parsed.of("stack"),
+            parsed.records_of_type("stack"),
             [
                 r#""fn":"app+0x10","obj":"/opt/app","cost":{"samples":4,"cpu":40000000},"stack":[{"fn":"app+0x10","obj":"/opt/app","addr":"0x10"},{"fn":"app+0x20","obj":"/opt/app","addr":"0x20"}]}"#,
                 r#""fn":"app+0x11","obj":"/opt/app","cost":{"samples":2,"cpu":20000000},"stack":[{"fn":"app+0x11","obj":"/opt/app","addr":"0x11"},{"fn":"app+0x30","obj":"/opt/app","addr":"0x30"}]}"#,
@@ -370,7 +370,7 @@ fn cpu_profiles_of_every_machine_are_read() {
         );
         let cut = parsed::read(super::parse, &bytes[..size * 13], &Options::default());
         assert!(
-            cut.trouble && cut.of("stack").len() == 2,
+            cut.has_errors && cut.records_of_type("stack").len() == 2,
             "{:?}",
             cut.messages
         );
@@ -378,7 +378,7 @@ fn cpu_profiles_of_every_machine_are_read() {
 }
 
 #[test]
-fn frames_of_the_signal_are_left_out_and_counted() {
+fn frames_of_the_signal_are_omitted_with_a_warning() {
     let samples = [
         0, 3, 0, 1, 0, //
         1, 3, 0x1010, 0x5001, 0x1101, //
@@ -392,7 +392,7 @@ fn frames_of_the_signal_are_left_out_and_counted() {
     let bytes = words(8, false, &[&samples[..15], &samples[19..]].concat());
     let parsed = parsed::read(super::parse, &bytes, &Options::default());
     assert_eq!(
-        parsed.of("stack"),
+        parsed.records_of_type("stack"),
         [
             r#""fn":"0x1010","cost":{"samples":1,"cpu":1000},"stack":[{"fn":"0x1010","addr":"0x1010"},{"fn":"0x1100","addr":"0x1100"}]}"#,
             r#""fn":"0x1020","cost":{"samples":1,"cpu":1000},"stack":[{"fn":"0x1020","addr":"0x1020"},{"fn":"0x1200","addr":"0x1200"}]}"#,
@@ -401,7 +401,7 @@ fn frames_of_the_signal_are_left_out_and_counted() {
     assert_eq!(
         parsed.messages,
         [
-            "in: 2 frames behind innermost ones, which nearly all samples have in common, are left out as those of the profiler's signal"
+            "in: 2 frames omitted as the profiler's signal handler: nearly all samples have them after their innermost frame"
         ]
     );
 }

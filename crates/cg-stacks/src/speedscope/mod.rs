@@ -1,16 +1,16 @@
-//! Speedscope's own JSON (<https://www.speedscope.app/file-format-schema.json>), which py-spy, rbspy, Austin, Pyroscope,
-//! `cg-fmt -f speedscope` and others write.
+//! Speedscope's JSON format (<https://www.speedscope.app/file-format-schema.json>). py-spy, rbspy, Austin, Pyroscope,
+//! `cg-fmt -f speedscope` and others write it.
 //!
-//! A file has frames and profiles of two kinds. A `sampled` one has a list of stacks, outermost frame first, and a weight
-//! for each; an `evented` one opens and closes frames, and the time between two events is the cost of what is open.
+//! A file has frames and profiles of two kinds. A `sampled` profile has a list of stacks, outermost frame first, with a
+//! weight for each. An `evented` profile opens and closes frames; the time between two events is the cost of the open stack.
 //!
-//! - The unit says what is counted: times are the event `time`, in ns, `bytes` are `bytes`, and of `none` nobody knows; the
-//!   event is called `samples` then, as that of folded stacks is. A sampled profile of times also has `samples`.
-//! - Profiles of one unit are threads: each record says which. Profiles of different units are sections of their own.
-//! - `cg-fmt` adds to each profile what its name cannot tell apart: `event`, `thread` and `process`.
-//! - Times are rounded to ns so that their sums are right; other fractions are kept as integers of a finer unit.
+//! - The unit determines the event: times become `time`, in ns, and `bytes` become `bytes`. For `none` the event is called
+//!   `samples`, as for folded stacks, because its meaning is unknown. A sampled profile of times also has `samples`.
+//! - Profiles with the same unit become threads of one section. Profiles with different units become separate sections.
+//! - `cg-fmt` adds `event`, `thread` and `process` to each profile, because the profile's name does not distinguish them.
+//! - Times are rounded to ns such that their sums stay exact. Other fractions are stored as integers in a smaller unit.
 
-use cg_reader::json::{self, JsonText, List, Scanner, bytes_of, string_of};
+use cg_reader::json::{self, JsonText, List, Scanner, bytes_or_empty, non_empty_string};
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, Head, Options, Reading, excerpt};
 use cg_stream::record::{Count, Name};
@@ -21,16 +21,17 @@ use super::count::{Carry, CountUnit, Decimal};
 use super::table::{FrameId, FrameParts, StackKey, StackKeyId, StackLinkId, StackTable};
 use super::write::write;
 
-/// Whether a document is a file of speedscope: by its schema, or by frames that its profiles share.
+/// Returns true if a document is a file of speedscope: it has the schema, shared frames, or a known type of profile.
 pub fn is_profile(head: &Head) -> bool {
     let begins_profile = |value: &mut Scanner| {
-        value.take(b'[')
-            && value.take(b'{')
+        value.expect(b'[').is_ok()
+            && value.expect(b'{').is_ok()
             && matches!(value.next_key(), Ok(Some(b"type")))
             && matches!(value.skip_value(), Ok(b"\"sampled\"" | b"\"evented\""))
     };
-    let has_frames =
-        |value: &mut Scanner| value.take(b'{') && matches!(value.next_key(), Ok(Some(b"frames")));
+    let has_frames = |value: &mut Scanner| {
+        value.expect(b'{').is_ok() && matches!(value.next_key(), Ok(Some(b"frames")))
+    };
     Scanner::new(head.bytes).any_key(|key, mut value| match key {
         b"shared" if has_frames(&mut value) => Some(true),
         b"profiles" if begins_profile(&mut value) => Some(true),
@@ -72,7 +73,7 @@ struct SpeedscopeProfile<'a> {
     kind: JsonText<'a>,
     name: Option<JsonText<'a>>,
     unit: Option<JsonText<'a>>,
-    /// What is counted, as only cg-fmt says.
+    /// The event. Only cg-fmt writes it.
     event: Option<JsonText<'a>>,
     thread: Option<JsonText<'a>>,
     process: Option<JsonText<'a>>,
@@ -96,7 +97,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let text = reading.bytes()?;
     let file: SpeedscopeFile = json::read(&text)?;
     if file.profiles.is_empty() {
-        return Err(Error::whole("expected a profile at least, found none"));
+        return Err(Error::whole("expected at least one profile, found none"));
     }
     let mut sections: Vec<UnitSection> = Vec::new();
     let mut failed = None;
@@ -105,9 +106,10 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
             .unit
             .as_ref()
             .map_or(&b"none"[..], JsonText::as_bytes);
-        let event = profile.event.as_ref().and_then(JsonText::given);
-        let is_of = |section: &UnitSection| section.unit == unit && section.said_event == event;
-        let known = sections.iter().position(is_of);
+        let event = profile.event.as_ref().and_then(JsonText::non_empty_name);
+        let is_same =
+            |section: &UnitSection| section.unit == unit && section.declared_event == event;
+        let known = sections.iter().position(is_same);
         let position = known.unwrap_or(sections.len());
         if known.is_none() {
             sections.push(UnitSection::new(
@@ -125,14 +127,14 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     }
     let mut read = Ok(());
     for (position, section) in sections.into_iter().enumerate() {
-        let of_section = match failed.take() {
+        let section_read = match failed.take() {
             Some((failed, error)) if failed == position => Err(error),
             other => {
                 failed = other;
                 Ok(())
             }
         };
-        match section.write(reading, &file, of_section) {
+        match section.write(reading, &file, section_read) {
             Err(error @ Error::Output(_)) => return Err(error),
             Err(error) => read = Err(error),
             Ok(()) => {}
@@ -151,27 +153,27 @@ fn in_profile(number: usize, error: Error) -> Error {
     }
 }
 
-/// The profiles of a unit.
+/// The profiles with one unit.
 struct UnitSection<'a> {
     unit: &'a [u8],
-    /// What is counted, where the file says it.
-    said_event: Option<Name<'a>>,
+    /// The event, if the file contains it.
+    declared_event: Option<Name<'a>>,
     counted: WeightUnit,
     table: StackTable,
-    /// The frames that all profiles share.
+    /// The shared frames of all profiles.
     frames: Vec<FrameId>,
-    /// What is counted in, where fractions are kept.
+    /// The smaller unit for fractions.
     finer: CountUnit,
-    /// How many counts were rounded to integers.
+    /// The number of counts rounded to integers.
     rounded: u64,
 }
 
-/// What weights of a unit count.
+/// The meaning of weights with one unit.
 #[derive(Clone, Copy)]
 struct WeightUnit {
     event: &'static str,
     unit: Option<&'static str>,
-    /// How many ns a unit of time is.
+    /// The nanoseconds in the unit, if it is a unit of time.
     nanoseconds: Option<Count>,
 }
 
@@ -192,7 +194,7 @@ fn counted(unit: &[u8]) -> Option<WeightUnit> {
     })
 }
 
-/// A unit as streams call it, where it is not a plain count.
+/// Returns the stream's name for a unit; `None` for a plain count.
 fn short_unit(unit: &[u8]) -> Option<&'static str> {
     Some(match unit {
         b"bytes" => "bytes",
@@ -207,7 +209,7 @@ fn short_unit(unit: &[u8]) -> Option<&'static str> {
 impl<'a> UnitSection<'a> {
     fn new(
         unit: &'a [u8],
-        said_event: Option<Name<'a>>,
+        declared_event: Option<Name<'a>>,
         shared: &[FrameFields],
         options: &Options,
     ) -> Result<UnitSection<'a>, Error> {
@@ -217,8 +219,8 @@ impl<'a> UnitSection<'a> {
                 unit,
             )
         })?;
-        // A count that has a name is written in its own unit and has its samples beside it.
-        let counted = match said_event {
+        // A count with a declared event keeps its unit. Its samples are a separate profile.
+        let counted = match declared_event {
             Some(_) => WeightUnit {
                 unit: short_unit(unit),
                 nanoseconds: None,
@@ -226,7 +228,7 @@ impl<'a> UnitSection<'a> {
             },
             None => counted,
         };
-        let event = said_event.as_ref().map_or(counted.event, Name::as_str);
+        let event = declared_event.as_ref().map_or(counted.event, Name::as_str);
         let mut table = StackTable::new([event]);
         let mut frames = Vec::with_capacity(shared.len());
         for fields in shared {
@@ -234,8 +236,8 @@ impl<'a> UnitSection<'a> {
                 .line
                 .filter(|line| *line >= 1.0 && line.fract() == 0.0);
             let frame = FrameParts {
-                name: table.function(bytes_of(&fields.name), options.demangle)?,
-                file: table.given(bytes_of(&fields.file))?,
+                name: table.function(bytes_or_empty(&fields.name), options.demangle)?,
+                file: table.text_unless_empty(bytes_or_empty(&fields.file))?,
                 line: line.map(|line| line as u64),
                 ..FrameParts::default()
             };
@@ -243,7 +245,7 @@ impl<'a> UnitSection<'a> {
         }
         Ok(UnitSection {
             unit,
-            said_event,
+            declared_event,
             counted,
             table,
             frames,
@@ -259,7 +261,8 @@ impl<'a> UnitSection<'a> {
         profile: &SpeedscopeProfile<'a>,
         has_others: bool,
     ) -> Result<(), Error> {
-        let mut given = |text: &Option<JsonText>| self.table.given(bytes_of(text));
+        let mut given =
+            |text: &Option<JsonText>| self.table.text_unless_empty(bytes_or_empty(text));
         let thread = match (&profile.event, has_others) {
             (Some(_), _) => given(&profile.thread)?,
             (None, true) => given(&profile.name)?,
@@ -272,10 +275,10 @@ impl<'a> UnitSection<'a> {
         };
         match (profile.kind.as_bytes(), profile.samples, profile.events) {
             (b"sampled", Some(samples), _) => {
-                self.sampled(Scanner::of(text, samples), profile.weights, place)
+                self.sampled(Scanner::at_value(text, samples), profile.weights, place)
             }
             (b"evented", _, Some(events)) => {
-                let mut scanner = Scanner::of(text, events);
+                let mut scanner = Scanner::at_value(text, events);
                 self.evented(&mut scanner, place)
             }
             (kind, ..) => Err(Error::whole(format!(
@@ -350,7 +353,7 @@ impl<'a> UnitSection<'a> {
         }
     }
 
-    /// Charges the time between two events to the frames that are open.
+    /// Charges the time between two events to the open frames.
     fn evented(&mut self, events: &mut Scanner<'a>, place: StackKey) -> Result<(), Error> {
         let factor = self.counted.nanoseconds.unwrap_or(1);
         let mut open: Vec<(u64, StackLinkId)> = Vec::new();
@@ -372,11 +375,11 @@ impl<'a> UnitSection<'a> {
             if let Some(last) = last {
                 if at < last {
                     return Err(in_event(format!(
-                        "expected a time that is not before the last one, found {}",
+                        "expected a time at or after the previous one, found {}",
                         event.at.get()
                     )));
                 }
-                // Between two roots nothing runs, and that costs nothing.
+                // Nothing runs between two roots, so there is no cost.
                 if at > last && stack.is_some() {
                     let row = self.row(stack, place)?;
                     self.table.add(row, 0, at - last);
@@ -410,7 +413,7 @@ impl<'a> UnitSection<'a> {
         match open.len() {
             0 => Ok(()),
             count => Err(Error::whole(format!(
-                "expected all frames to be closed, found {count} that are open"
+                "expected all frames to be closed, found {count} open frames"
             ))),
         }
     }
@@ -422,13 +425,13 @@ impl<'a> UnitSection<'a> {
         read: Result<(), Error>,
     ) -> Result<(), Error> {
         let mut run = reading.run("speedscope");
-        run.creator = string_of(&file.exporter);
-        if let Some(name) = string_of(&file.name) {
+        run.creator = non_empty_string(&file.exporter);
+        if let Some(name) = non_empty_string(&file.name) {
             run.sampling.labels.insert("name".to_owned(), name);
         }
         let (finer, cut_off) = self.finer.settle(&mut self.table);
         let WeightUnit { event, unit, .. } = self.counted;
-        let event = self.said_event.as_ref().map_or(event, Name::as_str);
+        let event = self.declared_event.as_ref().map_or(event, Name::as_str);
         let unit = match finer {
             Some(finer) => Some(format!("{finer} {}", unit.unwrap_or(event))),
             None => unit.map(str::to_owned),
@@ -437,12 +440,12 @@ impl<'a> UnitSection<'a> {
             run.sampling.units.insert(event.to_owned(), unit);
         }
         let rounded = self.rounded + cut_off;
-        reading.warn_of(rounded, "counts were rounded");
+        reading.warn_count(rounded, "counts were rounded");
         write(run, &self.table, read, reading.out)
     }
 }
 
-/// A weight or a time.
+/// Parses a weight or a time.
 fn decimal(text: &[u8]) -> Result<Decimal, Error> {
     Decimal::parse(text).ok_or_else(|| Error::unexpected_text("a number of 64 bits", text))
 }

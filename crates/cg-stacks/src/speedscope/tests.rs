@@ -17,11 +17,11 @@ fn weights_are_costs_of_whole_stacks() {
         r#"{"type":"sampled","name":"Ir","unit":"none","startValue":0,"endValue":6,"samples":[[0,1],[0,1,1,2],[],[0,1]],"weights":[5,3,-4,2]}"#,
     );
     assert_eq!(
-        parsed.of("run"),
+        parsed.records_of_type("run"),
         [r#""stream":1,"tool":"speedscope","creator":"py-spy@0.4","source":["in"],"events":["samples"],"total":{"samples":6},"labels":{"name":"run"}"#.to_owned() + "}"]
     );
     assert_eq!(
-        parsed.of("stack"),
+        parsed.records_of_type("stack"),
         [
             r#""fn":"a","cost":{"samples":7},"stack":[{"fn":"a"},{"fn":"main","file":"m.py","line":3}]}"#,
             r#""fn":"b","cost":{"samples":3},"stack":[{"fn":"b"},{"fn":"a"},{"fn":"a"},{"fn":"main","file":"m.py","line":3}]}"#,
@@ -36,7 +36,7 @@ fn times_are_nanoseconds_and_keep_their_sum() {
     let parsed = read(
         r#"{"type":"sampled","name":"t","unit":"milliseconds","samples":[[0],[1],[0]],"weights":[0.0000004,0.0000004,1.5]}"#,
     );
-    let run = parsed.of("run")[0];
+    let run = parsed.records_of_type("run")[0];
     assert!(
         run.contains(r#""total":{"time":1500001,"samples":3}"#),
         "{run}"
@@ -48,7 +48,7 @@ fn times_are_nanoseconds_and_keep_their_sum() {
 #[test]
 fn fractions_of_other_units_are_kept() {
     let parsed = read(r#"{"type":"sampled","unit":"none","samples":[[0],[1]],"weights":[0.25,3]}"#);
-    let run = parsed.of("run")[0];
+    let run = parsed.records_of_type("run")[0];
     assert!(run.contains(r#""total":{"samples":325}"#), "{run}");
     assert!(
         run.contains(r#""units":{"samples":"0.01 samples"}"#),
@@ -57,12 +57,12 @@ fn fractions_of_other_units_are_kept() {
 }
 
 #[test]
-fn the_time_between_events_is_that_of_the_open_frames() {
+fn the_time_between_events_is_charged_to_the_open_frames() {
     let parsed = read(
         r#"{"type":"evented","name":"t1","unit":"microseconds","startValue":0,"endValue":14,"events":[{"type":"O","frame":0,"at":0},{"type":"O","frame":1,"at":1},{"type":"O","frame":2,"at":4.5},{"type":"C","frame":2,"at":9},{"type":"C","frame":1,"at":10},{"type":"C","frame":0,"at":14},{"type":"O","frame":0,"at":20},{"type":"C","frame":0,"at":21}]}"#,
     );
     assert_eq!(
-        parsed.of("stack"),
+        parsed.records_of_type("stack"),
         [
             r#""fn":"main","file":"m.py","line":3,"cost":{"time":6000},"stack":[{"fn":"main","file":"m.py","line":3}]}"#,
             r#""fn":"a","cost":{"time":4500},"stack":[{"fn":"a"},{"fn":"main","file":"m.py","line":3}]}"#,
@@ -72,7 +72,7 @@ fn the_time_between_events_is_that_of_the_open_frames() {
 }
 
 #[test]
-fn profiles_of_a_unit_are_threads_and_other_units_other_sections() {
+fn profiles_with_one_unit_are_threads_and_other_units_are_sections() {
     let parsed = read(
         r#"{"type":"sampled","name":"one","unit":"seconds","samples":[[0]],"weights":[1]},{"type":"sampled","name":"heap","unit":"bytes","samples":[[0]],"weights":[7]},{"type":"sampled","name":"two","unit":"seconds","samples":[[0]],"weights":[2]}"#,
     );
@@ -81,21 +81,21 @@ fn profiles_of_a_unit_are_threads_and_other_units_other_sections() {
         r#""total":{"bytes":7}"#,
     ]
     .iter()
-    .zip(parsed.of("run"))
+    .zip(parsed.records_of_type("run"))
     .map(|(total, run)| run.contains(total))
     .collect();
     assert_eq!(totals, [true, true]);
     let threads: Vec<bool> = ["two", "one", "heap"]
         .iter()
-        .zip(parsed.of("stack"))
+        .zip(parsed.records_of_type("stack"))
         .map(|(thread, stack)| stack.contains(&format!(r#""thread":"{thread}""#)))
         .collect();
     assert_eq!(threads, [true, true, true]);
-    assert_eq!(parsed.of("end").len(), 2);
+    assert_eq!(parsed.records_of_type("end").len(), 2);
 }
 
 #[test]
-fn what_does_not_fit_together_is_an_error() {
+fn an_inconsistent_profile_is_an_error() {
     for (profile, message) in [
         (
             r#"{"type":"sampled","unit":"none","samples":[[0],[3]],"weights":[1,1]}"#,
@@ -115,11 +115,11 @@ fn what_does_not_fit_together_is_an_error() {
         ),
         (
             r#"{"type":"evented","unit":"none","events":[{"type":"O","frame":0,"at":5},{"type":"C","frame":0,"at":1}]}"#,
-            "in: profile 0: event 1: expected a time that is not before the last one, found 1",
+            "in: profile 0: event 1: expected a time at or after the previous one, found 1",
         ),
         (
             r#"{"type":"evented","unit":"none","events":[{"type":"O","frame":0,"at":5}]}"#,
-            "in: profile 0: expected all frames to be closed, found 1 that are open",
+            "in: profile 0: expected all frames to be closed, found 1 open frames",
         ),
         (
             r#"{"type":"sampled","unit":"parsecs","samples":[],"weights":[]}"#,
@@ -128,18 +128,18 @@ fn what_does_not_fit_together_is_an_error() {
     ] {
         let parsed = read(profile);
         assert_eq!(parsed.messages, [message]);
-        assert!(parsed.trouble && !parsed.is_whole());
+        assert!(parsed.has_errors && !parsed.is_whole());
     }
 }
 
 #[test]
-fn no_prefix_is_taken_for_a_whole_file() {
+fn every_truncated_file_is_an_error() {
     let text = file(r#"{"type":"sampled","unit":"none","samples":[[0],[1]],"weights":[1,2]}"#);
     let options = Options::default();
     check_all_prefixes(super::parse, text.as_bytes(), &options);
     for length in 1..text.len() {
         assert!(
-            parsed::read(super::parse, &text.as_bytes()[..length], &options).trouble,
+            parsed::read(super::parse, &text.as_bytes()[..length], &options).has_errors,
             "{length}"
         );
     }

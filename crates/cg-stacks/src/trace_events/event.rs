@@ -1,8 +1,8 @@
-//! An event as it is written.
+//! Parsing of one event.
 
 use std::borrow::Cow;
 
-use cg_reader::json::{JsonText, bytes_of};
+use cg_reader::json::{JsonText, bytes_or_empty};
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, excerpt};
 use cg_stream::record::Count;
@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use super::super::count::Decimal;
 
-/// What is read of an event.
+/// The fields of an event that are read.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct TraceEvent<'a> {
@@ -26,15 +26,15 @@ pub(super) struct TraceEvent<'a> {
     pub(super) args: Option<&'a RawValue>,
 }
 
-/// What is read of an event's arguments.
+/// The arguments of an event that are read.
 #[derive(Default, Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 pub(super) struct EventArgs<'a> {
-    /// Of a thread or process.
+    /// The name of a thread or process.
     pub(super) name: Option<JsonText<'a>>,
 }
 
-/// Where a slice's function is, as its arguments say it.
+/// The place of a slice's function in the slice's arguments.
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 struct PlaceArgs<'a> {
@@ -47,20 +47,20 @@ struct PlaceArgs<'a> {
 
 impl<'a> TraceEvent<'a> {
     pub(super) fn name(&self) -> &[u8] {
-        bytes_of(&self.name)
+        bytes_or_empty(&self.name)
     }
 
-    /// What kind of event it is.
+    /// Returns the kind of the event.
     pub(super) fn phase(&self) -> &[u8] {
-        bytes_of(&self.phase)
+        bytes_or_empty(&self.phase)
     }
 
-    /// The process, a number or a name; empty where there is none.
+    /// Returns the process, a number or a name; empty if missing.
     pub(super) fn pid(&self) -> Cow<'_, [u8]> {
         unquoted(self.pid)
     }
 
-    /// The thread, likewise.
+    /// Returns the thread, a number or a name; empty if missing.
     pub(super) fn tid(&self) -> Cow<'_, [u8]> {
         unquoted(self.tid)
     }
@@ -77,12 +77,12 @@ impl<'a> TraceEvent<'a> {
             .map_err(|error| Error::whole(format!("an event {}: {error}", excerpt(self.name()))))
     }
 
-    /// When it was, in ns.
+    /// Returns the time of the event, in ns.
     pub(super) fn begin(&self) -> Result<i64, Error> {
         nanoseconds(self.time()?).ok_or_else(|| beyond(self.ts))
     }
 
-    /// When a slice ended that gives its duration; when it began where it gives none.
+    /// Returns the end of a slice with a duration; its beginning if there is no duration.
     pub(super) fn end(&self) -> Result<i64, Error> {
         let begin = self.time()?;
         let Some(dur) = self.dur.filter(|dur| dur.get() != "null") else {
@@ -103,7 +103,7 @@ impl<'a> TraceEvent<'a> {
         decimal(ts).ok_or_else(|| beyond(self.ts))
     }
 
-    /// Whether it is one of Clang's sums of other slices: `Total Source`, with how many they were.
+    /// Returns true if the event is one of Clang's sums of other slices: `Total Source`, with the number of slices.
     pub(super) fn is_sum(&self) -> bool {
         let has = |words: &[u8]| {
             self.args
@@ -112,8 +112,8 @@ impl<'a> TraceEvent<'a> {
         self.name().starts_with(b"Total ") && has(b"\"count\"") && has(b"\"avg ")
     }
 
-    /// The file and the line that its arguments tell; a file without a line is one of data, unless Clang says that it
-    /// compiled it.
+    /// Returns the file and line from the arguments. A file without a line is a data file, except in Clang's events for
+    /// compiled sources.
     pub(super) fn place(&self) -> Option<(JsonText<'a>, Option<u64>)> {
         let text = self.args?.get();
         let may_have = |words: &[u8]| memchr::memmem::find(text.as_bytes(), words).is_some();
@@ -130,7 +130,7 @@ impl<'a> TraceEvent<'a> {
     }
 }
 
-/// A value without its quotation marks; empty where there is none.
+/// Removes the quotation marks of a value; empty if there is no value.
 fn unquoted(value: Option<&RawValue>) -> Cow<'_, [u8]> {
     let text = value.map_or("", RawValue::get);
     match text {
@@ -143,7 +143,7 @@ fn unquoted(value: Option<&RawValue>) -> Cow<'_, [u8]> {
     }
 }
 
-/// A number, which some write as a string.
+/// Parses a number, which some programs write as a string.
 fn decimal(value: &RawValue) -> Option<Decimal> {
     match value.get().as_bytes() {
         [b'"', digits @ .., b'"'] => Decimal::parse(digits),
@@ -151,7 +151,7 @@ fn decimal(value: &RawValue) -> Option<Decimal> {
     }
 }
 
-/// A number of µs in ns, rounded.
+/// Converts µs to ns, rounded.
 fn nanoseconds(micros: Decimal) -> Option<i64> {
     let whole = match micros.decimals.checked_sub(3) {
         None => micros
@@ -165,7 +165,7 @@ fn nanoseconds(micros: Decimal) -> Option<i64> {
     i64::try_from(whole).ok()
 }
 
-/// The exact sum.
+/// Returns the exact sum; `None` if it overflows.
 fn sum(a: Decimal, b: Decimal) -> Option<Decimal> {
     let decimals = a.decimals.max(b.decimals);
     let scaled = |number: Decimal| {
@@ -181,7 +181,7 @@ fn sum(a: Decimal, b: Decimal) -> Option<Decimal> {
 
 fn beyond(value: Option<&RawValue>) -> Error {
     Error::unexpected_text(
-        "a time in µs of which 64 bits hold the ns",
+        "a time in µs that fits in 64 bits as ns",
         value.map_or("", RawValue::get).as_bytes(),
     )
 }
@@ -191,7 +191,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_what_is_written_and_not_the_nearest_double() {
+    fn times_are_exact_and_not_rounded_to_a_double() {
         let end = |ts: &str, dur: &str| {
             let text = format!(r#"{{"ts":{ts},"dur":{dur}}}"#);
             let event: TraceEvent = serde_json::from_str(&text).unwrap();
@@ -201,7 +201,7 @@ mod tests {
             ("5", "7", (Some(5_000), Some(12_000))),
             ("\"5\"", "\"7.5\"", (Some(5_000), Some(12_500))),
             ("1.5e3", "null", (Some(1_500_000), Some(1_500_000))),
-            // As doubles the ns of the sum are 1700000000123456.2 + 0.8, which is one more.
+            // With doubles, the sum would be 1700000000123456.2 + 0.8, which is one ns more.
             (
                 "1700000000123456.789",
                 "0.211",
@@ -210,7 +210,7 @@ mod tests {
                     Some(1_700_000_000_123_457_000),
                 ),
             ),
-            // What is below a ns is added before it is rounded.
+            // Fractions of a ns are added before rounding.
             ("0.0004", "0.0003", (Some(0), Some(1))),
             ("-2.0005", "0", (Some(-2_000), Some(-2_000))),
             ("9223372036854775.807", "0.001", (Some(i64::MAX), None)),

@@ -1,30 +1,32 @@
 //! Traces in the Trace Event Format, which Chrome, Bazel, `clang -ftime-trace`, viztracer, PyTorch, `py-spy record -f
-//! chrometrace`, uftrace, rustc and many others write: an object with `traceEvents`, or the list alone, which may end
-//! without its bracket where the writer did.
+//! chrometrace`, uftrace, rustc and many others write: an object with `traceEvents`, or only the list. The bracket at the
+//! end of the list may be missing.
 //!
-//! Of its kinds of events (`ph`) three are slices: `X` is one, `B` begins one and `E` ends it. Those of a thread lie inside
-//! each other, so what is open at a time is a stack. `time` is how long a stack was what it was: the duration of a slice less
-//! that of the slices inside it. `slices` counts those that had time of their own there; the others are told.
+//! Three kinds of events (`ph`) are slices: `X` is a whole slice, `B` begins one, and `E` ends it. The slices of a thread
+//! nest, so the open slices form a stack. The event `time` is a stack's own time: the duration of a slice minus the slices
+//! inside it. `slices` counts the slices with time of their own; a message reports the number of the others.
 //!
-//! - Events stand in any order. Of slices that begin together the longer is the outer one, of equal ones that which stands
-//!   first. Times are integers of ns, made of the text of `ts` and of the exact sum of `ts` and `dur`: in floating point a
-//!   slice ends behind the one it is in.
-//! - An `E` ends the last slice of its name that is open; without a name, the last. At one time ends come before
-//!   beginnings, but for slices without length. In a thread whose events stand in the order of time, that order tells.
-//! - What has no end lasts to the end of the trace. A slice that ends behind the one it is in is cut there, or that one where
-//!   the other begins: whichever loses less. Both are counted on standard error.
-//! - clang's `Total …` are sums of its other slices, each on a thread of its own from time 0: they are left out.
-//! - Names like viztracer's `f (app.py:3)` and PyTorch's `app.py(3): f` are taken apart; py-spy and Clang give file and line
-//!   in `args`. `Source` of Clang has the file in its `detail`.
+//! - Events are in any order. If slices begin together, the longer one is the outer one; of equal slices, the first in the
+//!   file is the outer one. Times are integers in ns, parsed from the text of `ts` and from the exact sum of `ts` and `dur`,
+//!   because floating point would let a slice end after the one around it.
+//! - An `E` ends the last open slice of its name, or without a name the last open slice. At equal times, ends precede
+//!   beginnings, except for slices without length. If the events of a thread are already in the order of time, their order
+//!   is kept.
+//! - A slice without an end lasts to the end of the trace. If a slice ends after the slice around it, either the slice is
+//!   cut at that end, or the outer slice is cut where the inner one begins: whichever loses less time. Messages report how
+//!   many slices have no end or were cut.
+//! - clang's `Total …` events are sums of its other slices, each on a separate thread from time 0. They are omitted.
+//! - Names such as viztracer's `f (app.py:3)` and PyTorch's `app.py(3): f` are split into function, file and line. py-spy
+//!   and Clang write file and line in `args`. Clang's `Source` events have the file in `detail`.
 //!
-//! Where V8's profiler wrote samples into a trace (`Profile` and `ProfileChunk`, or `CpuProfile`), these are read instead: a
-//! slice says what a thread was asked to do, a sample which function it ran.
+//! If V8's profiler wrote samples into the trace (`Profile` and `ProfileChunk`, or `CpuProfile`), the reader uses these
+//! instead of slices. A slice shows the task of a thread; a sample shows the function that ran.
 
 use std::collections::BTreeSet;
 
+use cg_collections::intern::Id as _;
 use cg_reader::json::{Scanner, Window};
 use cg_reader::{Error, Head, Reading};
-use cg_stream::intern::Id as _;
 use cg_stream::record::RunRecord;
 use serde_json::Value;
 
@@ -42,19 +44,19 @@ mod threads;
 
 pub(super) use threads::{TraceThreadId, TraceThreads};
 
-/// Whether a document is a trace: by the list of its events, or by its first event.
+/// Returns true if a document is a trace: it has a list of events, or begins with an event.
 pub fn is_trace(head: &Head) -> bool {
     let mut scanner = Scanner::new(head.bytes);
-    if scanner.take(b'[') {
+    if let Ok(true) = scanner.take(b'[') {
         return is_event(&mut scanner);
     }
-    scanner.any_key(|key, mut value| (key == b"traceEvents").then(|| value.take(b'[')))
+    scanner.any_key(|key, mut value| (key == b"traceEvents").then(|| value.expect(b'[').is_ok()))
 }
 
 fn is_event(scanner: &mut Scanner) -> bool {
     let (mut has_phase, mut has_process) = (false, false);
     scanner.any_key(|key, mut value| {
-        // A kind of event is a letter.
+        // The kind of an event is one letter.
         has_phase |= key == b"ph" && matches!(value.skip_value(), Ok([b'"', _, b'"']));
         has_process |= matches!(key, b"pid" | b"ts");
         None
@@ -72,20 +74,20 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     }
 }
 
-/// A trace while it is read.
+/// The state of reading a trace.
 struct TraceFile {
     demangle: bool,
     run: RunRecord,
     table: StackTable,
     threads: TraceThreads,
     names: SliceNames,
-    /// By thread.
+    /// The slices of each thread.
     slices: Vec<ThreadSlices>,
     profiles: TracedProfiles,
     counted: EventCounts,
 }
 
-/// How many events there were of which only that is kept.
+/// The numbers of events that are only counted.
 #[derive(Default)]
 struct EventCounts {
     slices: u64,
@@ -94,7 +96,7 @@ struct EventCounts {
     others: u64,
     /// Clang's sums.
     sums: u64,
-    /// Slices whose durations are below 0.
+    /// Slices with negative durations.
     backwards: u64,
 }
 
@@ -118,16 +120,14 @@ impl TraceFile {
             return window.expect_end();
         }
         window.expect(b'{')?;
-        let mut is_first = true;
-        while let Some(key) = window.next_key(is_first)? {
-            is_first = false;
+        while let Some(key) = window.next_key()? {
             match &key[..] {
                 b"traceEvents" => {
                     window.expect(b'[')?;
                     self.events(window, true)?;
                 }
                 b"otherData" | b"viztracer_metadata" => {
-                    let length = window.value()?;
+                    let length = window.load_value()?;
                     self.describe(&key, window.read(length)?);
                     window.consume(length);
                 }
@@ -137,42 +137,34 @@ impl TraceFile {
         window.expect_end()
     }
 
-    /// What the writer says of the run.
-    fn describe(&mut self, key: &[u8], said: Value) {
-        let Value::Object(said) = said else {
+    /// Adds the writer's description of the run to the `run` record.
+    fn describe(&mut self, key: &[u8], description: Value) {
+        let Value::Object(facts) = description else {
             return;
         };
-        for (key_of, value) in said {
+        for (name, value) in facts {
             let text = match value {
                 Value::String(text) => text,
                 Value::Number(number) => number.to_string(),
                 _ => continue,
             };
-            match (key, &key_of[..]) {
+            match (key, &name[..]) {
                 (b"viztracer_metadata", "version") => {
                     self.run.creator = Some(format!("viztracer {text}"));
                 }
                 (b"viztracer_metadata", _) => {}
                 _ => {
-                    self.run.sampling.labels.insert(key_of, text);
+                    self.run.sampling.labels.insert(name, text);
                 }
             }
         }
     }
 
-    /// Reads a list of events. Only one that is inside an object has to end.
+    /// Reads a list of events. The end may be missing unless the list is inside an object.
     fn events(&mut self, window: &mut Window, has_end: bool) -> Result<(), Error> {
-        for number in 0u64.. {
-            if (window.peek()?.is_none() && !has_end) || window.take(b']')? {
-                return Ok(());
-            }
-            if number > 0 {
-                window.expect(b',')?;
-            }
-            if window.peek()?.is_none() && !has_end {
-                return Ok(());
-            }
-            let length = window.value()?;
+        let is_over = |window: &mut Window| Ok::<bool, Error>(!has_end && window.peek()?.is_none());
+        while !is_over(window)? && window.next_element()? && !is_over(window)? {
+            let length = window.load_value()?;
             let event: TraceEvent = window.read(length)?;
             let kept = self.event(&event);
             kept.map_err(|error| at_line(window.line(), error))?;
@@ -206,7 +198,7 @@ impl TraceFile {
             return Ok(());
         }
         let thread = self.threads.id(event)?;
-        let named = self.names.of(event, self.demangle, &mut self.table)?;
+        let named = self.names.intern(event, self.demangle, &mut self.table)?;
         if self.slices.len() <= thread.index() {
             self.slices
                 .resize_with(thread.index() + 1, ThreadSlices::default);
@@ -224,18 +216,18 @@ impl TraceFile {
         Ok(())
     }
 
-    /// Keeps the name of a thread or a process.
+    /// Stores the name of a thread or process.
     fn name_event(&mut self, event: &TraceEvent) -> Result<(), Error> {
         let args = event.args()?;
-        if let Some(name) = args.name.as_ref().and_then(|name| name.given()) {
-            let is_of_thread = event.name() == b"thread_name";
+        if let Some(name) = args.name.as_ref().and_then(|name| name.non_empty_name()) {
+            let is_thread = event.name() == b"thread_name";
             self.threads
-                .set_name(event, is_of_thread, name.into_string())?;
+                .set_name(event, is_thread, name.into_string())?;
         }
         Ok(())
     }
 
-    /// Keeps a piece of a profile, in the place of slices.
+    /// Stores a piece of a profile, and drops the slices.
     fn profile_event(&mut self, event: &TraceEvent) -> Result<(), Error> {
         if self.profiles.is_empty() {
             self.slices.clear();
@@ -243,7 +235,7 @@ impl TraceFile {
         let thread = self.threads.id(event)?;
         let is_chunk = event.name() == b"ProfileChunk";
         let key = [event.pid(), event.id()];
-        let piece = self.profiles.of(key, thread, is_chunk);
+        let piece = self.profiles.find_or_begin(key, thread, is_chunk);
         match event.args {
             Some(args) => piece.add(args.get(), self.demangle, &mut self.table),
             None => Ok(()),
@@ -267,7 +259,7 @@ impl TraceFile {
         let unread = slices + ends + others + sums;
         if unread > 0 {
             reading.warn(format!(
-                "{unread} events of the trace are no samples and are left out, {slices} of them slices"
+                "{unread} events of the trace are not samples and are omitted, {slices} of them slices"
             ));
         }
         let samples = self
@@ -310,19 +302,19 @@ impl TraceFile {
         }
         nesting.warn(reading);
         let counted = self.counted;
-        reading.warn_of(
+        reading.warn_count(
             counted.backwards,
-            "slices have durations below 0; they count as 0",
+            "slices have negative durations, which count as 0",
         );
-        reading.warn_of(
+        reading.warn_count(
             counted.sums,
-            "events \"Total …\" are sums of other slices; they are left out",
+            "events \"Total …\" are omitted, because they are sums of other slices",
         );
         write(run, &self.table, read, reading.out)
     }
 }
 
-/// The error, in a line where it says none.
+/// Adds a line to an error without one.
 fn at_line(line: u64, error: Error) -> Error {
     match error {
         Error::Malformed {

@@ -1,31 +1,31 @@
-//! What slices are called, and the frames that this makes.
+//! The names of slices, and the frames made from them.
 
+use cg_collections::intern::{Bytes, Id as _, TooMany};
 use cg_reader::number::whole_u64;
-use cg_stream::intern::{Bytes, Id as _, TooMany};
 
 use super::super::table::{FrameId, FrameParts, StackTable};
 use super::event::TraceEvent;
 
-cg_stream::ids! {
-    /// A name and the place that stands beside it.
+cg_collections::ids! {
+    /// A name with its place.
     pub(super) struct NamedSliceId;
-    /// A name alone, by which ends find their beginnings.
+    /// A name without a place, which pairs ends with beginnings.
     pub(super) struct SliceNameId;
 }
 
-/// The names of slices, each taken apart once.
+/// The names of slices, each parsed once.
 #[derive(Default)]
 pub(super) struct SliceNames {
     named: Bytes<NamedSliceId>,
     names: Bytes<SliceNameId>,
     key: Vec<u8>,
-    /// By `named`.
+    /// By `named`: the name and the frame.
     made: Vec<(SliceNameId, FrameId)>,
 }
 
 impl SliceNames {
-    /// What an event names.
-    pub(super) fn of(
+    /// Returns the id of an event's name and place.
+    pub(super) fn intern(
         &mut self,
         event: &TraceEvent,
         demangle: bool,
@@ -54,7 +54,7 @@ impl SliceNames {
             let (file, line) = place.unwrap_or_default();
             let parts = FrameParts {
                 name: table.function(function, demangle)?,
-                file: table.given(file)?,
+                file: table.text_unless_empty(file)?,
                 line: line.filter(|line| *line > 0),
                 ..FrameParts::default()
             };
@@ -64,12 +64,12 @@ impl SliceNames {
         Ok(id)
     }
 
-    /// The name alone.
+    /// Returns the name without the place.
     pub(super) fn name(&self, named: NamedSliceId) -> SliceNameId {
         self.made[named.index()].0
     }
 
-    /// Whether the name is none.
+    /// Returns true if the name is empty.
     pub(super) fn is_empty(&self, named: NamedSliceId) -> bool {
         self.names.get(self.name(named)).is_empty()
     }
@@ -81,7 +81,7 @@ impl SliceNames {
 
 type PlacedName<'a> = (&'a [u8], Option<(&'a [u8], Option<u64>)>);
 
-/// Takes apart `f (app.py:3)`, as viztracer writes it, and PyTorch's `app.py(3): f`.
+/// Splits viztracer's `f (app.py:3)` and PyTorch's `app.py(3): f` into function and place.
 fn split_place(name: &[u8]) -> PlacedName<'_> {
     viztracer(name)
         .or_else(|| pytorch(name))
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_are_taken_out_of_names_that_have_one() {
+    fn names_are_split_into_function_and_place() {
         for (name, function, file, line) in [
             ("f (/a b/app.py:3)", "f", "/a b/app.py", 3),
             ("<module> (<string>:1)", "<module>", "<string>", 1),

@@ -1,4 +1,4 @@
-//! Slices of threads: beginnings and ends paired, then nested by their times.
+//! The slices of threads: pairs beginnings with ends, then nests the slices by their times.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,14 +9,14 @@ use cg_stream::record::Count;
 use super::super::table::{StackKey, StackKeyId, StackLinkId, StackTable};
 use super::names::{NamedSliceId, SliceNameId, SliceNames};
 
-/// The slices of a thread as they were met; times are in ns.
+/// The slices of a thread in file order. Times are in ns.
 #[derive(Default)]
 pub(super) struct ThreadSlices {
     marks: Vec<SliceMark>,
     slices: Vec<TimeSlice>,
     /// The time of the last mark.
     last: Option<i64>,
-    /// A mark came behind one that is later.
+    /// True if a mark is earlier than the one before it.
     is_shuffled: bool,
 }
 
@@ -28,7 +28,7 @@ struct SliceMark {
     is_end: bool,
 }
 
-/// A slice whose beginning is known and, unless it is open, its end.
+/// A slice. Its end is provisional while it is open.
 #[derive(Clone, Copy)]
 struct TimeSlice {
     begin: i64,
@@ -57,14 +57,14 @@ impl ThreadSlices {
         self.marks.is_empty() && self.slices.is_empty()
     }
 
-    /// Pairs beginnings with ends; returns the slices, and how many ends began nowhere. What was not ended lasts until
-    /// `trace_end`.
+    /// Pairs beginnings with ends. Returns the slices, and the number of ends without a beginning. A slice without an end
+    /// lasts until `trace_end`.
     fn paired(mut self, names: &SliceNames, trace_end: i64) -> (Vec<TimeSlice>, u64) {
         if self.is_shuffled {
             self.marks.sort_by_key(|mark| (mark.at, !mark.is_end));
         }
         let mut open = OpenSlices::default();
-        let mut put_off: Vec<SliceMark> = Vec::new();
+        let mut postponed: Vec<SliceMark> = Vec::new();
         let mut strays = 0;
         for together in self.marks.chunk_by(|a, b| a.at == b.at) {
             for mark in together {
@@ -77,11 +77,11 @@ impl ThreadSlices {
                         is_open: true,
                     });
                 } else if !open.end(mark, names, &mut self.slices) {
-                    put_off.push(*mark);
+                    postponed.push(*mark);
                 }
             }
-            // The end of a slice without length can stand in front of its beginning.
-            for mark in put_off.drain(..) {
+            // The end of a slice without length may precede its beginning.
+            for mark in postponed.drain(..) {
                 strays += u64::from(!open.end(&mark, names, &mut self.slices));
             }
         }
@@ -89,10 +89,10 @@ impl ThreadSlices {
     }
 }
 
-/// Slices that were begun and not ended, in the order of their beginnings; by their positions.
+/// The open slices in the order of their beginnings, by position.
 #[derive(Default)]
 struct OpenSlices {
-    /// Some of these may have been ended by name.
+    /// Some of these may already have been ended by name.
     all: Vec<usize>,
     by_name: BTreeMap<SliceNameId, Vec<usize>>,
 }
@@ -103,15 +103,16 @@ impl OpenSlices {
         self.by_name.entry(name).or_default().push(position);
     }
 
-    /// Ends the last slice of this name, or the last of all where the mark has none; false where there is none.
+    /// Ends the last open slice with the mark's name, or the last open slice if the mark has no name. Returns false if there
+    /// is none.
     fn end(&mut self, mark: &SliceMark, names: &SliceNames, slices: &mut [TimeSlice]) -> bool {
         while self.all.pop_if(|last| !slices[*last].is_open).is_some() {}
         let name = match names.is_empty(mark.named) {
             true => self.all.last().map(|last| names.name(slices[*last].named)),
             false => Some(names.name(mark.named)),
         };
-        let of_name = name.and_then(|name| self.by_name.get_mut(&name));
-        let Some(position) = of_name.and_then(Vec::pop) else {
+        let same_name = name.and_then(|name| self.by_name.get_mut(&name));
+        let Some(position) = same_name.and_then(Vec::pop) else {
             return false;
         };
         slices[position].end = mark.at;
@@ -120,28 +121,28 @@ impl OpenSlices {
     }
 }
 
-/// When the first slice of all threads began, and when the last one ended.
+/// Returns the beginning of the first slice and the end of the last slice of all threads; `None` if there are no slices.
 pub(super) fn span(threads: &[ThreadSlices]) -> Option<(i64, i64)> {
-    let of_marks = |thread: &ThreadSlices| {
+    let span_of_marks = |thread: &ThreadSlices| {
         let times = || thread.marks.iter().map(|mark| mark.at);
         Some((times().min()?, times().max()?))
     };
-    let of_slices = |thread: &ThreadSlices| {
+    let span_of_slices = |thread: &ThreadSlices| {
         let begin = thread.slices.iter().map(|slice| slice.begin).min()?;
         Some((begin, thread.slices.iter().map(|slice| slice.end).max()?))
     };
     let spans = threads
         .iter()
-        .flat_map(|thread| [of_marks(thread), of_slices(thread)]);
+        .flat_map(|thread| [span_of_marks(thread), span_of_slices(thread)]);
     spans.flatten().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)))
 }
 
-/// Adds the slices of threads to a table, and counts what does not fit.
+/// Adds the slices of threads to a table, and counts the ones that do not nest.
 pub(super) struct Nesting<'t> {
     table: &'t mut StackTable,
     names: &'t SliceNames,
     trace_end: i64,
-    /// When the trace began, where pieces of slices are kept apart by their times.
+    /// The beginning of the trace, if the output keeps times.
     begin: Option<i64>,
     time: usize,
     count: usize,
@@ -150,16 +151,16 @@ pub(super) struct Nesting<'t> {
     /// Slices without time of their own.
     without_time: u64,
     cut: u64,
-    /// By how much they were cut.
+    /// The total time that was cut off.
     cut_off: Count,
 }
 
-/// A slice that others can be inside.
+/// A slice that may contain others.
 struct OuterSlice {
     stack: StackLinkId,
     key: StackKey,
     end: i64,
-    /// It had time of its own, and was counted with that.
+    /// True once it had time of its own and was counted.
     is_counted: bool,
 }
 
@@ -195,7 +196,7 @@ impl<'t> Nesting<'t> {
         self.strays += strays;
         slices.sort_by_key(|slice| (slice.begin, Reverse(slice.end)));
         let mut outer: Vec<OuterSlice> = Vec::new();
-        // Up to when the time of the innermost slice is added.
+        // The time up to which costs were added.
         let mut until = i64::MIN;
         for mut slice in slices {
             self.end_before(slice.begin, &mut outer, &mut until)?;
@@ -220,14 +221,14 @@ impl<'t> Nesting<'t> {
         self.end_before(i64::MAX, &mut outer, &mut until)
     }
 
-    /// The row of a stack, at this time where times are kept.
+    /// Returns the row of a stack, at this time if times are kept.
     fn row_at(&mut self, key: StackKey, at: i64) -> Result<StackKeyId, Error> {
         let time = self.begin.map(|begin| i128::from(at) - i128::from(begin));
         let time = time.and_then(|time| u64::try_from(time).ok());
         Ok(self.table.row(StackKey { time, ..key })?)
     }
 
-    /// Leaves the slices that end at this time or before.
+    /// Closes the slices that end at or before this time.
     fn end_before(
         &mut self,
         at: i64,
@@ -242,7 +243,7 @@ impl<'t> Nesting<'t> {
         Ok(())
     }
 
-    /// Cuts a slice that ends behind the one it begins in, or that one, whichever loses less.
+    /// If a slice ends after the slice around it, cuts one of the two: whichever loses less.
     fn fit(
         &mut self,
         slice: &mut TimeSlice,
@@ -292,23 +293,23 @@ impl<'t> Nesting<'t> {
         Ok(())
     }
 
-    /// Says what did not fit.
+    /// Warns about slices that do not nest or have no end.
     pub(super) fn warn(&self, reading: &mut Reading) {
-        reading.warn_of(
+        reading.warn_count(
             self.unended,
-            "slices have no end; they last to the end of the trace, or of the slice they are in",
+            "slices have no end; they last to the end of the trace or of the slice around them",
         );
-        reading.warn_of(
+        reading.warn_count(
             self.without_time,
-            "slices have no time of their own: they are no stacks, and are not counted",
+            "slices have no time of their own and are not counted",
         );
-        reading.warn_of(
+        reading.warn_count(
             self.strays,
-            "ends of slices have no beginning; they are left out",
+            "ends of slices have no beginning and are omitted",
         );
         if self.cut > 0 {
             reading.warn(format!(
-                "{} slices end inside others that they began outside of; they are cut, by {} ns in all",
+                "{} slices overlap without nesting; they are cut, by {} ns in total",
                 self.cut, self.cut_off
             ));
         }

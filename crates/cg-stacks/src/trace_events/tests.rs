@@ -12,7 +12,7 @@ fn read_trace(text: &str) -> Parsed {
     parsed::read(super::parse, text.as_bytes(), &Options::default())
 }
 
-/// The events of a trace: the names, a profile in two chunks of another thread, and what is no profile.
+/// Returns the events of a trace: the names, a profile in two chunks from another thread, and other events.
 fn trace_events() -> Vec<String> {
     let chunk = |nodes: &str, samples: &str, deltas: &str| {
         format!(
@@ -39,7 +39,7 @@ fn trace_events() -> Vec<String> {
 }
 
 #[test]
-fn profiles_in_traces_are_put_together() {
+fn the_pieces_of_a_profile_in_a_trace_are_joined() {
     let events = trace_events().join(",\n");
     let expected = [
         r#""fn":"main","file":"file:///a.js","line":1,"thread":"CrRendererMain","process":"Renderer","pid":5,"cost":{"samples":2,"time":7000},"stack":[{"fn":"main","file":"file:///a.js","line":1}]}"#,
@@ -54,24 +54,24 @@ fn profiles_in_traces_are_put_together() {
         format!(r#"{{"metadata":{{}},"traceEvents":[{events}]}}"#),
     ] {
         let parsed = read_trace(&text);
-        assert_eq!(parsed.of("stack"), expected, "{text}");
-        assert!(parsed.is_whole() && !parsed.trouble);
+        assert_eq!(parsed.records_of_type("stack"), expected, "{text}");
+        assert!(parsed.is_whole() && !parsed.has_errors);
         assert_eq!(
             parsed.messages,
-            ["in: 1 events of the trace are no samples and are left out, 1 of them slices"]
+            ["in: 1 events of the trace are not samples and are omitted, 1 of them slices"]
         );
     }
-    // Of other events the begin of a slice is one, and what is said of threads and processes is none.
+    // The beginning of a slice counts as a slice; the names of threads and processes do not count.
     let other = |phase: &str| format!(r#"{{"pid":5,"tid":6,"ts":9,"ph":"{phase}","name":"x"}}"#);
     let others = ["B", "E", "X", "i", "M"].map(other).join(",");
     assert_eq!(
         read_trace(&format!("[{others},{events}]")).messages,
-        ["in: 5 events of the trace are no samples and are left out, 3 of them slices"]
+        ["in: 5 events of the trace are not samples and are omitted, 3 of them slices"]
     );
 }
 
 #[test]
-fn traces_that_are_cut_inside_an_event_or_an_object_say_so() {
+fn a_trace_truncated_inside_an_event_or_object_is_an_error() {
     let events = trace_events().join(",");
     for text in [
         format!("[{}", &events[..events.len() - 9]),
@@ -79,57 +79,57 @@ fn traces_that_are_cut_inside_an_event_or_an_object_say_so() {
         format!(r#"{{"traceEvents":[{events}]"#),
     ] {
         let parsed = read_trace(&text);
-        assert!(parsed.trouble && !parsed.is_whole(), "{text}");
+        assert!(parsed.has_errors && !parsed.is_whole(), "{text}");
         assert!(
             parsed.messages.last().unwrap().contains("cut short"),
             "{:?}",
             parsed.messages
         );
-        // What could be read is written.
-        assert!(!parsed.of("stack").is_empty());
+        // The complete events are written.
+        assert!(!parsed.records_of_type("stack").is_empty());
     }
 }
 
 #[test]
-fn a_trace_without_slices_and_profiles_says_what_to_record() {
+fn an_error_for_a_trace_without_profile_names_the_category_to_record() {
     let instant = r#"{"pid":5,"tid":6,"ts":9,"ph":"i","name":"x"}"#;
     let parsed = read_trace(&format!("[{},{instant}]", trace_events()[0]));
     assert!(parsed.messages[0].contains("disabled-by-default-v8.cpu_profiler"));
     assert!(parsed.messages[0].contains("found 1 other events"));
-    assert!(parsed.trouble && parsed.records.is_empty());
+    assert!(parsed.has_errors && parsed.records.is_empty());
 }
 
 #[test]
-fn samples_of_nodes_that_a_trace_has_lost_are_kept_and_counted() {
+fn samples_in_missing_nodes_are_kept_with_a_warning() {
     let mut events = trace_events();
     events[5] = events[5].replace("\"samples\":[3]", "\"samples\":[3,44]");
     let parsed = read_trace(&format!("[{}]", events.join(",")));
-    assert!(parsed.of("run")[0].contains(r#""total":{"samples":4,"time":15000}"#));
+    assert!(parsed.records_of_type("run")[0].contains(r#""total":{"samples":4,"time":15000}"#));
     assert_eq!(
         parsed.messages[1..],
-        ["in: 1 samples were taken in nodes that the trace has not; they have no stack"]
+        ["in: 1 samples have no stack, because their nodes are missing from the trace"]
     );
 }
 
 #[test]
-fn nodes_whose_callers_a_trace_has_lost_begin_a_stack() {
+fn a_node_with_a_missing_caller_begins_a_stack() {
     let mut events = trace_events();
     events.remove(4);
     let parsed = read_trace(&format!("[{}]", events.join(",")));
     assert_eq!(
-        parsed.of("stack"),
+        parsed.records_of_type("stack"),
         [
             r#""fn":"work","file":"file:///a.js","line":5,"thread":"CrRendererMain","process":"Renderer","pid":5,"cost":{"samples":1,"time":17000},"stack":[{"fn":"work","file":"file:///a.js","line":5}]}"#
         ]
     );
     assert_eq!(
         parsed.messages[1..],
-        ["in: 1 nodes are called from others that the trace has not; their stacks begin with them"]
+        ["in: 1 nodes begin a stack, because their callers are missing from the trace"]
     );
-    assert!(parsed.is_whole() && !parsed.trouble);
+    assert!(parsed.is_whole() && !parsed.has_errors);
 }
 
-/// Events of one thread, as text: `B main 3`, `E 7`, `X f 3 4`; each with more behind it, as JSON.
+/// Returns events of one thread from texts: `B main 3`, `E 7`, `X f 3 4`. More JSON may follow in each text.
 fn events(texts: &[&str]) -> String {
     let event = |text: &&str| {
         let mut words = text.splitn(5, ' ');
@@ -154,7 +154,7 @@ fn events(texts: &[&str]) -> String {
     texts.iter().map(event).collect::<Vec<_>>().join(",")
 }
 
-/// The stacks of slices: µs or, behind a point, ns; how many slices; the functions, innermost first.
+/// Returns the stacks of slices: µs with ns as decimals, the number of slices, and the functions, innermost first.
 fn shown(parsed: &Parsed) -> Vec<String> {
     let show = |record: &String| {
         let record: Value = serde_json::from_str(record).unwrap();
@@ -177,14 +177,12 @@ fn shown(parsed: &Parsed) -> Vec<String> {
     stacks.map(show).collect()
 }
 
-/// Claims about slices: events, the stacks, what is said.
+/// Each case is a claim about slices, with the events, the stacks and the messages.
 #[test]
 fn slices_nest_by_their_times() {
     const NONE: &[&str] = &[];
-    const UNTIMED: &[&str] =
-        &["in: 1 slices have no time of their own: they are no stacks, and are not counted"];
-    const CUT: &str =
-        "in: 1 slices end inside others that they began outside of; they are cut, by 10 ns in all";
+    const UNTIMED: &[&str] = &["in: 1 slices have no time of their own and are not counted"];
+    const CUT: &str = "in: 1 slices overlap without nesting; they are cut, by 10 ns in total";
     type Case = (
         &'static str,
         &'static [&'static str],
@@ -193,55 +191,55 @@ fn slices_nest_by_their_times() {
     );
     let cases: [Case; 17] = [
         (
-            "self time is the duration less what is inside",
+            "self time is the duration without the slices inside",
             &["X main 0 10", "X f 2 3", "X g 3 1", "X f 6 2"],
             &["5 1 main", "4 2 f<main", "1 1 g<f<main"],
             NONE,
         ),
         (
-            "the order in the file is none",
+            "the order in the file does not matter",
             &["X g 3 1", "X f 6 2", "X main 0 10", "X f 2 3"],
             &["5 1 main", "4 2 f<main", "1 1 g<f<main"],
             NONE,
         ),
         (
-            "of slices that begin together the longer is outer",
+            "the longer one of slices that begin together is the outer one",
             &["X f 0 4", "X main 0 10"],
             &["6 1 main", "4 1 f<main"],
             NONE,
         ),
         (
-            "of equal slices the first is outer",
+            "the first one of equal slices is the outer one",
             &["X main 0 4", "X f 0 4"],
             &["4 1 f<main"],
             UNTIMED,
         ),
         (
-            "an end without a name ends the last",
+            "an end without a name ends the last open slice",
             &["B main 0", "B f 2", "E 5", "E 10"],
             &["7 1 main", "3 1 f<main"],
             NONE,
         ),
         (
-            "beginnings and ends stand in any order",
+            "beginnings and ends may be in any order",
             &["E f 5", "E 10", "B f 2", "B main 0"],
             &["7 1 main", "3 1 f<main"],
             NONE,
         ),
         (
-            "what begins as another ends is beside it, in any order",
+            "a slice that begins when another ends is not inside it, in any order",
             &["E 10", "B g 5", "B f 2", "E 5", "B main 0", "E 7"],
             &["5 1 main", "3 1 f<main", "2 1 g<main"],
             NONE,
         ),
         (
-            "a slice without length ends behind its beginning, and is inside what begins there",
+            "a slice without length ends after its beginning and is inside a slice that begins there",
             &["B main 0", "B f 5", "E 5", "B g 5", "E 7", "E 10"],
             &["8 1 main", "2 1 g<main"],
             UNTIMED,
         ),
         (
-            "so it does where its end stands in front",
+            "a slice without length is read even if its end comes first",
             &["B main 0", "E f 5", "B f 5", "E main 10"],
             &["10 1 main"],
             UNTIMED,
@@ -253,60 +251,60 @@ fn slices_nest_by_their_times() {
             NONE,
         ),
         (
-            "beginnings at one time are in each other as they end",
+            "slices that begin at one time nest by their ends",
             &["B f 0", "B main 0", "E f 4", "E main 10"],
             &["6 1 main", "4 1 f<main"],
             NONE,
         ),
         (
-            "what has no end lasts to the end of the trace",
+            "a slice without an end lasts to the end of the trace",
             &["B main 0", "B f 2", "X g 4 6"],
             &["6 1 g<f<main", "2 1 f<main", "2 1 main"],
             &[
-                "in: 2 slices have no end; they last to the end of the trace, or of the slice they are in",
+                "in: 2 slices have no end; they last to the end of the trace or of the slice around them",
             ],
         ),
         (
-            "or to that of the slice it is in",
+            "a slice without an end lasts to the end of the slice around it",
             &["B main 0", "B f 2", "E main 10", "X g 40 60"],
             &["60 1 g", "8 1 f<main", "2 1 main"],
             &[
-                "in: 1 slices have no end; they last to the end of the trace, or of the slice they are in",
+                "in: 1 slices have no end; they last to the end of the trace or of the slice around them",
             ],
         ),
         (
             "ends without beginnings are counted",
             &["E 1", "B main 2", "E f 3", "E main 4"],
             &["2 1 main"],
-            &["in: 2 ends of slices have no beginning; they are left out"],
+            &["in: 2 ends of slices have no beginning and are omitted"],
         ),
         (
-            "what ends a little behind the slice it is in is cut there",
+            "a slice that ends a little after the slice around it is cut at that end",
             &["X main 0 10", "X f 5 5.01", "X g 12 1"],
             &["5 1 f<main", "5 1 main", "1 1 g"],
             &[CUT],
         ),
         (
-            "what begins a little before another ends is beside it",
+            "a slice that begins a little before another ends is not inside it",
             &["X main 0 20", "X f 2 3.01", "X g 5 7"],
             &["10 1 main", "7 1 g<main", "3 1 f<main"],
             &[CUT],
         ),
         (
-            "clang's sums of slices are none",
+            "clang's sums of slices are not slices",
             &[
                 "X Frontend 0 10",
                 "X Total_f 0 9",
                 r#"X Total_f 0 9 ,"args":{"count":3,"avg ms":3}"#,
             ],
             &["9 1 Total f<Frontend", "1 1 Frontend"],
-            &["in: 1 events \"Total …\" are sums of other slices; they are left out"],
+            &["in: 1 events \"Total …\" are omitted, because they are sums of other slices"],
         ),
     ];
-    for (claim, texts, stacks, said) in cases {
+    for (claim, texts, stacks, messages) in cases {
         let parsed = read_trace(&format!("[{}]", events(texts)));
         assert_eq!(shown(&parsed), stacks, "{claim}");
-        assert_eq!(parsed.messages, said, "{claim}");
-        assert!(parsed.is_whole() && !parsed.trouble, "{claim}");
+        assert_eq!(parsed.messages, messages, "{claim}");
+        assert!(parsed.is_whole() && !parsed.has_errors, "{claim}");
     }
 }

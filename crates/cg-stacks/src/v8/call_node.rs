@@ -1,9 +1,9 @@
-//! A function called from another, as the JSON of V8 has it.
+//! Nodes in the JSON of V8.
 
 use cg_reader::json::{JsonText, List};
 use serde::Deserialize;
 
-/// A function called from another.
+/// A function with its caller.
 #[derive(Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", bound(deserialize = "'de: 'a"))]
 pub(super) struct CallNode<'a> {
@@ -13,10 +13,10 @@ pub(super) struct CallNode<'a> {
     /// The ids of the nodes called from this one.
     pub(super) children: List<'a>,
     pub(super) parent: Option<u64>,
-    /// Where the node stood in a tree: below which node, by its position.
+    /// The position of its caller, if the nodes are a tree.
     #[serde(skip)]
     pub(super) below: Option<usize>,
-    /// Bytes, in a heap profile.
+    /// The bytes of the node, in a heap profile.
     #[serde(skip)]
     pub(super) self_size: Option<u64>,
 }
@@ -26,6 +26,6 @@ pub(super) struct CallNode<'a> {
 pub(super) struct CallFrame<'a> {
     pub(super) function_name: Option<JsonText<'a>>,
     pub(super) url: Option<JsonText<'a>>,
-    /// Counted from 0, -1 where it is not known.
+    /// Counted from 0; -1 if unknown.
     pub(super) line_number: Option<i64>,
 }

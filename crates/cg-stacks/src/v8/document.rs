@@ -6,18 +6,18 @@ use cg_reader::json::{List, Scanner};
 use super::call_node::CallNode;
 use super::nested;
 
-/// A profile, whatever its form was.
+/// A profile, read from any of the forms.
 #[derive(Default)]
 pub(super) struct V8Document<'a> {
     pub(super) nodes: Vec<CallNode<'a>>,
     pub(super) samples: List<'a>,
     pub(super) time_deltas: List<'a>,
-    /// When samples were taken, in µs: instead of deltas, until 2017.
+    /// The times of samples in µs, which replaced deltas until 2017.
     pub(super) timestamps: List<'a>,
-    /// In µs, or in seconds beside a tree.
+    /// In µs; in seconds if the nodes are a tree.
     pub(super) start_time: Option<f64>,
     pub(super) end_time: Option<f64>,
-    /// The nodes stood in a tree.
+    /// True if the nodes were a tree.
     pub(super) is_tree: bool,
 }
 
@@ -47,11 +47,11 @@ impl<'a> V8Document<'a> {
         Ok(document)
     }
 
-    pub(super) fn is_of_heap(&self) -> bool {
+    pub(super) fn is_heap_profile(&self) -> bool {
         self.nodes.iter().any(|node| node.self_size.is_some())
     }
 
-    /// How long was profiled, in ns.
+    /// Returns the duration of the profile, in ns.
     pub(super) fn duration(&self) -> Option<u64> {
         let nanoseconds = match self.is_tree {
             true => 1e9,
@@ -61,7 +61,7 @@ impl<'a> V8Document<'a> {
     }
 }
 
-/// From a beginning to an end, in ns, of which there are so many in the unit.
+/// Returns the time from `begin` to `end` in ns. `nanoseconds` is the length of their unit.
 pub(super) fn duration(begin: Option<f64>, end: Option<f64>, nanoseconds: f64) -> Option<u64> {
     let duration = (end? - begin?) * nanoseconds;
     (duration > 0.0 && duration < 1e18).then(|| duration.round() as u64)

@@ -1,21 +1,22 @@
-//! Profiles of V8, JavaScript's engine in Chrome, Node.js and Deno.
+//! Profiles of V8, the JavaScript engine of Chrome, Node.js and Deno.
 //!
-//! | what | its form |
+//! | input | form |
 //! |---|---|
-//! | `.cpuprofile` (`node --cpu-prof`, Chrome's developer tools) | `nodes`, each with the ids of its `children` or of its `parent`; until 2017 a tree below `head` |
-//! | `.heapprofile` (`node --heap-prof`) | a tree below `head` |
+//! | `.cpuprofile` (`node --cpu-prof`, Chrome's developer tools) | `nodes`, each with the ids of its `children` or its `parent`; until 2017 a tree in `head` |
+//! | `.heapprofile` (`node --heap-prof`) | a tree in `head` |
 //! | a log of `node --prof`, preprocessed | see `preprocessed` |
-//! | a trace of Chrome's, as the performance panel saves it | events, of which `Profile` and `ProfileChunk`, or one `CpuProfile`, hold a profile in pieces: see `trace_events`, which reads them |
+//! | a trace of Chrome, saved by the performance panel | events; `Profile` and `ProfileChunk`, or one `CpuProfile`, contain a profile in pieces. `trace_events` reads them |
 //!
-//! A node is a function called from another. Its `hitCount` is how many samples were taken in it; `samples` and `timeDeltas`
-//! say which node each sample was taken in and how many µs after the one before it, the first after the profile began.
+//! A node is a function with its caller. `hitCount` is the number of samples in the node. `samples` contains the node of
+//! each sample, and `timeDeltas` the µs since the previous sample, or since the beginning of the profile for the first
+//! sample.
 //!
-//! - `samples` is the sum of the hit counts, or where there are none the number of samples; `time`, in ns, is the time from a
-//!   sample to the next one, of the last one to the end of the profile, as Chrome's developer tools have it. Samples that V8
-//!   writes behind later ones, with deltas below 0, count as taken with these.
-//! - Of a heap profile, `bytes` are those that were live, `selfSize`.
-//! - The line of a frame is that of its function, which V8 counts from 0; which lines of it were hit (`positionTicks`) is
-//!   not kept. `(program)`, `(idle)` and `(garbage collector)` are frames; `(root)`, from which all is called, is none.
+//! - The event `samples` is the sum of the hit counts, or without hit counts the number of samples. `time`, in ns, is the
+//!   time from a sample to the next one, or to the end of the profile, as in Chrome's developer tools. V8 writes some
+//!   samples after later ones, with negative deltas; they count as taken at the same time as these.
+//! - In a heap profile, `bytes` are the live bytes, `selfSize`.
+//! - The line of a frame is its function's line, which V8 counts from 0. The lines with hits (`positionTicks`) are not kept.
+//!   `(program)`, `(idle)` and `(garbage collector)` are frames; `(root)`, which calls everything, is not a frame.
 
 use cg_reader::json::Scanner;
 use cg_reader::{Error, Head, Reading};
@@ -38,14 +39,14 @@ use samples::V8Samples;
 pub use preprocessed::{is_preprocessed, parse_preprocessed};
 pub(super) use trace::TracedProfiles;
 
-/// Keys of a node of a CPU or heap profile.
-const KEYS_OF_NODE: [&[u8]; 4] = [b"callFrame", b"functionName", b"hitCount", b"selfSize"];
+/// The keys that identify a node of a CPU or heap profile.
+const NODE_KEYS: [&[u8]; 4] = [b"callFrame", b"functionName", b"hitCount", b"selfSize"];
 
-/// Whether a document is a CPU or heap profile.
+/// Returns true if a document is a CPU or heap profile.
 pub fn is_profile(head: &Head) -> bool {
     Scanner::new(head.bytes).any_key(|key, mut value| match key {
-        b"nodes" if value.take(b'[') => Some(value.has_key_of(&KEYS_OF_NODE)),
-        b"head" => Some(value.has_key_of(&KEYS_OF_NODE)),
+        b"nodes" if value.expect(b'[').is_ok() => Some(value.has_any_key(&NODE_KEYS)),
+        b"head" => Some(value.has_any_key(&NODE_KEYS)),
         _ => None,
     })
 }
@@ -55,7 +56,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let text = reading.bytes()?;
     let document = V8Document::read(&text)?;
     let mut table = StackTable::default();
-    let mut run = reading.run(match document.is_of_heap() {
+    let mut run = reading.run(match document.is_heap_profile() {
         true => "heapprofile",
         false => "cpuprofile",
     });
@@ -65,7 +66,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
         nodes.add(node, reading.options.demangle, &mut table)?;
     }
     nodes.resolve(&mut table)?;
-    let read = if document.is_of_heap() {
+    let read = if document.is_heap_profile() {
         run.sampling.set_unit("bytes", "bytes");
         samples::add_sizes(&document.nodes, &nodes, &mut table)
     } else {

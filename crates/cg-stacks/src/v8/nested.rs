@@ -1,15 +1,15 @@
-//! A tree of nodes as V8 writes it: each with its children inside. JavaScript recurses deeper than a parser may, so the tree
-//! is walked with a stack of its own.
+//! V8's tree of nodes, each with its children inside. JavaScript recurses deeper than a parser may, so the walk has an
+//! explicit stack.
 
 use cg_reader::Error;
 use cg_reader::json::Scanner;
 
 use super::call_node::{CallFrame, CallNode};
 
-/// All nodes of the tree that stands here; each behind the one that it is called from.
+/// Reads a tree. Returns all nodes, each after its caller.
 pub(super) fn nodes<'a>(scanner: &mut Scanner<'a>) -> Result<Vec<CallNode<'a>>, Error> {
     let mut nodes: Vec<CallNode> = Vec::new();
-    /// A node whose end was not met yet.
+    /// A node whose end was not read yet.
     struct OpenNode {
         node: usize,
         is_in_children: bool,
@@ -45,7 +45,7 @@ pub(super) fn nodes<'a>(scanner: &mut Scanner<'a>) -> Result<Vec<CallNode<'a>>, 
                 open.pop();
             }
             Some(b"children") => {
-                if scanner.peek() == Some(b'n') {
+                if scanner.peek()? == Some(b'n') {
                     scanner.value::<()>()?;
                 } else {
                     scanner.expect(b'[')?;
@@ -56,12 +56,12 @@ pub(super) fn nodes<'a>(scanner: &mut Scanner<'a>) -> Result<Vec<CallNode<'a>>, 
             Some(b"id") => node.id = scanner.value()?,
             Some(b"hitCount") => node.hit_count = scanner.value()?,
             Some(b"selfSize") => node.self_size = Some(scanner.value()?),
-            // Until 2017 these stood in the node, and lines were counted from 1.
-            Some(b"functionName") => frame_of(node).function_name = scanner.value()?,
-            Some(b"url") => frame_of(node).url = scanner.value()?,
+            // Until 2017 these fields were in the node, and lines were counted from 1.
+            Some(b"functionName") => call_frame(node).function_name = scanner.value()?,
+            Some(b"url") => call_frame(node).url = scanner.value()?,
             Some(b"lineNumber") => {
                 let line: Option<i64> = scanner.value()?;
-                frame_of(node).line_number = line.map(|line| line.saturating_sub(1));
+                call_frame(node).line_number = line.map(|line| line.saturating_sub(1));
             }
             Some(_) => {
                 scanner.skip_value()?;
@@ -71,6 +71,6 @@ pub(super) fn nodes<'a>(scanner: &mut Scanner<'a>) -> Result<Vec<CallNode<'a>>, 
     Ok(nodes)
 }
 
-fn frame_of<'n, 'a>(node: &'n mut CallNode<'a>) -> &'n mut CallFrame<'a> {
+fn call_frame<'n, 'a>(node: &'n mut CallNode<'a>) -> &'n mut CallFrame<'a> {
     node.call_frame.get_or_insert_default()
 }

@@ -1,24 +1,24 @@
-//! Nodes as stacks.
+//! Conversion of nodes to stacks.
 
+use cg_collections::intern::TooMany;
+use cg_collections::maps::Map;
 use cg_reader::Error;
-use cg_reader::json::{NotInList, bytes_of};
+use cg_reader::json::{NotInList, bytes_or_empty};
 use cg_reader::number::whole_u64;
-use cg_stream::intern::TooMany;
-use cg_stream::maps::Map;
 
 use super::super::table::{FrameId, FrameParts, StackLinkId, StackTable};
 use super::super::tree;
 use super::call_node::CallNode;
 
-/// The nodes of a profile, which can come in pieces.
+/// The nodes of a profile, which may arrive in pieces.
 #[derive(Default)]
 pub(super) struct V8Nodes {
     by_id: Map<u64, usize>,
-    /// By node: the position of its caller.
+    /// The position of each node's caller.
     outer: Vec<Option<usize>>,
-    /// A node and the id of its caller, if the node gives that.
+    /// Nodes with the ids of their callers, if given.
     outer_ids: Vec<(usize, u64)>,
-    /// A node and the id of one of its callees.
+    /// Nodes, each with the id of one callee.
     children: Vec<(usize, u64)>,
     /// `None` for `(root)`.
     frames: Vec<Option<FrameId>>,
@@ -53,7 +53,7 @@ impl V8Nodes {
         Ok(())
     }
 
-    /// Makes stacks of the nodes, now that all are there.
+    /// Makes the stacks after all nodes were added.
     pub(super) fn resolve(&mut self, table: &mut StackTable) -> Result<(), Error> {
         for (position, id) in std::mem::take(&mut self.outer_ids) {
             self.outer[position] = Some(self.position(id)?);
@@ -70,7 +70,7 @@ impl V8Nodes {
         Ok(())
     }
 
-    /// The same of nodes some of which are not there; how many of the others are called from these, and begin a stack.
+    /// Does the same although nodes may be missing. Returns the number of nodes with a missing caller, which begin a stack.
     pub(super) fn resolve_known(&mut self, table: &mut StackTable) -> Result<u64, Error> {
         let all = self.outer_ids.len() + self.children.len();
         let V8Nodes {
@@ -86,19 +86,19 @@ impl V8Nodes {
         Ok(lost as u64)
     }
 
-    /// The position of a node.
+    /// Returns the position of a node.
     pub(super) fn position(&self, id: u64) -> Result<usize, Error> {
         let found = self.by_id.get(&id).copied();
         found.ok_or_else(|| Error::whole(format!("expected the id of a node, found {id}")))
     }
 
-    /// The stack of the node at a position.
+    /// Returns the stack of the node at a position.
     pub(super) fn stack(&self, position: usize) -> Option<StackLinkId> {
         self.stacks.get(position).copied().flatten()
     }
 }
 
-/// The frame of a node; `None` for `(root)`.
+/// Returns the frame of a node; `None` for `(root)`.
 fn frame(
     node: &CallNode,
     is_demangled: bool,
@@ -107,8 +107,8 @@ fn frame(
     let Some(call) = &node.call_frame else {
         return table.frame(FrameParts::default()).map(Some);
     };
-    let name = bytes_of(&call.function_name);
-    let url = bytes_of(&call.url);
+    let name = bytes_or_empty(&call.function_name);
+    let url = bytes_or_empty(&call.url);
     if name == b"(root)" && url.is_empty() {
         return Ok(None);
     }
@@ -118,7 +118,7 @@ fn frame(
             b"" => Some(table.text(b"(anonymous)")?),
             name => table.function(name, is_demangled)?,
         },
-        file: table.given(url)?,
+        file: table.text_unless_empty(url)?,
         line: line.and_then(|line| line.checked_add(1)),
         ..FrameParts::default()
     };

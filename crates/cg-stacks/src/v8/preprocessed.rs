@@ -1,10 +1,11 @@
-//! What `node --prof-process --preprocess` writes of a log of `node --prof` (V8's tools/profile.mjs, `JsonProfile`): `code`, a
-//! list of all code, `functions` and `ticks`. A tick has its time in µs since the start (`tm`) and its stack (`s`): pairs of a
-//! position in `code` and an offset in that, innermost first; -1 and an address where V8 knows no code.
+//! The output of `node --prof-process --preprocess`, made from a log of `node --prof` (V8's tools/profile.mjs,
+//! `JsonProfile`): `code`, a list of all code, `functions` and `ticks`. A tick has its time in µs since the start (`tm`) and
+//! its stack (`s`): pairs of a position in `code` and an offset in the code, innermost first; -1 and an address for unknown
+//! code.
 //!
-//! - `samples` counts ticks, `time` (ns) is what ended with one.
-//! - Code of JavaScript is called `f file:line:column`, by where its function begins. How it was compiled is not kept: a
-//!   function is one, interpreted or optimised. Objects of the system, as V8 names them, have no functions of their own.
+//! - `samples` counts ticks. `time` (ns) is the time before each tick.
+//! - The name of JavaScript code is `f file:line:column`, with the beginning of its function. The kind of compilation is not
+//!   kept, so interpreted and optimised code of a function is the same. Shared libraries have no functions in the log.
 
 use cg_reader::json::{JsonText, List, Scanner, Window, integer};
 use cg_reader::number::whole_u64;
@@ -14,7 +15,7 @@ use serde::Deserialize;
 use super::super::table::{FrameId, FrameParts, StackKey, StackTable};
 use super::super::write::write;
 
-/// Whether a document is a preprocessed log: by the first code in it.
+/// Returns true if a document is a preprocessed log, judged by its first code.
 pub fn is_preprocessed(head: &Head) -> bool {
     const KINDS: [&[u8]; 5] = [
         b"\"SHARED_LIB\"",
@@ -24,7 +25,7 @@ pub fn is_preprocessed(head: &Head) -> bool {
         b"\"SCRIPT\"",
     ];
     let is_code = |value: &mut Scanner| {
-        value.take(b'[')
+        value.expect(b'[').is_ok()
             && value.any_key(|key, mut kind| {
                 let is_kind = || kind.skip_value().is_ok_and(|kind| KINDS.contains(&kind));
                 (key == b"type").then(is_kind)
@@ -49,15 +50,15 @@ struct Tick<'a> {
     s: List<'a>,
 }
 
-/// A log while it is read.
+/// The state of reading a log.
 #[derive(Default)]
 struct PreprocessedLog {
     table: StackTable,
     demangle: bool,
-    /// By position in `code`.
+    /// The frame of each code, by position.
     frames: Vec<FrameId>,
     last: Option<i64>,
-    /// Ticks whose times are before that of the one in front of them.
+    /// The number of ticks that are earlier than the tick before them.
     backwards: u64,
 }
 
@@ -73,9 +74,9 @@ pub fn parse_preprocessed(reading: &mut Reading) -> Result<(), Error> {
     run.sampling.set_unit("time", "ns");
     let duration = log.last.and_then(|last| u64::try_from(last).ok());
     run.sampling.duration = duration.and_then(|micros| micros.checked_mul(1000));
-    reading.warn_of(
+    reading.warn_count(
         log.backwards,
-        "times between ticks are below 0; they count as 0",
+        "times between ticks are negative and count as 0",
     );
     write(run, &log.table, read, reading.out)
 }
@@ -83,9 +84,7 @@ pub fn parse_preprocessed(reading: &mut Reading) -> Result<(), Error> {
 impl PreprocessedLog {
     fn read(&mut self, window: &mut Window) -> Result<(), Error> {
         window.expect(b'{')?;
-        let mut is_first = true;
-        while let Some(key) = window.next_key(is_first)? {
-            is_first = false;
+        while let Some(key) = window.next_key()? {
             match &key[..] {
                 b"code" => each(window, |window, length| {
                     let code: LoggedCode = window.read(length)?;
@@ -107,7 +106,7 @@ impl PreprocessedLog {
         let name = code.name.as_bytes();
         let is_object = code.kind.as_bytes() == b"SHARED_LIB";
         let (function, place) = match code.kind.as_bytes() {
-            b"JS" => place_of(name),
+            b"JS" => split_place(name),
             _ => (name, None),
         };
         let (file, line) = place.unwrap_or_default();
@@ -116,10 +115,10 @@ impl PreprocessedLog {
                 b"" => Some(self.table.text(b"(anonymous)")?),
                 function => self.table.function(function, self.demangle)?,
             },
-            file: self.table.given(file)?,
+            file: self.table.text_unless_empty(file)?,
             line: (line > 0).then_some(line),
             obj: match is_object {
-                true => self.table.given(name)?,
+                true => self.table.text_unless_empty(name)?,
                 false => None,
             },
             ..FrameParts::default()
@@ -133,13 +132,13 @@ impl PreprocessedLog {
         while let Some(code) = pairs.next() {
             if pairs.next().is_none() {
                 return Err(Error::whole(
-                    "expected an offset behind each code of a tick, found the end of its stack",
+                    "expected an offset after each code of a tick, found the end of the stack",
                 ));
             }
             frames.push(self.frame_at(code)?);
         }
         let stack = self.table.stack(&frames)?;
-        let row = self.table.count(StackKey::of(stack), 0, 1)?;
+        let row = self.table.count(StackKey::from_stack(stack), 0, 1)?;
         if let Some(micros) = self.last.map(|last| i128::from(tick.tm) - i128::from(last)) {
             self.backwards += u64::from(micros < 0);
             self.table.add(row, 1, micros.max(0) * 1000);
@@ -148,7 +147,7 @@ impl PreprocessedLog {
         Ok(())
     }
 
-    /// The frame of a code; older versions have an address in the place of a code that is not known.
+    /// Returns the frame of a code. Older versions write an address for unknown code.
     fn frame_at(&mut self, code: &[u8]) -> Result<FrameId, Error> {
         let position = integer(code)
             .flatten()
@@ -165,27 +164,22 @@ impl PreprocessedLog {
     }
 }
 
-/// Does something with each element of the list that stands here, which it gets the length of.
+/// Calls `handle` for each element of the list at the current position, with the element's length.
 fn each(
     window: &mut Window,
     mut handle: impl FnMut(&mut Window, usize) -> Result<(), Error>,
 ) -> Result<(), Error> {
     window.expect(b'[')?;
-    let mut is_first = true;
-    while !window.take(b']')? {
-        if !is_first {
-            window.expect(b',')?;
-        }
-        is_first = false;
-        let length = window.value()?;
+    while window.next_element()? {
+        let length = window.load_value()?;
         handle(window, length)?;
         window.consume(length);
     }
     Ok(())
 }
 
-/// A function, and the file and the line that it begins in: `f /a b.js:3:7`, ` node:fs:1:1`.
-fn place_of(name: &[u8]) -> (&[u8], Option<(&[u8], u64)>) {
+/// Splits a name into the function and its place: `f /a b.js:3:7`, ` node:fs:1:1`.
+fn split_place(name: &[u8]) -> (&[u8], Option<(&[u8], u64)>) {
     let number_at_end = |text: &[u8]| {
         let colon = memchr::memrchr(b':', text)?;
         Some((colon, whole_u64(&text[colon + 1..])?))
@@ -200,7 +194,7 @@ fn place_of(name: &[u8]) -> (&[u8], Option<(&[u8], u64)>) {
     placed.unwrap_or((name.trim_ascii(), None))
 }
 
-/// Functions have blanks in their names (`get size`), and so have paths.
+/// Returns true if a text begins like a file, because names of functions (`get size`) and paths may contain blanks.
 fn begins_file(text: &[u8]) -> bool {
     let is_drive = matches!(text, [letter, b':', b'\\' | b'/', ..] if letter.is_ascii_alphabetic());
     let begins = [&b"/"[..], b"node:", b"file:", b"http:", b"https:"];
@@ -222,7 +216,7 @@ mod tests {
 "scripts":[null,{"url":"/a b.js","source":"]}"}]}"#;
 
     #[test]
-    fn ticks_are_stacks_of_positions_in_the_code() {
+    fn the_stack_of_a_tick_refers_to_the_list_of_code() {
         let parsed = parsed::read(parse_preprocessed, TEXT.as_bytes(), &Options::default());
         assert!(is_preprocessed(&Head::new(TEXT.as_bytes(), true)));
         assert_eq!(
@@ -235,23 +229,23 @@ mod tests {
                 "1: memcpy<get size<main",
             ]
         );
-        let run = parsed.of("run")[0];
+        let run = parsed.records_of_type("run")[0];
         assert!(
             run.contains(r#""total":{"samples":5,"time":13000},"duration":112000"#),
             "{run}"
         );
-        assert!(parsed.of("stack")[2].contains(
+        assert!(parsed.records_of_type("stack")[2].contains(
             r#"{"fn":"get size","file":"/a b.js","line":7},{"fn":"main","file":"/a b.js","line":1}"#
         ));
         assert_eq!(
             parsed.messages,
-            ["in: 1 times between ticks are below 0; they count as 0"]
+            ["in: 1 times between ticks are negative and count as 0"]
         );
-        assert!(parsed.is_whole() && !parsed.trouble);
+        assert!(parsed.is_whole() && !parsed.has_errors);
     }
 
     #[test]
-    fn other_documents_with_code_are_none() {
+    fn other_documents_with_code_are_not_recognised() {
         for text in [
             r#"{"code":[]}"#,
             r#"{"code":[{"name":"a","type":"js"}]}"#,
@@ -267,11 +261,11 @@ mod tests {
     }
 
     #[test]
-    fn no_prefix_is_taken_for_a_whole_log() {
+    fn every_truncated_log_is_an_error() {
         check_all_prefixes(parse_preprocessed, TEXT.as_bytes(), &Options::default());
         for length in 1..TEXT.len() {
             let text = &TEXT.as_bytes()[..length];
-            assert!(parsed::read(parse_preprocessed, text, &Options::default()).trouble);
+            assert!(parsed::read(parse_preprocessed, text, &Options::default()).has_errors);
         }
     }
 }

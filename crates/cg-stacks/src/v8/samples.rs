@@ -1,4 +1,4 @@
-//! What samples cost: how many there were, and the time between them.
+//! The costs of samples: their number, and the time between them.
 
 use cg_reader::json::ListElements;
 use cg_reader::number::whole_u64;
@@ -11,21 +11,22 @@ use super::call_node::CallNode;
 use super::document::V8Document;
 use super::nodes::V8Nodes;
 
-/// Adds samples to a table. Times are in ns since the profile began.
+/// Adds samples to a table. Times are in ns since the beginning of the profile.
 #[derive(Default)]
 pub(super) struct V8Samples {
     event: usize,
     time: usize,
-    /// Whether the nodes say how many samples they had.
+    /// True if the nodes have hit counts.
     has_hits: bool,
     keeps_times: bool,
     carry: Carry,
     /// The sum of all deltas.
     now: Count,
-    /// The row of the last sample, and the latest time of all samples.
+    /// The row of the last sample.
     open: Option<StackKeyId>,
+    /// The latest time of all samples.
     latest: Count,
-    /// Samples earlier than those before them.
+    /// The number of samples that are earlier than the samples before them.
     backwards: u64,
 }
 
@@ -50,26 +51,30 @@ impl V8Samples {
         self.has_hits = all.iter().any(|node| node.hit_count.is_some());
         for (position, node) in all.iter().enumerate() {
             if let Some(hits) = node.hit_count.filter(|hits| *hits > 0) {
-                table.count(StackKey::of(nodes.stack(position)), self.event, hits.into())?;
+                table.count(
+                    StackKey::from_stack(nodes.stack(position)),
+                    self.event,
+                    hits.into(),
+                )?;
             }
         }
         Ok(())
     }
 
-    /// Adds the samples of a profile that is whole, and the times between them.
+    /// Adds the samples of a complete profile, and the times between them.
     pub(super) fn add_all(
         &mut self,
         document: &V8Document,
         nodes: &V8Nodes,
         table: &mut StackTable,
     ) -> Result<(), Error> {
-        let mut deltas = Deltas::of(document);
+        let mut deltas = Deltas::from_document(document);
         for element in document.samples.elements() {
             let id = whole_u64(element)
                 .ok_or_else(|| Error::unexpected_text("the id of a node", element))?;
             let stack = nodes.stack(nodes.position(id)?);
             let delta = deltas.next()?;
-            self.add(StackKey::of(stack), delta, table)?;
+            self.add(StackKey::from_stack(stack), delta, table)?;
         }
         let end = deltas.end(document)?;
         match deltas.are_all_read() {
@@ -83,7 +88,7 @@ impl V8Samples {
         }
     }
 
-    /// Adds a sample, with the µs since the one before it.
+    /// Adds a sample, with the µs since the previous one.
     pub(super) fn add(
         &mut self,
         key: StackKey,
@@ -105,12 +110,12 @@ impl V8Samples {
         if !self.has_hits {
             table.add(row, self.event, 1);
         }
-        // A sample without a time is taken while the last one lasts.
+        // A sample without a time does not end the previous sample.
         self.open = delta.map(|_| row).or(self.open);
         Ok(())
     }
 
-    /// Adds the time up to the end of the profile, where that is known, and begins with another one.
+    /// Adds the time up to the end of the profile, if known, and prepares for the next profile.
     pub(super) fn finish(&mut self, end: Option<Count>, table: &mut StackTable) {
         if let Some(end) = end {
             self.charge(end, table);
@@ -128,11 +133,11 @@ impl V8Samples {
         self.latest = now.max(self.latest);
     }
 
-    /// Says what did not count.
+    /// Warns about samples in the wrong order.
     pub(super) fn warn(&self, reading: &mut Reading) {
-        reading.warn_of(
+        reading.warn_count(
             self.backwards,
-            "samples are earlier than those before them; they count as taken with these",
+            "samples are earlier than the samples before them; they count as taken at the same time",
         );
     }
 }
@@ -146,7 +151,11 @@ pub(super) fn add_sizes(
     let event = table.event("bytes");
     for (position, node) in all.iter().enumerate() {
         if let Some(bytes) = node.self_size.filter(|bytes| *bytes > 0) {
-            table.count(StackKey::of(nodes.stack(position)), event, bytes.into())?;
+            table.count(
+                StackKey::from_stack(nodes.stack(position)),
+                event,
+                bytes.into(),
+            )?;
         }
     }
     Ok(())
@@ -154,20 +163,20 @@ pub(super) fn add_sizes(
 
 /// The times between samples.
 enum Deltas<'a> {
-    /// As they are written.
+    /// Deltas from the file.
     Written(ListElements<'a>),
-    /// Of times at which samples were taken, in µs.
+    /// Differences between the times of samples, in µs.
     Between {
         stamps: ListElements<'a>,
         last: Option<Count>,
-        /// What times are counted from: the beginning of the profile, or the first sample.
+        /// The zero of times: the beginning of the profile, or the first sample.
         begin: Option<Count>,
     },
     None,
 }
 
 impl<'a> Deltas<'a> {
-    fn of(document: &V8Document<'a>) -> Deltas<'a> {
+    fn from_document(document: &V8Document<'a>) -> Deltas<'a> {
         if !document.time_deltas.is_empty() {
             return Deltas::Written(document.time_deltas.elements());
         }
@@ -176,12 +185,12 @@ impl<'a> Deltas<'a> {
         }
         let first = document.timestamps.elements().next();
         let first = first.and_then(|stamp| micros(stamp).ok());
-        // Some took start and end from another clock than the times of samples.
+        // Some versions used different clocks for samples and for start and end.
         let is_before = |end: Option<Count>| end.zip(first).is_some_and(|(end, first)| end < first);
         let start = in_micros(document.start_time);
         let start = start.filter(|_| !is_before(in_micros(document.end_time)));
         let begin = match document.timestamps.elements().count() {
-            // They are between samples: each lasts from its own time to the next.
+            // The times are between samples: each sample lasts from one time to the next.
             stamps if stamps == document.samples.elements().count() + 1 => first,
             _ => start.or(first),
         };
@@ -192,7 +201,7 @@ impl<'a> Deltas<'a> {
         }
     }
 
-    /// The end of the profile behind the last sample, in ns since it began.
+    /// Returns the end of the profile, in ns since its beginning; `None` if unknown.
     fn end(&mut self, document: &V8Document) -> Result<Option<Count>, Error> {
         match self {
             Deltas::Written(_) => Ok(document.duration().map(Count::from)),
@@ -236,18 +245,18 @@ impl<'a> Deltas<'a> {
     }
 }
 
-/// Seconds in whole µs.
+/// Converts seconds to whole µs.
 fn in_micros(seconds: Option<f64>) -> Option<Count> {
     seconds.map(|time| (time * 1e6).round() as Count)
 }
 
-/// A time in whole µs.
+/// Parses a time as whole µs.
 fn micros(element: &[u8]) -> Result<Count, Error> {
     let stamp = time(element)?;
     Ok(stamp.digits / Count::pow(10, stamp.decimals))
 }
 
-/// A time as it is written, in µs.
+/// Parses a time in µs.
 pub(super) fn time(element: &[u8]) -> Result<Decimal, Error> {
     Decimal::parse(element).ok_or_else(|| Error::unexpected_text("a time of 64 bits", element))
 }

@@ -19,7 +19,7 @@ const STACKS: [&str; 2] = [
 ];
 
 #[test]
-fn hits_are_samples_and_time_is_that_from_one_to_the_next() {
+fn hits_are_samples_and_time_lasts_from_one_sample_to_the_next() {
     let children = format!(
         r#"{{"nodes":[{ROOT},{},{}],"startTime":100,"endTime":150,"samples":[2,3,3,3],"timeDeltas":[4,5,-3,2]}}"#,
         node(2, "main", 0, r#","hitCount":1,"children":[3]"#),
@@ -39,43 +39,45 @@ fn hits_are_samples_and_time_is_that_from_one_to_the_next() {
     for text in [children, parents] {
         let parsed = read(&text);
         assert_eq!(
-            parsed.of("run"),
+            parsed.records_of_type("run"),
             [
                 r#""stream":1,"tool":"cpuprofile","source":["in"],"events":["samples","time"],"total":{"samples":4,"time":46000},"duration":50000,"units":{"time":"ns"}}"#
             ]
         );
-        assert_eq!(parsed.of("stack"), STACKS);
+        assert_eq!(parsed.records_of_type("stack"), STACKS);
         assert_eq!(
             parsed.messages,
-            ["in: 1 samples are earlier than those before them; they count as taken with these"]
+            [
+                "in: 1 samples are earlier than the samples before them; they count as taken at the same time"
+            ]
         );
         assert!(parsed.is_whole());
     }
 }
 
 #[test]
-fn trees_of_old_are_read_too() {
+fn older_profiles_with_trees_are_read() {
     let parsed = read(
         r#"{"head":{"functionName":"(root)","url":"","lineNumber":0,"hitCount":0,"id":1,"children":[{"functionName":"main","url":"file:///a.js","lineNumber":1,"hitCount":1,"id":2,"children":[{"functionName":"","url":"file:///a.js","lineNumber":10,"hitCount":3,"id":3,"children":[]}]}]},"startTime":0.0001,"endTime":0.00015,"samples":[2,3,3,3],"timestamps":[104,109,109,111]}"#,
     );
-    assert_eq!(parsed.of("stack"), STACKS);
-    assert!(parsed.of("run")[0].contains(r#""duration":50000"#));
+    assert_eq!(parsed.records_of_type("stack"), STACKS);
+    assert!(parsed.records_of_type("run")[0].contains(r#""duration":50000"#));
     assert!(parsed.messages.is_empty());
 }
 
 #[test]
-fn times_of_old_may_be_one_more_than_samples_and_of_another_clock() {
+fn older_times_may_have_one_more_entry_and_another_clock() {
     let tree = r#"{"head":{"functionName":"(root)","url":"","lineNumber":0,"hitCount":0,"id":1,"children":[{"functionName":"f","url":"","lineNumber":1,"hitCount":2,"id":2,"children":[{"functionName":"g","url":"","lineNumber":1,"hitCount":1,"id":3,"children":[]}]}]},"startTime":7,"endTime":7.5,"samples":[2,3,2],"timestamps":"#;
     for (stamps, f, g) in [
         // From each time to the next.
         ("[9000100,9000104,9000109,9000111]", 6000, 5000),
-        // When the profile ended is not known.
+        // The end of the profile is unknown.
         ("[9000104,9000109,9000111]", 5000, 2000),
         ("[7000104,7000109,7000111]", 499_894_000, 2000),
     ] {
         let parsed = read(&format!("{tree}{stamps}}}"));
         assert_eq!(
-            parsed.of("stack"),
+            parsed.records_of_type("stack"),
             [
                 format!(
                     r#""fn":"f","line":1,"cost":{{"samples":2,"time":{f}}},"stack":[{{"fn":"f","line":1}}]}}"#
@@ -90,7 +92,7 @@ fn times_of_old_may_be_one_more_than_samples_and_of_another_clock() {
 }
 
 #[test]
-fn heaps_are_bytes_however_deep_their_tree_is() {
+fn heaps_with_very_deep_trees_are_read() {
     let depth = 100_000;
     let open = r#"{"callFrame":{"functionName":"f","url":"","lineNumber":-1},"selfSize":1,"id":1,"children":["#;
     let text = format!(
@@ -106,13 +108,13 @@ fn heaps_are_bytes_however_deep_their_tree_is() {
             .replacen(&"]}".repeat(depth - 2), "", 1);
     let parsed = parsed::read(super::parse, shallow.as_bytes(), &options);
     assert_eq!(
-        parsed.of("run"),
+        parsed.records_of_type("run"),
         [
             r#""stream":1,"tool":"heapprofile","source":["in"],"events":["bytes"],"total":{"bytes":2},"units":{"bytes":"bytes"}}"#
         ]
     );
     assert_eq!(
-        parsed.of("stack"),
+        parsed.records_of_type("stack"),
         [
             r#""fn":"f","cost":{"bytes":1},"stack":[{"fn":"f"}]}"#,
             r#""fn":"f","cost":{"bytes":1},"stack":[{"fn":"f"},{"fn":"f"}]}"#,
@@ -121,7 +123,7 @@ fn heaps_are_bytes_however_deep_their_tree_is() {
 }
 
 #[test]
-fn nodes_that_do_not_fit_together_are_errors() {
+fn inconsistent_nodes_are_errors() {
     for (nodes, samples, message) in [
         (
             node(2, "a", 0, r#","children":[2]"#),
@@ -152,12 +154,12 @@ fn nodes_that_do_not_fit_together_are_errors() {
         let text = format!(r#"{{"nodes":[{nodes}],"samples":{samples},"timeDeltas":[1]}}"#);
         let parsed = read(&text);
         assert_eq!(parsed.messages, [message]);
-        assert!(parsed.trouble && !parsed.is_whole());
+        assert!(parsed.has_errors && !parsed.is_whole());
     }
 }
 
 #[test]
-fn no_prefix_is_taken_for_a_whole_profile() {
+fn every_truncated_profile_is_an_error() {
     let flat = format!(
         r#"{{"nodes":[{ROOT},{}],"samples":[2],"timeDeltas":[4]}}"#,
         node(2, "main", 0, r#","hitCount":1"#)
@@ -165,11 +167,11 @@ fn no_prefix_is_taken_for_a_whole_profile() {
     let tree = r#"{"head":{"callFrame":{"functionName":"(root)"},"selfSize":0,"id":1,"children":[{"callFrame":{"functionName":"f"},"selfSize":9,"id":2,"children":[]}]}}"#;
     let options = Options::default();
     for text in [flat.as_str(), tree] {
-        assert!(!parsed::read(super::parse, text.as_bytes(), &options).trouble);
+        assert!(!parsed::read(super::parse, text.as_bytes(), &options).has_errors);
         check_all_prefixes(super::parse, text.as_bytes(), &options);
         for length in 1..text.len() {
             assert!(
-                parsed::read(super::parse, &text.as_bytes()[..length], &options).trouble,
+                parsed::read(super::parse, &text.as_bytes()[..length], &options).has_errors,
                 "{length}"
             );
         }

@@ -1,7 +1,7 @@
-//! CPU profiles inside a trace of Chrome's, which come in pieces.
+//! CPU profiles in a trace of Chrome, in pieces.
 //!
-//! The sampled thread begins a profile with an event `Profile`; nodes, samples and times follow in events `ProfileChunk` of
-//! the same process and `id`. Older traces have the whole profile in one event `CpuProfile`.
+//! The sampled thread begins a profile with an event `Profile`. Nodes, samples and times follow in `ProfileChunk` events
+//! with the same process and `id`. Older traces have the whole profile in one event `CpuProfile`.
 
 use std::borrow::Cow;
 
@@ -46,20 +46,20 @@ struct ProfilePiece<'a> {
     end_time: Option<f64>,
 }
 
-/// The profiles of a trace while it is read.
+/// The profiles of a trace.
 #[derive(Default)]
 pub(crate) struct TracedProfiles {
-    /// By process and id, in the order they were begun.
+    /// The profiles by process and id, in the order of their beginnings.
     all: Vec<([Vec<u8>; 2], TracedProfile)>,
 }
 
-/// A profile while its pieces are met.
+/// A profile that arrives in pieces.
 pub(crate) struct TracedProfile {
     thread: TraceThreadId,
     nodes: V8Nodes,
-    /// The samples and the times between them, as they are written: a trace is not held.
+    /// The samples and deltas, as unparsed text, because the trace itself is not kept in memory.
     pieces: Vec<[Option<Box<RawValue>>; 2]>,
-    /// When it began and ended, in µs.
+    /// Its beginning and end, in µs.
     span: [Option<f64>; 2],
 }
 
@@ -68,8 +68,8 @@ impl TracedProfiles {
         self.all.is_empty()
     }
 
-    /// The profile of a process and an id, of which an event of this thread tells.
-    pub(crate) fn of(
+    /// Returns the profile with this process and id, for an event of `thread`.
+    pub(crate) fn find_or_begin(
         &mut self,
         key: [Cow<'_, [u8]>; 2],
         thread: TraceThreadId,
@@ -89,13 +89,13 @@ impl TracedProfiles {
         }
         let profile = &mut self.all[position].1;
         if !is_chunk {
-            // Chunks are written by another thread than the one that was sampled.
+            // Another thread than the sampled one writes the chunks.
             profile.thread = thread;
         }
         profile
     }
 
-    /// Adds the samples of all profiles, now that all nodes are known.
+    /// Adds the samples of all profiles, after all nodes were read.
     pub(crate) fn add_samples(
         &mut self,
         threads: &TraceThreads,
@@ -106,19 +106,19 @@ impl TracedProfiles {
         let mut samples = V8Samples::new(table, run, reading.options.times);
         let (mut strays, mut orphans) = (0u64, 0);
         for (_, profile) in &mut self.all {
-            // Chrome throws the beginning of a long trace away.
+            // Chrome discards the beginning of a long trace.
             orphans += profile.nodes.resolve_known(table)?;
             run.threads.push(threads.facts(profile.thread));
             let row = threads.place(profile.thread, table)?;
             strays += profile.add_samples(&mut samples, row, table)?;
         }
-        reading.warn_of(
+        reading.warn_count(
             orphans,
-            "nodes are called from others that the trace has not; their stacks begin with them",
+            "nodes begin a stack, because their callers are missing from the trace",
         );
-        reading.warn_of(
+        reading.warn_count(
             strays,
-            "samples were taken in nodes that the trace has not; they have no stack",
+            "samples have no stack, because their nodes are missing from the trace",
         );
         samples.warn(reading);
         Ok(())
@@ -126,7 +126,7 @@ impl TracedProfiles {
 }
 
 impl TracedProfile {
-    /// Adds what the arguments of an event tell.
+    /// Adds the arguments of an event.
     pub(crate) fn add(
         &mut self,
         args: &str,
@@ -157,7 +157,7 @@ impl TracedProfile {
         Ok(())
     }
 
-    /// Adds its samples; how many of them are of nodes that are not there.
+    /// Adds the samples. Returns the number of samples in missing nodes.
     fn add_samples(
         &self,
         samples: &mut V8Samples,

@@ -1,62 +1,62 @@
-//! What cg-diff says of where a difference comes from.
+//! The causes of a difference, which cg-diff finds.
 
 use serde::{Deserialize, Serialize};
 
 use super::name::SharedTexts;
 use super::{Counts, CountsPerRun, FunctionName, Name, PerRun, is_nothing};
 
-/// A part of the difference of two totals that has one place and one kind. Summed over all of a comparison `delta` is the
-/// new total less the old one, of every event, to the unit.
+/// A part of the difference of two totals, with one place and one kind. For every event, the sum of `delta` over all causes
+/// of a comparison is exactly the new total minus the old total.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "cause", default)]
 pub struct CauseRecord<'a> {
-    /// What kind of part it is.
+    /// The kind of the cause.
     pub kind: CauseKind,
-    /// The function; the caller, where the cause is a call.
+    /// The function; the caller if the cause is a call.
     #[serde(rename = "fn", borrow, skip_serializing_if = "Option::is_none")]
     pub name: Option<Name<'a>>,
-    /// Its file.
+    /// The function's file.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub file: Option<Name<'a>>,
-    /// Its object.
+    /// The function's object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub obj: Option<Name<'a>>,
-    /// The function that it is inlined into, of which calls are counted, where chains of inlined functions are known.
+    /// The function that it is inlined into, if chains of inlined functions are known. Calls of this function are counted.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub host: Option<Box<FunctionName<'a>>>,
-    /// The called function, of [`CauseKind::Calls`].
+    /// The called function, for [`CauseKind::Calls`].
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub callee: Option<Box<FunctionName<'a>>>,
-    /// True where the callee is not called but inlined: it ran as often as its host where it is, else never.
+    /// True if the callee is inlined, not called. In a run that inlines it, it ran as often as its host; otherwise never.
     #[serde(skip_serializing_if = "is_nothing")]
     pub inline: bool,
-    /// Old and new: how often the function ran; of [`CauseKind::Calls`] how often it called the callee, of
-    /// [`CauseKind::Entered`] how often it was entered from outside.
+    /// The old and the new number of times that the function ran. For [`CauseKind::Calls`], the number of times that it
+    /// called the callee; for [`CauseKind::Entered`], the number of times that it was entered from outside.
     pub calls: PerRun,
-    /// Of [`CauseKind::CostPerCall`], by event: old self cost, old calls, new self cost, new calls.
+    /// For [`CauseKind::CostPerCall`], by event: old self cost, old calls, new self cost, new calls.
     #[serde(borrow, skip_serializing_if = "CountsPerRun::is_empty")]
     pub per_call: CountsPerRun<'a>,
-    /// Of [`CauseKind::Calls`], in the old run: calls of the callee, calls of the function.
+    /// For [`CauseKind::Calls`], in the old run: calls of the callee, calls of the function.
     #[serde(skip_serializing_if = "is_nothing")]
     pub old_rate: PerRun,
-    /// The same in the new run.
+    /// For [`CauseKind::Calls`], in the new run: calls of the callee, calls of the function.
     #[serde(skip_serializing_if = "is_nothing")]
     pub new_rate: PerRun,
-    /// The strongly connected component of the graph of calls that the place lies in, numbered from 1, where that is more
-    /// than one function: single causes in it can outgrow the difference of the totals, their sum does not.
+    /// The number, counted from 1, of the strongly connected component of the call graph, if it has several functions. A
+    /// single cause in it can be larger than the difference of the totals; the sum of its causes is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cycle: Option<u64>,
-    /// True where the function or the callee was paired by a guess.
+    /// True if the function or the callee was paired by a guess.
     #[serde(skip_serializing_if = "is_nothing")]
     pub guess: bool,
-    /// The line that changed most, where one has at least half of it: of the new run, or of the old one where what it calls
-    /// is gone.
+    /// The line that changed most, if it has at least half of the change. It is a line of the new run, or of the old run if
+    /// the call is gone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// The file of that line, where it is not that of the function.
+    /// The file of that line, if it is not the function's file.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub site: Option<Name<'a>>,
-    /// What it adds to the new total, by event.
+    /// The cause's share of the change of the total, by event.
     #[serde(borrow)]
     pub delta: Counts<'a>,
 }
@@ -67,18 +67,18 @@ pub struct CauseRecord<'a> {
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum CauseKind {
-    /// A call of the function costs more or less itself.
+    /// The function's self cost per call changed.
     #[default]
     CostPerCall,
-    /// The function calls the callee more or less often for each call of its own.
+    /// The number of calls of the callee per call of the function changed.
     Calls,
-    /// The function is entered more or less often from outside.
+    /// The number of times that the function is entered from outside changed.
     Entered,
 }
 
 impl CauseRecord<'_> {
-    /// The same record to be kept among many: their names share their texts.
-    pub(crate) fn shared(self, texts: &mut SharedTexts) -> CauseRecord<'static> {
+    /// Returns the record with its texts shared with those of earlier records.
+    pub fn shared(self, texts: &mut SharedTexts) -> CauseRecord<'static> {
         CauseRecord {
             kind: self.kind,
             name: self.name.map(Name::into_owned),

@@ -1,4 +1,4 @@
-//! Event counts in records: exact integers under event names, in the order they were written.
+//! Event counts in records: exact integers by event name, in their order in the stream.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -9,27 +9,27 @@ use serde::ser::{Serialize, Serializer};
 use super::Name;
 use super::name::SharedTexts;
 
-/// One event count. Every `u64` that a profile can hold fits, and so do the negative counts that `cg_diff` writes.
+/// One event count. It holds every `u64` of a profile, and the negative counts that `cg_diff` writes.
 pub type Count = i128;
 
-/// Adds counts one by one to as many sums; what `sums` has no place for is left out.
+/// Adds counts to sums, position by position. Ignores counts after the end of `sums`.
 pub fn add_counts(sums: &mut [Count], counts: &[Count]) {
     for (sum, count) in sums.iter_mut().zip(counts) {
         *sum += count;
     }
 }
 
-/// Adds counts one by one; `sums` becomes as long as they are.
+/// Adds counts to sums, position by position. Extends `sums` to the length of `counts`.
 pub fn add_counts_growing(sums: &mut Vec<Count>, counts: &[Count]) {
     sums.resize(sums.len().max(counts.len()), 0);
     add_counts(sums, counts);
 }
 
-/// A [`Count`] as a stream has it, an integer of JSON; floats, strings and numbers beyond 64 bits are refused.
+/// A [`Count`] in a stream: a JSON integer. Floats, strings and integers of more than 64 bits are refused.
 #[derive(Clone, Copy)]
 struct ExactInteger(Count);
 
-// By hand: as an untagged enum of `u64` and `i64`, which serde derives, six counts take 16 % more instructions to read.
+// Not derived: with a derived untagged enum of `u64` and `i64`, six counts take 16 % more instructions to read.
 impl<'de> Deserialize<'de> for ExactInteger {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct IntegerVisitor;
@@ -62,10 +62,10 @@ impl Serialize for ExactInteger {
     }
 }
 
-/// A list of event names with a value each, in the order they were written.
+/// A list of event names with a value each, in their order in the stream.
 type ByEvent<'a, T> = Vec<(Name<'a>, T)>;
 
-/// Reads a JSON object with a value for each event into a list of pairs, for which serde derives nothing.
+/// Reads a JSON object with a value for each event into a list of pairs, which serde cannot derive.
 fn by_event<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer: D,
 ) -> Result<ByEvent<'de, T>, D::Error> {
@@ -76,7 +76,7 @@ fn by_event<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
             f.write_str("an object with a key for each event")
         }
         fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-            // Callgrind has 13 events with cache and branch simulation: one allocation serves nearly all records.
+            // Callgrind has 13 events with cache and branch simulation, so one allocation suffices for almost all records.
             let mut pairs = Vec::with_capacity(13);
             while let Some(pair) = map.next_entry()? {
                 pairs.push(pair);
@@ -87,27 +87,29 @@ fn by_event<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     deserializer.deserialize_map(EventsVisitor(PhantomData))
 }
 
-/// The same, owning the names.
+/// Returns the same list with owned names.
 fn owned<T>(pairs: ByEvent<'_, T>) -> ByEvent<'static, T> {
     let pairs = pairs.into_iter();
-    pairs.map(|(name, of)| (name.into_owned(), of)).collect()
+    pairs
+        .map(|(name, value)| (name.into_owned(), value))
+        .collect()
 }
 
-/// The same, the names shared and without spare capacity, to be kept.
+/// Returns the same list with shared names and without spare capacity, for long storage.
 fn shared<T>(pairs: ByEvent<'_, T>, texts: &mut SharedTexts) -> ByEvent<'static, T> {
     let mut shared = Vec::with_capacity(pairs.len());
-    for (position, (name, of)) in pairs.into_iter().enumerate() {
-        shared.push((texts.share_event(position, &name), of));
+    for (position, (name, value)) in pairs.into_iter().enumerate() {
+        shared.push((texts.share_event(position, &name), value));
     }
     shared
 }
 
-/// `{"Ir":812004,"Dr":1021}`: event names with their counts. An event left out is 0.
+/// Event names with their counts: `{"Ir":812004,"Dr":1021}`. The count of a missing event is 0.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counts<'a>(pub Vec<(Name<'a>, Count)>);
 
 impl<'a> Counts<'a> {
-    /// The count of an event; 0 where it is left out.
+    /// Returns the count of an event; 0 if the event is missing.
     pub fn get(&self, event: &str) -> Count {
         self.0
             .iter()
@@ -115,20 +117,20 @@ impl<'a> Counts<'a> {
             .map_or(0, |(_, count)| *count)
     }
 
-    /// True where no event is named at all, which is how a record without costs is read.
+    /// Returns true if there are no events. Records without costs are read like this.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Names and counts in the order they were written.
+    /// Returns an iterator over names and counts in their order in the stream.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Count)> {
         self.0.iter().map(|(name, count)| (name.as_str(), *count))
     }
 
-    /// The counts to write for a row of a cost table: the first event always, the others where they are not 0.
+    /// Creates the counts to write for a row of a cost table: always the first event, the others only if they are not 0.
     ///
-    /// This is Callgrind's own habit (`events.c`: the first value is always printed) without its "trailing" rule, and
-    /// keeps streams of 13 events short.
+    /// Callgrind also always writes the first value (`events.c`), but leaves out only trailing zeros. Without zeros, streams
+    /// of 13 events are short.
     pub fn from_row(events: &'a [String], row: impl IntoIterator<Item = Count>) -> Counts<'a> {
         Counts(
             events
@@ -141,7 +143,7 @@ impl<'a> Counts<'a> {
         )
     }
 
-    /// All counts of a row, zeros too, as the `total` of a `run` record has them.
+    /// Creates all counts of a row, including zeros, as in the `total` of a `run` record.
     pub fn from_row_with_zeros(
         events: &'a [String],
         row: impl IntoIterator<Item = Count>,
@@ -155,12 +157,12 @@ impl<'a> Counts<'a> {
         )
     }
 
-    /// The same counts, their events' names shared, to be kept.
+    /// Returns the same counts with shared event names, for long storage.
     pub(super) fn shared(self, texts: &mut SharedTexts) -> Counts<'static> {
         Counts(shared(self.0, texts))
     }
 
-    /// The same counts, owning their names.
+    /// Returns the same counts with owned names.
     pub fn into_owned(self) -> Counts<'static> {
         Counts(owned(self.0))
     }
@@ -195,13 +197,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for Counts<'a> {
     }
 }
 
-/// What a diff holds for one event, call count or total: an entry per run, in the order the runs were given, `null`
-/// where a run lacks the record.
+/// The values of a diff for one event, call count or total: an entry per run, in the order of the runs. An entry is `null`
+/// if a run does not have the record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PerRun(pub Vec<Option<Count>>);
 
 impl PerRun {
-    /// The last entry less the first, both 0 where a run lacks the record.
+    /// Returns the last entry minus the first. A missing entry counts as 0.
     pub fn delta(&self) -> Count {
         let end = |entry: Option<&Option<Count>>| entry.copied().flatten().unwrap_or(0);
         end(self.0.last()) - end(self.0.first())
@@ -226,17 +228,17 @@ impl<'de> Deserialize<'de> for PerRun {
     }
 }
 
-/// `{"Ir":[100,150]}`: event names with an entry per run.
+/// Event names with an entry per run: `{"Ir":[100,150]}`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CountsPerRun<'a>(pub Vec<(Name<'a>, PerRun)>);
 
 impl CountsPerRun<'_> {
-    /// The same arrays, their events' names shared, to be kept.
+    /// Returns the same arrays with shared event names, for long storage.
     pub(super) fn shared(self, texts: &mut SharedTexts) -> CountsPerRun<'static> {
         CountsPerRun(shared(self.0, texts))
     }
 
-    /// The entries of an event, if it is named.
+    /// Returns the entries of an event; `None` if the event is missing.
     pub fn get(&self, event: &str) -> Option<&PerRun> {
         self.0
             .iter()
@@ -244,12 +246,12 @@ impl CountsPerRun<'_> {
             .map(|(_, entries)| entries)
     }
 
-    /// True where no event is named.
+    /// Returns true if there are no events.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The same arrays, owning their names.
+    /// Returns the same arrays with owned names.
     pub fn into_owned(self) -> CountsPerRun<'static> {
         CountsPerRun(owned(self.0))
     }
@@ -267,13 +269,13 @@ impl<'de: 'a, 'a> Deserialize<'de> for CountsPerRun<'a> {
     }
 }
 
-/// The `total` of a `run` record: a count an event, or in the stream of a diff an array an event.
+/// The `total` of a `run` record: a count per event, or an array per event if the stream is a diff.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(untagged)]
 pub enum Total {
-    /// The sum of self costs of one profile.
+    /// The sums of self cost of one profile.
     One(Counts<'static>),
-    /// The sums of the runs compared.
+    /// The sums of the compared runs.
     PerRun(CountsPerRun<'static>),
 }
 
@@ -284,7 +286,7 @@ impl Default for Total {
 }
 
 impl Total {
-    /// The counts of a profile's total; `None` for a diff's.
+    /// Returns the counts of a profile's total; `None` for the total of a diff.
     pub fn one(&self) -> Option<&Counts<'static>> {
         match self {
             Total::One(counts) => Some(counts),
@@ -292,7 +294,7 @@ impl Total {
         }
     }
 
-    /// The arrays of a diff's total; `None` for a profile's.
+    /// Returns the arrays of a diff's total; `None` for the total of a profile.
     pub fn per_run(&self) -> Option<&CountsPerRun<'static>> {
         match self {
             Total::One(_) => None,
@@ -333,7 +335,7 @@ mod tests {
 
     #[test]
     fn a_row_of_a_diff_is_small() {
-        // Streams of diffs have a row for each function of a program.
+        // A diff has a row for each function of a program.
         assert!(size_of::<crate::record::DiffRecord>() <= 512);
     }
 
@@ -348,14 +350,14 @@ mod tests {
     }
 
     #[test]
-    fn a_count_that_is_no_integer_is_refused() {
+    fn a_count_that_is_not_a_64_bit_integer_is_refused() {
         assert!(serde_json::from_str::<Counts>(r#"{"Ir":1.5}"#).is_err());
         assert!(serde_json::from_str::<Counts>(r#"{"Ir":"1"}"#).is_err());
         assert!(serde_json::from_str::<Counts>(r#"{"Ir":18446744073709551616}"#).is_err());
     }
 
     #[test]
-    fn a_row_keeps_its_first_event_and_what_is_not_zero() {
+    fn a_row_keeps_its_first_event_and_nonzero_counts() {
         let events = ["Ir".to_owned(), "Dr".to_owned(), "Dw".to_owned()];
         assert_eq!(
             serde_json::to_string(&Counts::from_row(&events, [0, 0, 7])).unwrap(),
@@ -364,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_of_profiles_and_of_diffs_are_told_apart() {
+    fn totals_of_profiles_and_of_diffs_are_distinguished() {
         let one: Total = serde_json::from_str(r#"{"Ir":5}"#).unwrap();
         assert_eq!(one.one().unwrap().get("Ir"), 5);
         let two: Total = serde_json::from_str(r#"{"Ir":[5,null]}"#).unwrap();

@@ -1,55 +1,57 @@
-//! The one place that says which record types are added up, and what their fields are.
+//! The declaration of the record types that are added up, and of their fields.
 //!
-//! `records!` hands the declaration to the macro it is given: [`super::structs`] makes the structs that hold text and
-//! [`RecordType`] of it, [`crate::rows`] the rows that hold ids and how they are written as JSON, and `profile::rows` what
-//! adds rows up by key and makes rows of the sums again. A field is written
+//! `records!` passes the declaration to a macro. [`super::structs`] generates the structs that contain text, and
+//! [`RecordType`]. [`crate::rows`] generates the rows that contain ids, and the code that writes them as JSON. The module
+//! `rows` of `cg-profile` generates the code that adds rows up by key and turns the sums into rows again. The form of a field:
 //!
 //! ```text
-//! /// What it means.
+//! /// The meaning of the field.
 //! ROLE NAME: WORD,
 //! ROLE NAME as "key": WORD,
 //! ```
 //!
-//! and fields are written to a stream in the order they have here, under their names unless a key is said. The word says
-//! what a field holds and whether it is left out where it holds nothing:
+//! A stream has the fields in the order of the declaration. The key of a field is its name unless `as` gives another one.
+//! The word determines the field's type, and the value for which the field is left out:
 //!
-//! | word | holds | left out |
+//! | word | value | left out |
 //! |---|---|---|
-//! | `Option<Function>`, `Option<File>`, `Option<Object>` | a name of a function, a source file, an ELF object | not given |
-//! | `Option<Name>` | another name: of a thread, of a process | not given |
-//! | `Text`, `Option<Text>` | a text that hardly comes twice: a sentence | never; not given |
-//! | `Option<Address>` | an address of code | not given |
-//! | `u64`, `NonZero`, `Option<u64>` | a number | never; 0; not given |
-//! | `bool`, `Mark` | what is so or not | never; not so |
-//! | `Counts`, `Option<Counts>` | a count an event | never; no event named |
-//! | `Stack`, `Inlined` | frames, innermost first | never; no frame |
+//! | `Option<Function>`, `Option<File>`, `Option<Object>` | the name of a function, a source file, an ELF object | if missing |
+//! | `Option<Name>` | another name: of a thread or a process | if missing |
+//! | `Text`, `Option<Text>` | a text that is rarely repeated, such as a sentence | never; if missing |
+//! | `Option<Address>` | an address of code | if missing |
+//! | `u64`, `NonZero`, `Option<u64>` | a number | never; if 0; if missing |
+//! | `bool`, `Mark` | true or false | never; if false |
+//! | `Counts`, `Option<Counts>` | a count per event | never; if there is no event |
+//! | `Stack`, `Inlined` | frames, innermost first | never; if there is no frame |
 //! | `Callee` | a function | never |
-//! | `Names`, `Notes` | names; sentences with stacks | none |
-//! | `Option<HeapBlock>`, `Option<Accesses>` | a heap block; counts by byte | not given |
-//! | `Option<Labels>` | labels of a sample | not given |
+//! | `Names`, `Notes` | names; sentences with stacks | if there are none |
+//! | `Option<HeapBlock>`, `Option<Accesses>` | a heap block; counts by byte | if missing |
+//! | `Option<Labels>` | labels of a sample | if missing |
 //!
-//! The role says what becomes of the field where records are added up:
+//! The role determines how the field's values are combined when records are added up:
 //!
-//! | role | of several records |
+//! | role | combination |
 //! |---|---|
-//! | `function` | a name of the record's function: part of what makes records the same one |
-//! | `key` | part of it too |
-//! | `cost` | event counts, added up; the sum must fit in 64 bits |
-//! | `incl` | event counts, added up modulo 2^64 where some are below 0 |
-//! | `incl_or_cost` | the same; of a record without it, its `cost` stands for it |
-//! | `sum` | a number, added up |
-//! | `max`, `min` | a number, of which the largest or smallest is kept |
-//! | `any` | true where it is true of one |
-//! | `agreed` | kept where all say the same |
-//! | `detail` | kept of one record, whatever the order they come in |
+//! | `function` | none: a name of the record's function, which is a part of the key |
+//! | `key` | none: another part of the key; only records with equal keys are added up |
+//! | `cost` | event counts are added up; the sum must fit in 64 bits |
+//! | `incl` | event counts are added up, modulo 2^64 if some are negative |
+//! | `incl_or_cost` | like `incl`; if a record has no such field, its `cost` is added |
+//! | `sum` | numbers are added up |
+//! | `max`, `min` | the largest or the smallest number is kept |
+//! | `any` | true if the field is true in one of the records |
+//! | `agreed` | kept if all records have the same value |
+//! | `detail` | kept from one record, independent of the order of the records |
 //!
-//! A new role `key` has its row in [`Key`](crate::profile::Key), the numbers (`sum`, `max`, `min`, `any`) in
-//! [`OtherNumbers`](crate::profile::OtherNumbers), `agreed` and `detail` in [`Detail`](crate::profile::Detail); the compiler names
-//! the one that lacks it.
+//! In `cg-profile`, each field with the role `key` needs a field of `Key`, each number (`sum`, `max`, `min`, `any`) a field
+//! of
+//! `OtherNumbers`, and each `agreed` and `detail` a field of `Detail`. The compiler reports a missing one.
 //!
 //! [`RecordType`]: super::RecordType
 
 /// Calls the macro with the declaration.
+#[macro_export]
+#[doc(hidden)]
 macro_rules! records {
     ($declare:ident!) => {
         $declare! {
@@ -58,7 +60,7 @@ macro_rules! records {
         Fn "fn" FnRecord FnRow {
             /// The function's name.
             function name as "fn": Option<Function>,
-            /// The file the function itself is in, not that of code inlined into it.
+            /// The file of the function itself, not of code that is inlined into it.
             function file: Option<File>,
             /// The ELF object.
             function obj: Option<Object>,
@@ -66,24 +68,24 @@ macro_rules! records {
             key part: Option<u64>,
             /// The thread this record is of, where parts are kept apart and the profile names threads.
             key thread: Option<u64>,
-            /// How often the function was called; not given where the profile knows nothing of calls.
+            /// The number of calls of the function; missing if the profile does not count calls.
             sum calls: Option<u64>,
             /// Self cost.
             cost cost: Counts,
-            /// Inclusive cost; empty where the profile cannot tell it.
+            /// Inclusive cost; empty if the profile does not have it.
             incl incl: Option<Counts>,
-            /// The cycle this function is in, numbered from 1, where inclusive cost had to be computed over a cycle.
+            /// The number of the function's cycle, counted from 1, if inclusive cost had to be computed for a cycle.
             min cycle: Option<u64>,
-            /// What all of its machine code is known by: the processor and the version of this form, how many instructions, a
-            /// hash of them, and one without constants and addresses.
+            /// The fingerprint of all of its machine code: the processor and the version of this form, the number of
+            /// instructions, a hash of them, and a hash without constants and addresses.
             agreed code: Option<Text>,
-            /// The same of the instructions that ran.
+            /// The fingerprint of the instructions that ran.
             agreed code_ran: Option<Text>,
         }
 
-        /// A source line inside a function. `file` is the line's own, so inlined code keeps the file it came from.
+        /// A source line of a function. `file` is the file of the line, so inlined code keeps its own file.
         Line "line" LineRecord LineRow {
-            /// The function the line's cost belongs to.
+            /// The function that the line's cost belongs to.
             function name as "fn": Option<Function>,
             /// The file of the line.
             function file: Option<File>,
@@ -91,9 +93,9 @@ macro_rules! records {
             function obj: Option<Object>,
             /// Line number; 0 is an unknown line.
             key line: u64,
-            /// Instruction address (`0x…`), where the profile has them.
+            /// Instruction address (`0x…`), if the profile has addresses.
             key addr: Option<Address>,
-            /// The inlined functions that the instruction at `addr` is of, innermost first and without the function itself.
+            /// The inlined functions that contain the instruction at `addr`, innermost first, without the function itself.
             detail inlined: Inlined,
             /// The part this record is of, where parts are kept apart.
             key part: Option<u64>,
@@ -101,7 +103,7 @@ macro_rules! records {
             key thread: Option<u64>,
             /// Self cost.
             cost cost: Counts,
-            /// Self cost in the function's first level, with the calls that leave from here; empty where it is the self cost.
+            /// Self cost in the function's first level, plus the calls from this line; empty if it equals the self cost.
             incl_or_cost incl: Option<Counts>,
         }
 
@@ -113,13 +115,13 @@ macro_rules! records {
             function file: Option<File>,
             /// The calling function's ELF object.
             function obj: Option<Object>,
-            /// The file of the call site, where it is not that of the calling function: the call was inlined from there.
+            /// The file of the call site, if the call is in inlined code from another file than the calling function's.
             key site: Option<File>,
             /// Line number of the call site; 0 is an unknown line.
             key line: NonZero,
-            /// Address of the call instruction (`0x…`), where the profile has them.
+            /// Address of the call instruction (`0x…`), if the profile has addresses.
             key addr: Option<Address>,
-            /// The inlined functions that the call leaves from, innermost first and without the calling function itself.
+            /// The inlined functions that contain the call, innermost first, without the calling function itself.
             key inlined: Inlined,
             /// The part this record is of, where parts are kept apart.
             key part: Option<u64>,
@@ -127,21 +129,21 @@ macro_rules! records {
             key thread: Option<u64>,
             /// The called function.
             key callee: Callee,
-            /// How many calls were made.
+            /// The number of calls.
             sum calls: u64,
             /// Inclusive cost of these calls.
             incl incl: Counts,
         }
 
-        /// Code of one chain of inlined functions.
+        /// The code of one chain of inlined functions.
         Inline "inline" InlineRecord InlineRow {
             /// The innermost function.
             function name as "fn": Option<Function>,
-            /// Its file.
+            /// The file of the innermost function.
             function file: Option<File>,
             /// The ELF object.
             function obj: Option<Object>,
-            /// Where the profile has no addresses: names of functions of which each may be the innermost.
+            /// The names of the functions that may be the innermost one, if the profile has no addresses.
             key ambiguous: Names,
             /// The part this record is of, where parts are kept apart.
             key part: Option<u64>,
@@ -149,14 +151,15 @@ macro_rules! records {
             key thread: Option<u64>,
             /// Self cost.
             cost cost: Counts,
-            /// Self cost and that of what was inlined into this chain, with the calls that leave from there; empty where the
-            /// profile cannot tell it.
+            /// Self cost plus the cost of code inlined into this chain and of the calls from there; empty if the profile
+            /// does not have it.
             incl incl: Option<Counts>,
-            /// Innermost frame first; the last is the function that the others were inlined into.
+            /// Innermost frame first; the last frame is the function that the others were inlined into.
             key stack: Stack,
         }
 
-        /// A Memcheck loss record. Over the records of one kind, `cost` sums to that row of the LEAK SUMMARY.
+        /// A Memcheck loss record. The sum of `cost` over the records of one kind is the row of that kind in the LEAK
+        /// SUMMARY.
         Leak "leak" LeakRecord LeakRow {
             /// Function of the frame to blame.
             function name as "fn": Option<Function>,
@@ -170,8 +173,7 @@ macro_rules! records {
             key kind: Text,
             /// `bytes` (direct) and `blocks`.
             cost cost: Counts,
-            /// Bytes reachable only through these blocks. They are counted in the `indirect` records too, so they stand beside
-            /// `cost` and not in it.
+            /// Bytes reachable only through these blocks. `cost` does not include them, because the `indirect` records do.
             sum indirect_bytes: u64,
             /// The process.
             agreed pid: Option<u64>,
@@ -195,13 +197,13 @@ macro_rules! records {
             key kind: Text,
             /// The sentence.
             key what: Text,
-            /// `count`: how often it happened, as far as the input tells.
+            /// `count`: the number of times that the error happened, if the input has it.
             cost cost: Counts,
-            /// How many bytes were read, written or used, where the sentence tells.
+            /// The number of bytes read, written or used, if the sentence contains it.
             detail size: Option<u64>,
-            /// The address, `0x` and hex digits as the input has them, where a sentence tells.
+            /// The address as `0x` and the hex digits of the input, if a sentence contains it.
             detail address: Option<Text>,
-            /// The heap block that the address is in or near, where a sentence tells.
+            /// The heap block that the address is in or near, if a sentence describes it.
             detail block: Option<HeapBlock>,
             /// Valgrind's number of the thread.
             detail thread: Option<u64>,
@@ -211,7 +213,7 @@ macro_rules! records {
             agreed pid: Option<u64>,
             /// Innermost frame first.
             key stack: Stack,
-            /// What else Valgrind says about it.
+            /// Valgrind's further descriptions of the error.
             detail notes: Notes,
             /// A suppression that Valgrind wrote for this error (`--gen-suppressions`), as text.
             detail suppression: Option<Text>,
@@ -233,9 +235,9 @@ macro_rules! records {
             any peak: bool,
             /// `bytes`.
             cost cost: Counts,
-            /// For a group that Massif folded as below its threshold: how many places it stands for.
+            /// The number of places in a group that Massif folded because they are below its threshold.
             sum places: Option<u64>,
-            /// Innermost frame first. A folded group's stack begins at the frame that called the places it stands for.
+            /// Innermost frame first. The stack of a folded group begins at the frame that called its places.
             key stack: Stack,
         }
 
@@ -249,16 +251,17 @@ macro_rules! records {
             key line: Option<u64>,
             /// Object of the frame to blame.
             function obj: Option<Object>,
-            /// `total_bytes total_blocks gmax_bytes gmax_blocks end_bytes end_blocks read_bytes write_bytes`, as far as the
-            /// mode has them; of heaptrack `total_bytes allocations temporary peak_bytes leaked_bytes`.
+            /// For DHAT those of `total_bytes total_blocks gmax_bytes gmax_blocks end_bytes end_blocks read_bytes
+            /// write_bytes` that the mode has; for heaptrack `total_bytes allocations temporary peak_bytes leaked_bytes`.
             cost cost: Counts,
-            /// DHAT's `mb`: bytes at this point when the program's live bytes last rose to a maximum here. It does not add up.
+            /// DHAT's `mb`: the maximum of live bytes at this point. Maxima cannot be added up.
             max max_bytes: Option<u64>,
-            /// DHAT's `mbk`, the blocks that go with `max_bytes`.
+            /// DHAT's `mbk`: the live blocks at the time of `max_bytes`.
             max max_blocks: Option<u64>,
             /// Summed lifetimes of all blocks, in the run's `time_unit`.
             sum lifetime: Option<u64>,
-            /// Access counts for each byte of the block, where all blocks have one size; `null` is a count that overflowed.
+            /// Access counts for each byte of the block, if all blocks have the same size; `null` is a count that
+            /// overflowed.
             detail accesses: Option<Accesses>,
             /// Innermost frame first.
             key stack: Stack,
@@ -282,13 +285,13 @@ macro_rules! records {
             key process: Option<Name>,
             /// The process.
             agreed pid: Option<u64>,
-            /// True where the stack is an estimate made from a graph of calls.
+            /// True if the stack is an estimate from a call graph.
             any estimated: Mark,
-            /// True where the producer did not follow the stack to its outermost frame.
+            /// True if the producer did not unwind the stack to its outermost frame.
             key cut: Mark,
-            /// When the sample was taken, in ns since the run began, where samples are kept apart by it.
+            /// The time of the sample in ns since the start of the run, if samples are separated by time.
             key time: Option<u64>,
-            /// What the producer says of the sample besides its thread and process.
+            /// The producer's labels of the sample, except its thread and process.
             key labels: Option<Labels>,
             /// Self cost of this stack.
             cost cost: Counts,
@@ -299,5 +302,3 @@ macro_rules! records {
             }
     };
 }
-
-pub(crate) use records;

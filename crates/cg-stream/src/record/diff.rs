@@ -1,4 +1,4 @@
-//! What cg-diff writes: one record compared over several runs.
+//! The records of cg-diff: one record compared over several runs.
 
 use std::collections::BTreeMap;
 
@@ -7,29 +7,29 @@ use serde::{Deserialize, Serialize};
 use super::name::SharedTexts;
 use super::{Counts, CountsPerRun, Frame, FunctionName, Name, PerRun, RunRecord, is_nothing};
 
-/// What became of a record between the first run and the last.
+/// The kind of change of a record between the first and the last run.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum Status {
-    /// Both have it and some count differs: self cost or calls, and inclusive cost where that is asked for.
+    /// Both runs have it, and self cost or calls differ, or inclusive cost if it is compared.
     #[default]
     Changed,
-    /// Only the last has it.
+    /// Only the last run has it.
     Added,
-    /// Only the first has it.
+    /// Only the first run has it.
     Removed,
-    /// Both have it under different names; a guess, told by `was`.
+    /// Both runs have it under different names. This is a guess; `was` is the other name.
     Renamed,
-    /// What one of them has of it is below Massif's threshold there, and not told.
+    /// In one run its cost is below Massif's threshold and therefore unknown.
     BelowThreshold,
-    /// Both have it and the counts that are compared are equal, or differ by no more than noise.
+    /// Both runs have it, and the compared counts are equal or differ by no more than noise.
     Same,
 }
 
 impl Status {
-    /// The word in the stream.
+    /// Returns the word in the stream.
     pub fn name(self) -> &'static str {
         match self {
             Status::Changed => "changed",
@@ -42,88 +42,91 @@ impl Status {
     }
 }
 
-/// The run of a comparison that does not tell a figure.
+/// The run of a comparison in which a cost is below the threshold and therefore unknown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
-pub enum SilentRun {
-    /// The one that changes are relative to.
+pub enum RunBelowThreshold {
+    /// The run that changes are relative to.
     Old,
-    /// The last.
+    /// The last run.
     New,
-    /// Both.
+    /// Both runs.
     Both,
 }
 
-impl SilentRun {
-    /// The one of old and new that is silent, if one is.
-    pub fn of([old, new]: [bool; 2]) -> Option<SilentRun> {
+impl RunBelowThreshold {
+    /// Returns the run whose flag is true; `None` if neither flag is.
+    pub fn from_flags([old, new]: [bool; 2]) -> Option<RunBelowThreshold> {
         match (old, new) {
-            (true, true) => Some(SilentRun::Both),
-            (true, false) => Some(SilentRun::Old),
-            (false, true) => Some(SilentRun::New),
+            (true, true) => Some(RunBelowThreshold::Both),
+            (true, false) => Some(RunBelowThreshold::Old),
+            (false, true) => Some(RunBelowThreshold::New),
             (false, false) => None,
         }
     }
 
-    /// Whether old and new are silent.
-    pub fn ends(self) -> [bool; 2] {
-        [self != SilentRun::New, self != SilentRun::Old]
+    /// Returns the flags of the old and the new run: true if the cost is unknown in that run.
+    pub fn flags(self) -> [bool; 2] {
+        [
+            self != RunBelowThreshold::New,
+            self != RunBelowThreshold::Old,
+        ]
     }
 }
 
-/// One record compared over several runs: an array an event, an entry a run.
+/// One record compared over several runs: an array per event with an entry per run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "diff", default)]
 pub struct DiffRecord<'a> {
     /// The function.
     #[serde(rename = "fn", borrow, skip_serializing_if = "Option::is_none")]
     pub name: Option<Name<'a>>,
-    /// Its file.
+    /// The function's file.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub file: Option<Name<'a>>,
-    /// Its object.
+    /// The function's object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub obj: Option<Name<'a>>,
-    /// The file of the call site, where arcs are compared and it is not that of the function.
+    /// The file of the call site, if arcs are compared and it is not the function's file.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub site: Option<Name<'a>>,
-    /// The line, where lines or arcs are compared.
+    /// The line, if lines or arcs are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// The called function, where arcs are compared.
+    /// The called function, if arcs are compared.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub callee: Option<Box<FunctionName<'a>>>,
-    /// The kind, where leaks or errors are compared.
+    /// The kind, if leaks or errors are compared.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub kind: Option<Name<'a>>,
-    /// The sentence, where errors are compared.
+    /// The sentence, if errors are compared.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub what: Option<Name<'a>>,
-    /// The type of the records compared: `fn`, `leak`, …
+    /// The type of the compared records: `fn`, `leak`, …
     #[serde(borrow)]
     pub of: Name<'a>,
-    /// What became of it.
+    /// The kind of change.
     pub status: Status,
-    /// Which run does not tell all of it, as some of it is below Massif's threshold there. What depends on that run's figure
-    /// is left out: `delta` where the status says so, else `incl_delta` alone.
+    /// The run in which a part of the record is below Massif's threshold and therefore unknown. Fields that depend on this
+    /// part are left out: `delta` if the status is `below-threshold`, otherwise only `incl_delta`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub below: Option<SilentRun>,
-    /// The most self cost that the silent runs may have, `null` for others.
+    pub below: Option<RunBelowThreshold>,
+    /// The upper bound of self cost in the runs of `below`; `null` for the other runs.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub at_most: Option<Box<CountsPerRun<'a>>>,
-    /// Where heaps are compared and this is the sum of places below Massif's threshold: how many they are.
+    /// The number of places, if this record is the sum of the places below Massif's threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub places: Option<Box<PerRun>>,
-    /// What it was called in the first run that has it, where a guess joined it under another name, file or object.
+    /// The function's name in the first run that has it, if a guess joined it under another name, file or object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub was: Option<Box<FunctionName<'a>>>,
-    /// True where the join is a guess (`renamed`), from what else the two have in common.
+    /// True if the join is a guess (`renamed`) from other properties that both functions share.
     #[serde(skip_serializing_if = "is_nothing")]
     pub guess: bool,
-    /// The rules that it took to see that the names of the runs mean the same; empty where they are equal.
+    /// The rules that joined the different names of the runs; empty if the names are equal.
     #[serde(borrow, skip_serializing_if = "Vec::is_empty")]
     pub joined: Vec<Name<'a>>,
-    /// How many records were summed into each entry, where it is more than one in some run.
+    /// The number of records that were added up for each entry, if it is more than one in some run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub merged: Option<Box<PerRun>>,
     /// Call counts.
@@ -135,59 +138,59 @@ pub struct DiffRecord<'a> {
     /// Inclusive cost.
     #[serde(borrow, skip_serializing_if = "CountsPerRun::is_empty")]
     pub incl: CountsPerRun<'a>,
-    /// Self cost of the last run less that of the first (or of the run that `relative_to` of the `run` record names),
-    /// an event; in the range of `i64`.
+    /// Self cost of the last run minus that of the first run (or of the run in `relative_to` of the `run` record), per
+    /// event, in the range of `i64`.
     #[serde(borrow, skip_serializing_if = "Counts::is_empty")]
     pub delta: Counts<'a>,
-    /// The same of inclusive cost, where that is known.
+    /// The same difference of inclusive cost, if inclusive cost is known.
     #[serde(borrow, skip_serializing_if = "Counts::is_empty")]
     pub incl_delta: Counts<'a>,
-    /// Of functions as if nothing were inlined: self cost of the function's own code, where its inlining changed.
+    /// Self cost of the function's code that is not inlined, if the comparison undoes inlining and the inlining changed.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub out_of_line: Option<Box<CountsPerRun<'a>>>,
-    /// Self cost of its code that went into others by inlining, where that changed.
+    /// Self cost of the function's code that is inlined into others, if the inlining changed.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub gone_inline: Option<Box<CountsPerRun<'a>>>,
-    /// Where that changed, the functions that its code is inlined into, each with what it has of it.
+    /// The functions that the code is inlined into, each with its part of the cost, if the inlining changed.
     #[serde(borrow, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<Host<'a>>,
-    /// Of functions whose instructions are known: how their machine code changed.
+    /// The change of the machine code, if the function's instructions are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<CodeChange>,
-    /// Why the cost changed, where call counts and arcs tell.
+    /// The reason for the change of cost, if call counts and arcs show it.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub why: Option<Box<Why<'a>>>,
-    /// The one callee whose inclusive cost changed by as much as that of this function; look there instead.
+    /// The one callee whose inclusive cost changed by as much as this function's. Users should look at the callee instead.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub explained_by: Option<Box<FunctionName<'a>>>,
-    /// Where an entry stands for several files: the least self cost among them.
+    /// The minimum of self cost over the files, if a run has several.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub min: Option<Box<CountsPerRun<'a>>>,
-    /// Where an entry stands for several files: the greatest self cost among them less the least.
+    /// The maximum minus the minimum of self cost over the files, if a run has several.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub spread: Option<Box<CountsPerRun<'a>>>,
-    /// Where an entry stands for several files: the greatest change of self cost that would still be noise.
+    /// The largest change of self cost that counts as noise, if a run has several files.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub noise: Option<Box<Counts<'a>>>,
-    /// Where stacks are compared: the frames, innermost first.
+    /// The frames, innermost first, if stacks are compared.
     #[serde(borrow, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<Frame<'a>>,
-    /// Where sampled runs are compared: by how many standard deviations of chance the samples changed.
+    /// The change of the samples in standard deviations of chance, if sampled runs are compared.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub z: Option<Box<serde_json::Number>>,
-    /// What else the writer says.
+    /// Unknown fields.
     #[serde(flatten, deserialize_with = "super::without_type")]
     pub extra: serde_json::Map<String, serde_json::Value>,
 }
 
 impl DiffRecord<'_> {
-    /// Whether it tells by how much self or inclusive cost changed.
-    pub fn tells_change(&self, is_self: bool) -> bool {
+    /// Returns true if the change of self cost (or of inclusive cost) is known.
+    pub fn is_change_known(&self, is_self: bool) -> bool {
         self.status != Status::BelowThreshold && (is_self || self.below.is_none())
     }
 
-    /// The same record to be kept among many: their names share their texts.
-    pub(crate) fn shared(self, texts: &mut SharedTexts) -> DiffRecord<'static> {
+    /// Returns the record with its texts shared with those of earlier records.
+    pub fn shared(self, texts: &mut SharedTexts) -> DiffRecord<'static> {
         let mut share = |name: Option<Name>| texts.share_any(&name);
         DiffRecord {
             // Few functions have several rows.
@@ -240,17 +243,17 @@ impl DiffRecord<'_> {
     }
 }
 
-/// How the machine code of a function changed.
+/// The change of a function's machine code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CodeChange {
-    /// It did not: all of its instructions are the same, or all that ran.
+    /// None: all instructions are the same, or all instructions that ran.
     Same,
-    /// By nothing but constants and addresses.
+    /// Only constants and addresses changed.
     Constants,
-    /// It is other code.
+    /// The instructions changed.
     Other,
-    /// In a way that this version does not know.
+    /// A change that this version does not know.
     #[default]
     #[serde(other)]
     Unknown,
@@ -263,65 +266,65 @@ pub struct Host<'a> {
     /// The function.
     #[serde(flatten, borrow)]
     pub function: FunctionName<'a>,
-    /// The part of the other's cost that arose in it.
+    /// The inlined function's cost in this function.
     #[serde(borrow)]
     pub cost: CountsPerRun<'a>,
 }
 
-/// Why the cost of a function changed, with the figures it was judged by.
+/// The reason why a function's cost changed, and the figures that show it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Why<'a> {
     /// The kind of reason.
     pub cause: Cause,
-    /// The event that the figures are of.
+    /// The event of the figures.
     #[serde(borrow)]
     pub event: Name<'a>,
-    /// How much of the change of self cost goes with the change of the call count, at the old cost per call.
+    /// The part of the change of self cost that the change of the call count causes, at the old cost per call.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_calls: Option<i64>,
-    /// How much of it goes with the change of the cost per call.
+    /// The part of the change of self cost that the change of the cost per call causes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_cost_per_call: Option<i64>,
-    /// Call counts before and after.
+    /// The old and the new call count.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub calls: Vec<u64>,
-    /// The callees that only one of the runs has, the costliest first.
+    /// The callees that only one of the runs has, most expensive first.
     #[serde(borrow, skip_serializing_if = "Vec::is_empty")]
     pub callees: Vec<CalleeCalls<'a>>,
 }
 
-/// A callee of a function, and how often it called it.
+/// A callee of a function and its call counts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct CalleeCalls<'a> {
     /// The callee.
     #[serde(rename = "fn", borrow)]
     pub name: Name<'a>,
-    /// Calls before and after.
+    /// The old and the new number of calls.
     pub calls: [u64; 2],
 }
 
-/// The kinds of reason for a change.
+/// A kind of reason for a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// It was called more or less often; a call costs what it did.
+    /// The call count changed; the cost per call did not.
     Calls,
-    /// It was called as often as before; a call costs more or less.
+    /// The cost per call changed; the call count did not.
     CostPerCall,
-    /// Both.
+    /// The call count and the cost per call changed.
     CallsAndCostPerCall,
-    /// It calls functions that it did not call before, or no longer calls some.
+    /// The function calls new callees, or no longer calls some.
     Callees,
-    /// One that this version does not know.
+    /// A reason that this version does not know.
     #[default]
     #[serde(other)]
     Other,
 }
 
 impl Why<'_> {
-    /// The same reason, owning its names.
+    /// Returns the same reason with owned names.
     pub fn into_owned(self) -> Why<'static> {
         Why {
             cause: self.cause,
@@ -339,45 +342,45 @@ impl Why<'_> {
     }
 }
 
-/// What the `run` record of a diff says of the comparison as a whole. Its fields stand beside those of every `run`.
+/// The fields that only the `run` record of a diff has. They describe the comparison as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct DiffSummary {
-    /// The run that `delta` and percentages are relative to: a name of `runs`, or `previous` for the last but one.
+    /// The run that `delta` and percentages are relative to: a name in `runs`, or `previous` for the last run but one.
     pub relative_to: String,
-    /// True where rows are judged and ranked by inclusive cost.
+    /// True if rows are compared and sorted by inclusive cost.
     #[serde(skip_serializing_if = "is_nothing")]
     pub inclusive: bool,
-    /// How many rows there are of each status, rows that are not shown too.
+    /// The number of rows of each status, including rows that are not shown.
     pub rows: BTreeMap<Status, u64>,
-    /// What changed too little to be a row of its own, where anything did.
+    /// The sum of the rows that changed too little to be shown, if there are any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<LeftOut>,
-    /// How sampled runs were compared, where they are such.
+    /// The method of comparing sampled runs, if the runs are sampled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sampling: Option<SamplingSummary>,
-    /// How many rows were joined by which rule; a row may have taken several. Empty where all names were equal.
+    /// The number of rows that each rule joined. Several rules may have joined one row. Empty if all names were equal.
     pub joined: BTreeMap<String, u64>,
-    /// How many rows are sums of several records of one run.
+    /// The number of rows that are sums of several records of one run.
     pub merged: u64,
-    /// What the entries are of sides with several files: `median`.
+    /// The statistic that combines the files of a run: `median`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub statistic: Option<String>,
-    /// How many files each run of the comparison stands for, where one stands for several.
+    /// The number of files of each run, if a run has several files.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<u64>,
-    /// What went wrong, a sentence each: inputs that could not be read to their end, fragments, what could not be judged.
-    /// Such a comparison is not to be relied on.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub troubles: Vec<String>,
-    /// Sentences that a reader of the figures should know: the two sides differ in events, only noise moved, …
+    /// The errors, a sentence each: inputs that could not be read completely, fragments, rows that could not be judged.
+    /// A comparison with errors is not reliable.
+    #[serde(rename = "troubles", skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<String>,
+    /// Notes about the figures, a sentence each: the runs have different events, all changes are noise, …
     pub notes: Vec<String>,
-    /// The limits that are broken, a sentence each; `null` where none were set.
+    /// The broken limits, a sentence each; `null` if no limits were set.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub broken_limits: Option<Vec<String>>,
 }
 
-/// How sampled runs were compared.
+/// The method of comparing sampled runs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SamplingSummary {
@@ -385,27 +388,27 @@ pub struct SamplingSummary {
     pub compared: String,
     /// The event that counts samples.
     pub event: String,
-    /// So many standard deviations of chance a change had to exceed.
+    /// The number of standard deviations of chance that a change had to exceed.
     pub z: f64,
 }
 
-/// Rows that changed by less than what counts as a change. With them the rows of a type sum to the difference of the
-/// totals.
+/// The rows that changed by less than the threshold of a change. The rows of a type and this sum add up to the difference of
+/// the totals.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// How many they are; they count as `same`.
+    /// The number of these rows, which count as `same`.
     pub rows: u64,
-    /// Event → the sum of what `delta` says of each.
+    /// The sum of `delta` of these rows, by event.
     pub delta: BTreeMap<String, i64>,
 }
 
 impl DiffSummary {
-    /// The summary in the `run` record of a diff, as far as it is there.
-    pub fn of(run: &RunRecord) -> DiffSummary {
+    /// Reads the summary from the `run` record of a diff. Missing fields have their default values.
+    pub fn from_run(run: &RunRecord) -> DiffSummary {
         serde_json::from_value(serde_json::Value::Object(run.extra.clone())).unwrap_or_default()
     }
 
-    /// Puts the summary beside the other fields of a `run` record.
+    /// Adds the summary to the fields of a `run` record.
     pub fn put_into(&self, run: &mut RunRecord) {
         if let Ok(serde_json::Value::Object(fields)) = serde_json::to_value(self) {
             run.extra.extend(fields);

@@ -1,4 +1,4 @@
-//! What a `run` record says that only some tools know. Each group stands beside the other fields of its record.
+//! The fields of a `run` record that only some tools have. Each group is flattened into its record.
 
 use std::collections::BTreeMap;
 
@@ -6,64 +6,65 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use super::{Count, Counts, Frame, LeakKind, RunRecord, is_nothing};
 
-/// Declares what one group of tools says of a run: a field that holds nothing is left out.
+/// Declares the fields that one group of tools has. An empty field is left out.
 macro_rules! facts {
-    ($(#[$of_type:meta])* $name:ident { $($(#[$of_field:meta])* $field:ident: $type:ty,)* }) => {
-        $(#[$of_type])*
+    ($(#[$type_meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident: $type:ty,)* }) => {
+        $(#[$type_meta])*
         #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
         #[serde(default)]
         pub struct $name {
-            $($(#[$of_field])* #[serde(skip_serializing_if = "is_nothing")] pub $field: $type,)*
+            $($(#[$field_meta])* #[serde(skip_serializing_if = "is_nothing")] pub $field: $type,)*
         }
     };
 }
 
-/// The `desc` of a profile: one text, as Massif has it, or texts by key, as Callgrind has them.
+/// The `desc` of a profile: one text as in Massif's files, or texts by key as in Callgrind's files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Description {
     /// The text of Massif's `desc:` line.
     Text(String),
-    /// Callgrind's `desc:` lines by what stands in front of their colon: cache parameters and the like.
+    /// Callgrind's `desc:` lines by key, which is the text before the next colon. They are cache parameters and the like.
     ByKey(BTreeMap<String, String>),
 }
 
 facts! {
-    /// What profiles of Callgrind and Cachegrind say of their run, as far as all parts agree on it.
+    /// The fields of Callgrind and Cachegrind. If a profile has several parts, only fields that agree in all parts are
+    /// given.
     CostFacts {
         /// Formulas of derived events.
         derived: BTreeMap<String, String>,
-        /// Of runs that were written in parts, and of which parts are missing, those that were added up; where `part` and
-        /// `trigger` tell, these do.
+        /// The parts that were added up, of each run of which parts are missing. Empty if `part` and `trigger` identify the
+        /// part.
         partial: Vec<PartialRun>,
         /// Long names of events.
         event_names: BTreeMap<String, String>,
-        /// How far inlined functions were resolved, where that was asked for.
+        /// The cost and the objects whose inlined functions were resolved, if this was requested.
         inlines: Option<InlineFacts>,
         /// The part's number.
         part: Option<u64>,
-        /// How many parts were added up.
+        /// The number of parts that were added up.
         parts: Option<u64>,
-        /// The profile's own summary, where it is not the sum of its costs.
+        /// The profile's own summary, if it differs from the sum of its costs.
         #[serde(deserialize_with = "owned_counts")]
         summary: Counts<'static>,
         /// The thread's number.
         thread: Option<u64>,
-        /// Which basic blocks the part is of.
+        /// The range of basic blocks that the part covers.
         timerange: Option<String>,
-        /// Why the part was written.
+        /// The reason why the part was written.
         trigger: Option<String>,
     }
 }
 
-/// The parts that a profile has of a run, where it does not have all of them. Callgrind numbers its dumps from 1.
+/// The parts of a run that a profile has, if it does not have all of them. Callgrind numbers its dumps from 1.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PartialRun {
     /// The process.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u64>,
-    /// The parts, as ranges in order: their first and their last.
+    /// The parts as ranges in order, each with its first and its last part.
     pub parts: Vec<(u64, u64)>,
     /// The part that was written when the program ended, if it is among them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -74,7 +75,7 @@ pub struct PartialRun {
 const PROGRAM_TERMINATION: &str = "Program termination";
 
 impl PartialRun {
-    /// One part, with why it was written.
+    /// Creates a run with one part, which was written for this reason.
     pub fn one(pid: Option<u64>, part: u64, trigger: &str) -> PartialRun {
         PartialRun {
             pid,
@@ -83,8 +84,8 @@ impl PartialRun {
         }
     }
 
-    /// The runs of which parts are missing in what these records are of.
-    pub fn of(runs: &[RunRecord]) -> Vec<PartialRun> {
+    /// Returns the runs of which parts are missing in the profiles of these records.
+    pub fn from_runs(runs: &[RunRecord]) -> Vec<PartialRun> {
         let mut partial = Vec::new();
         for part in runs.iter().flat_map(|run| run.costs.partial_runs(run.pid)) {
             part.add_to(&mut partial);
@@ -92,12 +93,12 @@ impl PartialRun {
         partial
     }
 
-    /// Whether these are all parts of the run: from the first to the one that was written at its end.
+    /// Returns true if these are all parts of the run, from the first to the one that was written at its end.
     pub fn has_all(&self) -> bool {
         self.last.is_some_and(|last| self.parts == [(1, last)])
     }
 
-    /// How many parts there are.
+    /// Returns the number of parts.
     pub fn count(&self) -> u64 {
         let sizes = self
             .parts
@@ -106,20 +107,20 @@ impl PartialRun {
         sizes.fold(0, |sum, size| sum.saturating_add(size).saturating_add(1))
     }
 
-    /// Adds what is known of parts to that of others. A run of which all parts are there is none of these.
+    /// Merges the parts with those of the same process. Removes a run of which all parts are present.
     pub fn add_to(mut self, partial: &mut Vec<PartialRun>) {
         if let Some(known) = partial.iter().position(|known| known.pid == self.pid) {
             let known = partial.remove(known);
             self.last = self.last.max(known.last);
             self.parts.extend(known.parts);
             self.parts.sort_unstable();
-            // What overlaps or follows without a gap is one range.
+            // Merges ranges that overlap or follow without a gap.
             self.parts.dedup_by(|next, range| {
-                let is_one = next.0 <= range.1.saturating_add(1);
-                if is_one {
+                let is_joined = next.0 <= range.1.saturating_add(1);
+                if is_joined {
                     range.1 = range.1.max(next.1);
                 }
-                is_one
+                is_joined
             });
         }
         if !self.has_all() {
@@ -129,7 +130,7 @@ impl PartialRun {
 }
 
 impl CostFacts {
-    /// The runs of which parts are missing in a profile of this process, as far as it says so.
+    /// Returns the runs of which parts are known to be missing in a profile of this process.
     pub fn partial_runs(&self, pid: Option<u64>) -> Vec<PartialRun> {
         match (self.part, &self.trigger) {
             (Some(part), Some(trigger)) => {
@@ -142,107 +143,106 @@ impl CostFacts {
     }
 }
 
-/// How far inlined functions were resolved.
+/// The result of resolving inlined functions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InlineFacts {
-    /// The cost whose chain of inlined functions is known, including that of code into which nothing was inlined.
+    /// The cost whose chain of inlined functions is known, including the cost of code into which nothing was inlined.
     #[serde(deserialize_with = "owned_counts")]
     pub resolved: Counts<'static>,
-    /// The objects that cost something, those that cost most first.
+    /// The objects with cost, sorted by cost in descending order.
     pub objects: Vec<InlineObject>,
 }
 
-/// What became of the debug information of one object.
+/// The result of reading the debug information of one object.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct InlineObject {
-    /// The object, as the profile names it.
+    /// The object's name in the profile.
     pub obj: String,
-    /// Where its debug information came from: `object`, `build-id` or `debuglink`.
+    /// The source of its debug information: `object`, `build-id` or `debuglink`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debug: Option<String>,
-    /// Why its cost is not resolved: `missing`, `no debug information`, `another build`, or the reader's words.
+    /// The reason why its cost is not resolved: `missing`, `no debug information`, `another build`, or an error message.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub unresolved: Option<String>,
-    /// Files of its debug information that are not there: what they would tell is not resolved.
+    /// Missing files of its debug information. Functions that only they describe are not resolved.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
-    /// Functions that are elsewhere in the file that is there than the profile has them, and so are not resolved.
+    /// Functions that are not resolved, because the object has them at other addresses than the profile.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<String>,
-    /// The part of `named` that is where the object has it.
+    /// The part of `named` whose line or function the object has at the same address.
     pub agrees: u64,
-    /// The cost that can be held against the object, by its line or by the name of its function; counted in the first
-    /// event.
+    /// The cost that can be compared with the object, by line or by function name, in the first event.
     pub named: u64,
 }
 
 facts! {
-    /// What logs of Memcheck, Helgrind, DRD and the sanitizers say of a process.
+    /// The fields of Memcheck, Helgrind, DRD and the sanitizers, for one process.
     ProcessFacts {
-        /// The last leak check found nothing.
+        /// True if the last leak check found nothing.
         all_heap_blocks_freed: bool,
-        /// Whether the log says itself that it is whole.
+        /// True if the log contains the marks of a complete log.
         complete: Option<bool>,
-        /// Valgrind stopped after this many errors.
+        /// True if Valgrind stopped at its limit of errors.
         error_limit_reached: bool,
-        /// ERROR SUMMARY.
+        /// The log's ERROR SUMMARY.
         error_summary: Option<ErrorSummary>,
-        /// The process went on as another program.
+        /// True if the process executed another program.
         exec: bool,
         /// The signal that ended the process.
         fatal_signal: Option<SignalFacts>,
-        /// It forked or was forked; the log does not tell which.
+        /// True if the process forked or was forked; the log does not show which.
         forked: bool,
-        /// HEAP SUMMARY.
+        /// The log's HEAP SUMMARY.
         heap_summary: Option<HeapSummary>,
-        /// LEAK SUMMARY.
+        /// The log's LEAK SUMMARY.
         leak_summary: Option<LeakSummary>,
         /// The variables of `%q{VARIABLE}` in Valgrind's file names.
         log_file_qualifiers: Vec<LogFileQualifier>,
-        /// Nothing but the preamble came.
+        /// True if the log contains only the preamble.
         only_preamble: bool,
         /// Valgrind's own options.
         options: Vec<String>,
-        /// The parent.
+        /// The parent process.
         ppid: Option<u64>,
-        /// The log has no summaries, as with `-q`.
+        /// True if the log has no summaries, as with `-q`.
         quiet: bool,
-        /// How many loss records of earlier leak checks the last one has again.
+        /// The number of loss records of earlier leak checks that the last check repeats.
         repeated_leaks: u64,
-        /// Valgrind stopped reporting errors.
+        /// True if Valgrind stopped reporting errors.
         stopped_reporting: bool,
-        /// A sanitizer ended the process, or does not tell that it came to its end.
+        /// True if a sanitizer ended the process or does not report its end.
         unfinished: bool,
-        /// How many different errors the log counts that it does not have.
+        /// The number of different errors that the log counts but does not contain.
         unprinted_errors: u64,
         /// The suppressions that matched.
         used_suppressions: Vec<UsedSuppression>,
-        /// `--xml-user-comment`.
+        /// The value of `--xml-user-comment`.
         user_comment: Option<String>,
     }
 }
 
-/// Bytes and blocks of one row of a summary.
+/// The bytes and blocks of one row of a summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocks {
-    /// How many there are.
+    /// The number of blocks.
     pub blocks: u64,
-    /// What they hold.
+    /// The number of bytes in these blocks.
     pub bytes: u64,
 }
 
-/// HEAP SUMMARY.
+/// The HEAP SUMMARY of a Memcheck log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeapSummary {
-    /// All bytes that were ever allocated.
+    /// The sum of all allocated bytes.
     #[serde(default)]
     pub allocated_bytes: u64,
-    /// Calls that allocated.
+    /// The number of calls that allocated.
     #[serde(default)]
     pub allocs: u64,
-    /// Calls that freed.
+    /// The number of calls that freed.
     #[serde(default)]
     pub frees: u64,
     /// Blocks in use at exit.
@@ -251,21 +251,21 @@ pub struct HeapSummary {
     pub in_use_bytes: u64,
 }
 
-/// LEAK SUMMARY: direct bytes and blocks by kind.
+/// The LEAK SUMMARY of a Memcheck log: direct bytes and blocks by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeakSummary {
     definite: Blocks,
     indirect: Blocks,
     possible: Blocks,
     reachable: Blocks,
-    /// What suppressions took out.
+    /// The leaks that suppressions removed.
     #[serde(default)]
     pub suppressed: Blocks,
 }
 
 impl LeakSummary {
-    /// The row of a kind.
-    pub fn of(&self, kind: LeakKind) -> Blocks {
+    /// Returns the row of a kind.
+    pub fn row(&self, kind: LeakKind) -> Blocks {
         match kind {
             LeakKind::Definite => self.definite,
             LeakKind::Indirect => self.indirect,
@@ -274,8 +274,8 @@ impl LeakSummary {
         }
     }
 
-    /// The row of a kind, to be filled in.
-    pub fn of_mut(&mut self, kind: LeakKind) -> &mut Blocks {
+    /// Returns the row of a kind, to be changed.
+    pub fn row_mut(&mut self, kind: LeakKind) -> &mut Blocks {
         match kind {
             LeakKind::Definite => &mut self.definite,
             LeakKind::Indirect => &mut self.indirect,
@@ -285,18 +285,18 @@ impl LeakSummary {
     }
 }
 
-/// ERROR SUMMARY.
+/// The ERROR SUMMARY of a Valgrind log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ErrorSummary {
-    /// How many different errors there are.
+    /// The number of different errors.
     pub contexts: u64,
-    /// How often errors happened.
+    /// The number of times that errors happened.
     #[serde(default)]
     pub errors: u64,
-    /// How often suppressed ones did.
+    /// The number of times that suppressed errors happened.
     #[serde(default)]
     pub suppressed: u64,
-    /// How many different ones were suppressed.
+    /// The number of different errors that were suppressed.
     #[serde(default)]
     pub suppressed_contexts: u64,
 }
@@ -305,18 +305,18 @@ pub struct ErrorSummary {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SignalFacts {
-    /// The address that it is about.
+    /// The address whose access raised the signal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address: Option<String>,
-    /// What happened there.
+    /// Valgrind's description of the reason.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub event: Option<String>,
-    /// `SIGSEGV`.
+    /// The signal's name, such as `SIGSEGV`.
     pub name: String,
-    /// Its number.
+    /// The signal's number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub signal: Option<u64>,
-    /// Where the process was.
+    /// The stack at the signal.
     #[serde(deserialize_with = "owned_stack")]
     pub stack: Vec<Frame<'static>>,
     /// The thread's number.
@@ -324,52 +324,53 @@ pub struct SignalFacts {
     pub thread: Option<u64>,
 }
 
-/// A variable of `%q{VARIABLE}` and what it held.
+/// A variable of `%q{VARIABLE}` and its value.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogFileQualifier {
-    /// What it held.
+    /// The variable's value.
     pub value: String,
-    /// Its name.
+    /// The variable's name.
     pub variable: String,
 }
 
-/// A suppression and how often it matched.
+/// A suppression that matched.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UsedSuppression {
-    /// How often it matched.
+    /// The number of matches.
     pub count: u64,
-    /// Its name.
+    /// The suppression's name.
     pub name: String,
 }
 
 facts! {
-    /// What profiles of DHAT say of their run.
+    /// The fields of DHAT.
     DhatFacts {
-        /// What the blocks are counted in, where it is not blocks.
+        /// The unit of blocks, if it is not blocks.
         blocks_unit: Option<String>,
-        /// The unit of one byte, where it is not a byte.
+        /// The unit of one byte, if it is not a byte.
         byte_unit: Option<String>,
-        /// The unit of several bytes, where it is not bytes.
+        /// The unit of several bytes, if it is not bytes.
         bytes_unit: Option<String>,
-        /// When the program ended, in `time_unit`.
+        /// The time of the program's end, in `time_unit`.
         end_time: Option<u64>,
-        /// When most bytes were live, in `time_unit`.
+        /// The time at which most bytes were live, in `time_unit`.
         gmax_time: Option<u64>,
-        /// What a million of `time_unit` is called.
+        /// The name of a million of `time_unit`.
         mega_time_unit: Option<String>,
-        /// `heap`, `copy`, `ad-hoc`.
+        /// `heap`, `copy` or `ad-hoc`.
         mode: Option<String>,
-        /// A block that lives shorter than this, in `time_unit`, is short-lived.
+        /// The lifetime, in `time_unit`, below which a block is short-lived.
         short_lived: Option<u64>,
-        /// `Allocated`: what the program did with the blocks.
+        /// The word for the program's action on the blocks, such as `Allocated`.
         verb: Option<String>,
     }
 }
 
 facts! {
-    /// What counters say of how they counted.
+    /// The fields of hardware counters.
     CounterFacts {
-        /// Of how much of the time an event was counted, in per cent, where counters took turns. Its count was scaled up.
+        /// The share of the time in which an event was counted, in per cent, if counters were multiplexed. Its count was
+        /// scaled up.
         counted_share: BTreeMap<String, serde_json::Number>,
         /// Events that were not counted, or not always.
         not_counted: Vec<String>,
@@ -379,72 +380,72 @@ facts! {
 }
 
 facts! {
-    /// What recordings of heaptrack say of their run.
+    /// The fields of heaptrack.
     HeaptrackFacts {
-        /// heaptrack came to a program that was running: what it had allocated before is not known.
+        /// True if heaptrack was attached to a running program, so that earlier allocations are unknown.
         attached: bool,
-        /// The program's own patterns of leaks that are not to be reported.
+        /// The program's own patterns of leaks that must not be reported.
         leak_suppressions: Vec<String>,
     }
 }
 
 facts! {
-    /// What a sampling profiler says of how it sampled, as far as it says so.
+    /// The fields of sampling profilers.
     SamplingFacts {
-        /// How long was profiled, in nanoseconds. It adds up over several runs.
+        /// The duration of profiling, in nanoseconds. The durations of several runs are added up.
         duration: Option<u64>,
-        /// What else is known of the run, by key: the host, the machine, what a user wrote beside it.
+        /// Other facts about the run, by key: the host, the machine, a user's comment.
         labels: BTreeMap<String, String>,
-        /// Where in memory the objects were that addresses of frames are of, in the producer's order.
+        /// The places in memory of the objects that frame addresses refer to, in the producer's order.
         mappings: Vec<MappingFacts>,
-        /// What there is a sample for each so many of.
+        /// The event that triggers samples, and its amount per sample.
         period: Option<PeriodFacts>,
-        /// Samples a second. A number; an interval of 0.7 ms is no whole one.
+        /// Samples per second. Not always an integer, for example for an interval of 0.7 ms.
         sample_rate: Option<serde_json::Number>,
-        /// Type and unit of each event as pprof's file spells them, where `events` and `units` do not tell.
+        /// The type and unit of each event as spelled in pprof's file, if `events` and `units` do not determine them.
         sample_types: Vec<[String; 2]>,
-        /// When the run began, in nanoseconds since 1970.
+        /// The start of the run, in nanoseconds since 1970.
         start: Option<u64>,
-        /// The unit of an event, where it is not a plain count: `ns`, `bytes`.
+        /// The unit of an event, if it is not a plain count: `ns`, `bytes`.
         units: BTreeMap<String, String>,
     }
 }
 
 impl SamplingFacts {
-    /// Says the unit of an event.
+    /// Sets the unit of an event.
     pub fn set_unit(&mut self, event: &str, unit: &str) {
         self.units.insert(event.to_owned(), unit.to_owned());
     }
 }
 
-/// A piece of an object in memory. Addresses of frames are counted from where the object's file begins: one that was met at
-/// `start` is `offset`.
+/// A mapping of an object in memory. Addresses of frames are offsets in the object's file: the memory address `start` has
+/// the offset `offset`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MappingFacts {
     /// The object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub obj: Option<String>,
-    /// Where it began in memory, `0x` and hexadecimal digits.
+    /// Its start in memory, as `0x` and hexadecimal digits.
     pub start: HexAddress,
-    /// Where it ended.
+    /// Its end in memory.
     pub end: HexAddress,
-    /// Where in the file it began.
+    /// Its start in the file.
     pub offset: HexAddress,
-    /// Which build of the object it was.
+    /// The build ID of the object.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub build_id: Option<String>,
-    /// What the producer says that it looked up of the code there: `functions`, `files`, `lines`, `inlined`.
+    /// The kinds of names that the producer looked up for this code: `functions`, `files`, `lines`, `inlined`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub known: Vec<String>,
 }
 
 impl MappingFacts {
-    /// What can be [known](MappingFacts::known), in pprof's order.
+    /// All possible values of [`known`](MappingFacts::known), in pprof's order.
     pub const KNOWN: [&str; 4] = ["functions", "files", "lines", "inlined"];
 }
 
-/// An address, in a stream a text: `0x` and hexadecimal digits.
+/// An address. In a stream, it is the text `0x` and hexadecimal digits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct HexAddress(pub u64);
 
@@ -467,41 +468,41 @@ impl<'de> Deserialize<'de> for HexAddress {
     }
 }
 
-/// How much of something passed between samples.
+/// The amount of an event between two samples.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PeriodFacts {
-    /// What is counted, as the producer calls it: `cpu`, `space`.
+    /// The producer's name of the event: `cpu`, `space`.
     pub event: String,
-    /// Its unit, as the producer spells it.
+    /// The producer's name of the unit.
     pub unit: String,
-    /// How many.
+    /// The amount.
     pub value: i64,
 }
 
-/// A thread that the producer names: one that Helgrind announced, or one that was sampled.
+/// A thread that the producer describes: one that Helgrind announced, or one that was sampled.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ThreadFacts {
-    /// The process it belongs to.
+    /// The process that the thread belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u64>,
     /// The process's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub process: Option<String>,
-    /// True for the program's first thread, which nothing created.
+    /// True if this is the program's first thread, which no other thread created.
     #[serde(skip_serializing_if = "is_nothing")]
     pub root: bool,
-    /// Where Helgrind saw it created.
+    /// The stack at which the thread was created, as Helgrind reports it.
     #[serde(
         skip_serializing_if = "Option::is_none",
         deserialize_with = "owned_optional_stack"
     )]
     pub stack: Option<Vec<Frame<'static>>>,
-    /// Its number: Valgrind's, or the system's.
+    /// The number that Valgrind or the operating system gave it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread: Option<u64>,
-    /// Its name.
+    /// The thread's name.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thread_name: Option<String>,
 }
@@ -524,8 +525,8 @@ fn owned_optional_stack<'de, D: Deserializer<'de>>(
 }
 
 impl CostFacts {
-    /// The profile's own count of an event, where it has a summary that says so.
-    pub fn summary_of(&self, event: &str) -> Option<Count> {
+    /// Returns the count of an event in the profile's own summary; `None` if the summary does not have the event.
+    pub fn summary_count(&self, event: &str) -> Option<Count> {
         let mut counts = self.summary.iter();
         counts.find_map(|(name, count)| (name == event).then_some(count))
     }

@@ -1,11 +1,12 @@
-//! Texts of a stream that have a meaning to its readers: tools and kinds of errors.
+//! Texts of a stream with a known meaning: tools and kinds of errors.
 
 use std::fmt;
 use std::ops::Deref;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Makes an enum of texts, each of which is its variant's name or stands beside it. Any other text passes through.
+/// Generates an enum of texts. The text of a variant is its name unless a text follows the name. Other texts are kept
+/// unchanged.
 macro_rules! known_texts {
     ($(#[$meta:meta])* $name:ident { $($known:ident $(= $text:literal)?,)* }) => {
         $(#[$meta])*
@@ -82,7 +83,7 @@ known_texts! {
 }
 
 impl Tool {
-    /// Whether it is a sanitizer, which a compiler builds into the program.
+    /// Returns true if the tool is a sanitizer, which a compiler builds into the program.
     pub fn is_sanitizer(&self) -> bool {
         matches!(
             self,
@@ -90,7 +91,7 @@ impl Tool {
         )
     }
 
-    /// Whether it looks for leaks, unless it is told not to.
+    /// Returns true if the tool searches for leaks by default.
     pub fn looks_for_leaks(&self) -> bool {
         matches!(
             self,
@@ -100,9 +101,9 @@ impl Tool {
 }
 
 known_texts! {
-    /// What an error is, as Valgrind's XML calls it.
+    /// The kind of an error, as in Valgrind's XML.
     ErrorKind {
-        // Memcheck's.
+        // Kinds of Memcheck.
         InvalidRead,
         InvalidWrite,
         InvalidJump,
@@ -122,7 +123,7 @@ known_texts! {
         Overlap,
         FishyValue,
         ReallocSizeZero,
-        // Helgrind's.
+        // Kinds of Helgrind.
         Race,
         LockOrder,
         UnlockUnlocked,
@@ -131,7 +132,7 @@ known_texts! {
         PthAPIerror,
         Dubious,
         Misc,
-        // DRD's.
+        // Kinds of DRD.
         ConflictingAccess,
         HoldtimeErr,
         CondRaceErr,
@@ -141,11 +142,11 @@ known_texts! {
         BarrierErr,
         RwlockErr,
         GenericErr,
-        // Of all tools.
+        // Kinds of all tools.
         FdBadClose,
         FdBadUse,
         FdNotClosed,
-        // Of cg-parse alone: of a signal that ended the process, of a sentence that it does not know.
+        // Kinds of cg-parse: a signal that ended the process, and an unknown sentence.
         FatalSignal,
         Unknown,
     }
@@ -156,7 +157,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_stay_what_they_are_known_or_not() {
+    fn known_and_unknown_texts_are_kept() {
         for (text, tool) in [
             ("none", Tool::Nulgrind),
             ("memcheck", Tool::Memcheck),

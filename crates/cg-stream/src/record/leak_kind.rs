@@ -1,15 +1,15 @@
 //! Memcheck's leak kinds.
 
-/// How lost a block is, in the order of Memcheck's LEAK SUMMARY.
+/// Memcheck's kind of a leak. The variants have the order of Memcheck's LEAK SUMMARY.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LeakKind {
-    /// Nothing points to it.
+    /// No pointer points to the block.
     Definite,
-    /// Only lost blocks point to it.
+    /// Only lost blocks point to the block.
     Indirect,
-    /// Only something inside it is pointed to.
+    /// Pointers point only into the middle of the block.
     Possible,
-    /// It could still have been freed.
+    /// A pointer points to the block, so the program could still have freed it.
     Reachable,
 }
 
@@ -22,7 +22,7 @@ impl LeakKind {
         LeakKind::Reachable,
     ];
 
-    /// The word that records, options and suppressions use.
+    /// Returns the word that records, options and suppressions use.
     pub fn word(self) -> &'static str {
         match self {
             LeakKind::Definite => "definite",
@@ -32,7 +32,7 @@ impl LeakKind {
         }
     }
 
-    /// The kind as loss records and the LEAK SUMMARY call it.
+    /// Returns the phrase that loss records and the LEAK SUMMARY use.
     pub fn phrase(self) -> &'static str {
         match self {
             LeakKind::Definite => "definitely lost",
@@ -42,7 +42,7 @@ impl LeakKind {
         }
     }
 
-    /// The kind with this word.
+    /// Returns the kind with this word; `None` if the word is unknown.
     pub fn from_word(word: &str) -> Option<LeakKind> {
         LeakKind::ALL.into_iter().find(|kind| kind.word() == word)
     }

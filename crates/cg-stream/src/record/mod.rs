@@ -1,7 +1,7 @@
-//! The records of a stream, as they are written: field names here are the contract of `FORMAT.md`.
+//! The records of a stream. The names of their fields are the keys that `FORMAT.md` documents.
 //!
-//! Each type borrows its names from the line it was read from and serialises with `type` as its first key. Fields that
-//! a profile does not give are left out, and a reader ignores fields that it does not know.
+//! Each type borrows its names from the line it was read from and serializes `type` as its first key. Fields that
+//! a profile does not have are left out, and a reader ignores unknown fields.
 
 pub(crate) mod declaration;
 mod structs;
@@ -21,8 +21,8 @@ mod snapshot;
 pub use cause::{CauseKind, CauseRecord};
 pub use counts::{Count, Counts, CountsPerRun, PerRun, Total, add_counts, add_counts_growing};
 pub use diff::{
-    CalleeCalls, Cause, CodeChange, DiffRecord, DiffSummary, Host, LeftOut, SamplingSummary,
-    SilentRun, Status, Why,
+    CalleeCalls, Cause, CodeChange, DiffRecord, DiffSummary, Host, LeftOut, RunBelowThreshold,
+    SamplingSummary, Status, Why,
 };
 pub use facts::{
     Blocks, CostFacts, CounterFacts, Description, DhatFacts, ErrorSummary, HeapSummary,
@@ -33,7 +33,7 @@ pub use facts::{
 pub use known::{ErrorKind, Tool};
 pub use leak_kind::LeakKind;
 pub use name::Name;
-pub(crate) use name::SharedTexts;
+pub use name::SharedTexts;
 pub use parts::{Frame, FrameMarks, FunctionName, HeapBlock, Note};
 pub use run::{EndRecord, RunRecord};
 pub use sample_labels::{LabelMeaning, LabelValue, SampleLabels};
@@ -43,11 +43,11 @@ pub use structs::{
     ProgramPointRecord, RecordType, StackRecord,
 };
 
-/// The version of the stream that this crate reads and writes: `stream` of a `run` record.
+/// The version of the stream that this crate reads and writes: the field `stream` of a `run` record.
 pub const VERSION: u32 = 1;
 
 impl RecordType {
-    /// The type with this name, [`RecordType::Other`] for a name that is not known.
+    /// Returns the type with this name; [`RecordType::Other`] if the name is unknown.
     pub fn from_name(name: &str) -> RecordType {
         Self::ALL
             .iter()
@@ -55,7 +55,7 @@ impl RecordType {
             .map_or(RecordType::Other, |(_, found)| *found)
     }
 
-    /// The name in a stream; `""` for [`RecordType::Other`].
+    /// Returns the name in a stream; `""` for [`RecordType::Other`].
     pub fn name(self) -> &'static str {
         Self::ALL
             .iter()
@@ -64,9 +64,9 @@ impl RecordType {
     }
 }
 
-/// A record type that can be written; every type in this module that has a `type` key.
+/// A record that can be written: every type of this module with a `type` key.
 pub trait Record: serde::Serialize {
-    /// What `type` says.
+    /// The value of `type`.
     const TYPE: RecordType;
 }
 
@@ -84,12 +84,12 @@ record_types! {
     EndRecord => End,
 }
 
-/// True for what holds nothing: serde then leaves the field out.
+/// Returns true if the value is the default of its type, so that serde leaves the field out.
 fn is_nothing<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// Reads the fields a type does not name itself, without `type`, which serde's `flatten` would hand over too.
+/// Reads the unknown fields without `type`, which serde's `flatten` would include.
 fn without_type<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<serde_json::Map<String, serde_json::Value>, D::Error> {

@@ -1,4 +1,4 @@
-//! Names in records: strings that borrow from the line they were read from, whenever JSON lets them.
+//! Names in records: strings that borrow from the line they were read from, unless JSON escapes prevent it.
 
 use std::borrow::Cow;
 use std::cmp::Ordering;
@@ -8,13 +8,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::maps::Set;
+use cg_collections::maps::Set;
 
 /// A function, file, object or event name.
 ///
-/// Valgrind's names are bytes; a stream's names are strings. [`Name::from_bytes`] is the one place where the first
-/// becomes the second: a byte that is not part of valid UTF-8 is written as the four characters `\xNN`, so that two
-/// names that differ stay different.
+/// Valgrind's names are bytes, but a stream's names are strings. Only [`Name::from_bytes`] converts them: a byte that is not
+/// part of valid UTF-8 becomes the four characters `\xNN`, so that different names stay different.
 #[derive(Clone)]
 pub struct Name<'a>(Text<'a>);
 
@@ -27,7 +26,7 @@ enum Text<'a> {
 }
 
 impl<'a> Name<'a> {
-    /// The name for these bytes of a profile.
+    /// Converts the bytes of a profile to a name.
     pub fn from_bytes(bytes: &'a [u8]) -> Name<'a> {
         match std::str::from_utf8(bytes) {
             Ok(text) => Name(Text::Borrowed(text)),
@@ -35,7 +34,7 @@ impl<'a> Name<'a> {
         }
     }
 
-    /// The name as text.
+    /// Returns the name as text.
     #[inline]
     pub fn as_str(&self) -> &str {
         match &self.0 {
@@ -45,7 +44,7 @@ impl<'a> Name<'a> {
         }
     }
 
-    /// The same name, owning its text.
+    /// Returns the same name with an owned text.
     pub fn into_owned(self) -> Name<'static> {
         Name(match self.0 {
             Text::Borrowed(text) => Text::Owned(text.to_owned()),
@@ -54,7 +53,7 @@ impl<'a> Name<'a> {
         })
     }
 
-    /// The text, without a copy where this name owns it already.
+    /// Returns the text, without a copy if this name owns it.
     pub fn into_string(self) -> String {
         match self.0 {
             Text::Borrowed(text) => text.to_owned(),
@@ -66,19 +65,19 @@ impl<'a> Name<'a> {
 
 /// Interned texts of names.
 #[derive(Clone, Default)]
-pub(crate) struct SharedTexts {
+pub struct SharedTexts {
     texts: Set<Arc<str>>,
-    /// Cache: the event names of the list that was shared last; those of the next record are mostly the same.
+    /// A cache of the event names of the last shared list. The next record mostly has the same names.
     events: Vec<Arc<str>>,
 }
 
 impl SharedTexts {
-    /// The same name, its text shared with all equal ones.
+    /// Returns the same name with a text that all equal names share.
     pub(crate) fn share(&mut self, name: &Name<'_>) -> Name<'static> {
         Name(Text::Shared(self.text(name)))
     }
 
-    /// The name of an event that stands at a position of its list.
+    /// Returns the same name of an event with a shared text. `position` is its position in the list of events.
     pub(crate) fn share_event(&mut self, position: usize, name: &Name<'_>) -> Name<'static> {
         if let Some(event) = self.events.get(position)
             && **event == *name.as_str()
@@ -109,7 +108,7 @@ impl SharedTexts {
     }
 }
 
-/// Valid UTF-8 as it is, every other byte as `\xNN`.
+/// Returns valid UTF-8 unchanged and every other byte as `\xNN`.
 fn escape_invalid(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len() + 16);
     for chunk in bytes.utf8_chunks() {
@@ -207,7 +206,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shared_names_are_equal_to_others_and_hold_their_text_once() {
+    fn shared_names_are_equal_to_other_names_and_share_their_text() {
         let mut texts = SharedTexts::default();
         let (a, b) = ("a.c".to_owned(), "a.c".to_owned());
         let shared = [a, b].map(|text| texts.share(&Name::from(text.as_str())));

@@ -1,61 +1,60 @@
-//! What records consist of besides names and counts: the frames of a stack, the notes of an error, the called function.
+//! The parts of records: the frames of a stack, the notes of an error, the called function.
 
 use serde::{Deserialize, Serialize};
 
 use super::{Name, SharedTexts, is_nothing};
 
-/// One frame of a stack, with what is known of it.
+/// One frame of a stack. Its unknown fields are missing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Frame<'a> {
     /// The function.
     #[serde(rename = "fn", borrow, skip_serializing_if = "Option::is_none")]
     pub name: Option<Name<'a>>,
-    /// The source file, with its directory where the input gives one.
+    /// The source file, with its directory if the input has it.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub file: Option<Name<'a>>,
     /// The source line.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// The file that `line` is a line of, where it is not the function's own: `line` is then a call of something that was
-    /// inlined, in code that came from there.
+    /// The file of `line`, if it is not the function's file. Then `line` is a call in inlined code from that file.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub site: Option<Name<'a>>,
     /// The ELF object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub obj: Option<Name<'a>>,
-    /// The instruction address, `0x` and upper-case hex digits as the input has them.
+    /// The instruction address as `0x` and the hex digits of the input.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub addr: Option<Name<'a>>,
-    /// The frame is of the operating system's kernel.
+    /// True if the frame is in the operating system's kernel.
     #[serde(skip_serializing_if = "is_nothing")]
     pub kernel: bool,
-    /// The code was made while the program ran.
+    /// True if the code was generated while the program ran.
     #[serde(skip_serializing_if = "is_nothing")]
     pub jit: bool,
-    /// The function was inlined into the next frame outwards.
+    /// True if the function was inlined into the next outer frame.
     #[serde(skip_serializing_if = "is_nothing")]
     pub inlined: bool,
-    /// The frame is of the stack that woke the thread whose stack this is.
+    /// True if the frame belongs to the thread that woke this one.
     #[serde(skip_serializing_if = "is_nothing")]
     pub waker: bool,
 }
 
-/// What a frame is marked as; each is the field of [`Frame`] of that name.
+/// The marks of a frame. Each has the meaning of the field of [`Frame`] with the same name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FrameMarks {
-    /// Of the kernel.
+    /// True if the frame is in the kernel.
     pub kernel: bool,
-    /// Made while the program ran.
+    /// True if the code was generated while the program ran.
     pub jit: bool,
-    /// Inlined into the next frame outwards.
+    /// True if the function was inlined into the next outer frame.
     pub inlined: bool,
-    /// Of the stack that woke the thread.
+    /// True if the frame belongs to the thread that woke this one.
     pub waker: bool,
 }
 
 impl<'a> Frame<'a> {
-    /// What the frame is marked as.
+    /// Returns the marks of the frame.
     pub fn marks(&self) -> FrameMarks {
         FrameMarks {
             kernel: self.kernel,
@@ -65,7 +64,7 @@ impl<'a> Frame<'a> {
         }
     }
 
-    /// The frame with these marks and no other.
+    /// Returns the frame with its marks replaced by these.
     pub fn with_marks(self, marks: FrameMarks) -> Frame<'a> {
         Frame {
             kernel: marks.kernel,
@@ -78,26 +77,26 @@ impl<'a> Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    /// The same frame, owning its names.
+    /// Returns the same frame with owned names.
     pub fn into_owned(self) -> Frame<'static> {
         self.with_names(Name::into_owned)
     }
 
-    /// The same frame to be kept among many: their names share their texts.
+    /// Returns the same frame with names that share their texts with equal names.
     pub(super) fn shared(self, texts: &mut SharedTexts) -> Frame<'static> {
         self.with_names(|name| texts.share(&name))
     }
 
-    fn with_names(self, mut held: impl FnMut(Name<'a>) -> Name<'static>) -> Frame<'static> {
+    fn with_names(self, mut convert: impl FnMut(Name<'a>) -> Name<'static>) -> Frame<'static> {
         let marks = self.marks();
-        let mut held = |name: Option<Name<'a>>| name.map(&mut held);
+        let mut convert = |name: Option<Name<'a>>| name.map(&mut convert);
         Frame {
-            name: held(self.name),
-            file: held(self.file),
+            name: convert(self.name),
+            file: convert(self.file),
             line: self.line,
-            site: held(self.site),
-            obj: held(self.obj),
-            addr: held(self.addr),
+            site: convert(self.site),
+            obj: convert(self.obj),
+            addr: convert(self.addr),
             ..Frame::default()
         }
         .with_marks(marks)
@@ -111,13 +110,13 @@ pub struct Note<'a> {
     /// The sentence.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub what: Option<Name<'a>>,
-    /// Innermost frame first; empty where there is none.
+    /// The stack, innermost frame first; empty if the note has none.
     #[serde(borrow, skip_serializing_if = "Vec::is_empty")]
     pub stack: Vec<Frame<'a>>,
 }
 
 impl Note<'_> {
-    /// The same note, owning its names.
+    /// Returns the same note with owned names.
     pub fn into_owned(self) -> Note<'static> {
         Note {
             what: self.what.map(Name::into_owned),
@@ -130,33 +129,33 @@ impl Note<'_> {
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(default)]
 pub struct HeapBlock {
-    /// Its size in bytes.
+    /// The size of the block in bytes.
     pub size: u64,
-    /// How many bytes the address is from where the block begins; `after` it, from where it ends.
+    /// The number of bytes from the block's start to the address; from the block's end if `side` is `after`.
     pub offset: u64,
-    /// Where the address is: `before`, `inside` or `after` the block.
+    /// The side of the block on which the address is: `before`, `inside` or `after`.
     pub side: String,
-    /// `allocated` or `freed`; else Valgrind's own word, such as `client-defined`.
+    /// `allocated` or `freed`; otherwise Valgrind's own word, such as `client-defined`.
     pub state: String,
 }
 
-/// A function as another record names it: the called end of an arc, what a function was called before.
+/// A function that a record refers to: the callee of an arc, or the earlier name of a function.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FunctionName<'a> {
     /// The function.
     #[serde(rename = "fn", borrow, skip_serializing_if = "Option::is_none")]
     pub name: Option<Name<'a>>,
-    /// Its file.
+    /// The function's file.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub file: Option<Name<'a>>,
-    /// Its ELF object.
+    /// The function's ELF object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub obj: Option<Name<'a>>,
 }
 
 impl FunctionName<'_> {
-    /// The same function, owning its names.
+    /// Returns the same function with owned names.
     pub fn into_owned(self) -> FunctionName<'static> {
         FunctionName {
             name: self.name.map(Name::into_owned),

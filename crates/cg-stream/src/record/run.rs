@@ -7,16 +7,16 @@ use super::{
     ThreadFacts, Tool, Total,
 };
 
-/// Where a stream is from, what its events are called, and what they sum to.
+/// The origin of a stream, its events and their totals.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "run", default)]
 pub struct RunRecord {
-    /// Version of the stream's format: [`super::VERSION`].
+    /// The version of the stream's format: [`super::VERSION`].
     pub stream: u32,
-    /// The tool whose output this is.
+    /// The tool that wrote the profile.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tool: Option<Tool>,
-    /// The writer as it names itself, with its version: `callgrind-3.19.0`.
+    /// The profile's own name of its writer and its version: `callgrind-3.19.0`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub creator: Option<String>,
     /// The command that was profiled.
@@ -25,50 +25,50 @@ pub struct RunRecord {
     /// The process that was profiled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pid: Option<u64>,
-    /// The inputs this was read from.
+    /// The inputs of the stream.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub source: Vec<String>,
-    /// In the stream of a diff: the names of the runs compared, in order.
+    /// The names of the compared runs in order, if this is the stream of a diff.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub runs: Vec<String>,
     /// Event names in file order.
     pub events: Vec<String>,
     /// The sum of self cost over the records of one type.
     pub total: Total,
-    /// What the profile says of itself.
+    /// The profile's description of itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub desc: Option<Description>,
-    /// The threads that the producer names.
+    /// The threads that the producer describes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<ThreadFacts>,
-    /// What times are counted in, of a heap profile: `i`, `ms`, `instrs`, `µs`.
+    /// The unit of times in a heap profile: `i`, `ms`, `instrs`, `µs`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_unit: Option<String>,
-    /// What only Callgrind and Cachegrind say.
+    /// Fields that only Callgrind and Cachegrind have.
     #[serde(flatten)]
     pub costs: CostFacts,
-    /// What only Memcheck, Helgrind and DRD say.
+    /// Fields that only Memcheck, Helgrind, DRD and the sanitizers have.
     #[serde(flatten)]
     pub process: ProcessFacts,
-    /// What only DHAT says.
+    /// Fields that only DHAT has.
     #[serde(flatten)]
     pub dhat: DhatFacts,
-    /// What only counters say.
+    /// Fields that only hardware counters have.
     #[serde(flatten)]
     pub counters: CounterFacts,
-    /// What only heaptrack says.
+    /// Fields that only heaptrack has.
     #[serde(flatten)]
     pub heaptrack: HeaptrackFacts,
-    /// What only sampling profilers say.
+    /// Fields that only sampling profilers have.
     #[serde(flatten)]
     pub sampling: SamplingFacts,
-    /// Fields that this version does not know, and those of a [`DiffSummary`](super::DiffSummary).
+    /// Unknown fields, and the fields of a [`DiffSummary`](super::DiffSummary).
     #[serde(flatten, deserialize_with = "super::without_type")]
     pub extra: serde_json::Map<String, serde_json::Value>,
 }
 
 impl RunRecord {
-    /// A run record of the current version, without anything else.
+    /// Creates a run record of the current version with only the tool's name.
     pub fn new(tool: &str) -> RunRecord {
         RunRecord {
             stream: super::VERSION,
@@ -77,16 +77,16 @@ impl RunRecord {
         }
     }
 
-    /// True for the run record of a diff.
+    /// Returns true if this is the run record of a diff.
     pub fn is_diff(&self) -> bool {
         !self.runs.is_empty()
     }
 }
 
-/// The last record of a stream that is whole.
+/// The last record of a complete stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "end", default)]
 pub struct EndRecord {
-    /// How many records were written between `run` and this one.
+    /// The number of records between `run` and this record.
     pub records: u64,
 }

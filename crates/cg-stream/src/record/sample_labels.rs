@@ -1,4 +1,4 @@
-//! The labels of a sample: what a profiler, or the program itself, said beside its stack.
+//! The labels of a sample, which the profiler or the program itself attached.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -7,33 +7,33 @@ use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-/// What a label says, as pprof has it: a text, or a number that may have a unit.
+/// The value of a label, as in pprof: a text, or a number that may have a unit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LabelValue {
     /// A text.
     Text(String),
-    /// A number, and its unit where it has one.
+    /// A number and its unit, if it has one.
     Number(i64, Option<String>),
 }
 
-/// What a label of a key tells of a sample's thread or process. pprof gives labels no meaning; these keys are those that
-/// producers write: pprof-rs and Go programs by hand (`thread`), the profilers of Datadog (`thread id`, `thread name`), Parca
-/// (`thread_id`, `comm`), Polar Signals.
+/// The property of a sample's thread or process that a label contains. pprof does not define keys; these producers write
+/// the known keys: pprof-rs and Go programs (`thread`), the profilers of Datadog (`thread id`, `thread name`), Parca
+/// (`thread_id`, `comm`) and Polar Signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LabelMeaning {
     /// The thread's name.
     Thread,
-    /// Its number.
+    /// The thread's number.
     ThreadNumber,
     /// The process's name.
     Process,
-    /// Its number.
+    /// The process's number.
     Pid,
 }
 
 impl LabelMeaning {
-    /// What a key means, if it is one of these.
-    pub fn of(key: &[u8]) -> Option<LabelMeaning> {
+    /// Returns the meaning of a key; `None` if the key is unknown.
+    pub fn from_key(key: &[u8]) -> Option<LabelMeaning> {
         Some(match key {
             b"thread" | b"thread name" | b"thread_name" => LabelMeaning::Thread,
             b"thread id" | b"thread_id" | b"tid" => LabelMeaning::ThreadNumber,
@@ -43,20 +43,20 @@ impl LabelMeaning {
         })
     }
 
-    /// Whether it tells of the thread, and not of the process.
-    pub fn is_of_thread(self) -> bool {
+    /// Returns true if the label describes the thread, not the process.
+    pub fn describes_thread(self) -> bool {
         matches!(self, LabelMeaning::Thread | LabelMeaning::ThreadNumber)
     }
 }
 
-/// Labels by key, held as the JSON that a stream has of them: keys and the values of a key in order, so that equal labels
-/// are equal texts.
+/// Labels by key, stored as the JSON of a stream. Keys and the values of a key are sorted, so that equal labels have equal
+/// texts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SampleLabels<'a>(Cow<'a, str>);
 
 impl<'a> SampleLabels<'a> {
-    /// These labels; a key may come several times.
-    pub fn of(
+    /// Creates labels from pairs, in which a key may be repeated; `None` if there are no pairs.
+    pub fn new(
         labels: impl IntoIterator<Item = (String, LabelValue)>,
     ) -> Option<SampleLabels<'static>> {
         let mut by_key: BTreeMap<String, Vec<LabelValue>> = BTreeMap::new();
@@ -83,41 +83,41 @@ impl<'a> SampleLabels<'a> {
         Some(SampleLabels(text.into()))
     }
 
-    /// Labels out of their JSON, as [`SampleLabels::text`] has it.
-    pub fn of_text(text: &'a str) -> SampleLabels<'a> {
+    /// Creates labels from the JSON that [`SampleLabels::text`] returned.
+    pub fn from_json(text: &'a str) -> SampleLabels<'a> {
         SampleLabels(text.into())
     }
 
-    /// Their JSON.
+    /// Returns the labels as JSON.
     pub fn text(&self) -> &str {
         &self.0
     }
 
-    /// Each label with its key.
+    /// Returns each label with its key.
     pub fn entries(&self) -> Vec<(String, LabelValue)> {
         let labels: Map<String, Value> = serde_json::from_str(&self.0).unwrap_or_default();
         entries(labels).unwrap_or_default()
     }
 }
 
-/// The labels of an object; `None` where a value is none of a label's.
+/// Returns the labels of a JSON object; `None` if a value is not the value of a label.
 fn entries(labels: Map<String, Value>) -> Option<Vec<(String, LabelValue)>> {
     let mut entries = Vec::with_capacity(labels.len());
     for (key, value) in labels {
         match value {
             Value::Array(values) => {
                 for value in values {
-                    entries.push((key.clone(), LabelValue::of_json(value)?));
+                    entries.push((key.clone(), LabelValue::from_json(value)?));
                 }
             }
-            value => entries.push((key, LabelValue::of_json(value)?)),
+            value => entries.push((key, LabelValue::from_json(value)?)),
         }
     }
     Some(entries)
 }
 
 impl LabelValue {
-    fn of_json(value: Value) -> Option<LabelValue> {
+    fn from_json(value: Value) -> Option<LabelValue> {
         Some(match value {
             Value::String(text) => LabelValue::Text(text),
             Value::Number(number) => LabelValue::Number(number.as_i64()?, None),
@@ -154,7 +154,7 @@ impl<'de> Deserialize<'de> for SampleLabels<'_> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let labels = Map::deserialize(deserializer)?;
         entries(labels)
-            .and_then(SampleLabels::of)
+            .and_then(SampleLabels::new)
             .ok_or_else(|| D::Error::custom("expected labels: texts, whole numbers, numbers with a unit ({\"value\":1,\"unit\":\"bytes\"}), or lists of these"))
     }
 }
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn labels_are_one_text_whatever_their_order() {
+    fn labels_have_the_same_text_in_any_order() {
         let text = |text: &str| LabelValue::Text(text.to_owned());
         let bytes = |number| LabelValue::Number(number, Some("bytes".to_owned()));
         let labels = [
@@ -178,7 +178,7 @@ mod tests {
         let mut reversed = labels.clone();
         reversed.reverse();
         for labels in [labels, reversed] {
-            let held = SampleLabels::of(labels.clone()).unwrap();
+            let held = SampleLabels::new(labels.clone()).unwrap();
             assert_eq!(held.text(), expected);
             let mut entries = held.entries();
             let mut labels = labels.to_vec();
@@ -189,11 +189,11 @@ mod tests {
             assert_eq!(read, held);
             assert_eq!(serde_json::to_string(&read).unwrap(), expected);
         }
-        assert_eq!(SampleLabels::of([]), None);
+        assert_eq!(SampleLabels::new([]), None);
     }
 
     #[test]
-    fn what_is_no_label_is_an_error() {
+    fn a_value_that_is_not_a_label_is_an_error() {
         for text in [
             "{}",
             "[]",

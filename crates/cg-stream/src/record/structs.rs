@@ -1,11 +1,11 @@
 //! The structs of the record types in [`super::declaration`], and [`RecordType`].
 //!
-//! Each borrows its names from the line it was read from and has `type` as its first key.
+//! Each struct borrows its names from the line it was read from and has `type` as its first key.
 
 use serde::{Deserialize, Serialize};
 
-use super::declaration::records;
 use super::{Counts, Frame, FunctionName, HeapBlock, Name, Note, Record, SampleLabels, is_nothing};
+use crate::records;
 
 /// Generates a struct. Recursive: each step moves one field from the second braces to the first, with the attribute and the
 /// type that [`struct_field`] has for the word of its declaration.
@@ -29,7 +29,7 @@ macro_rules! record_struct {
     };
 }
 
-/// What a word of the declaration is in a struct: what serde is told of it, and its type.
+/// Maps a word of the declaration to the serde attribute and the type of a struct's field.
 macro_rules! struct_field {
     ($to:tt Option u64) => {
         record_struct! { @field $to (skip_serializing_if = "is_nothing") Option<u64> }
@@ -81,16 +81,23 @@ macro_rules! struct_field {
     };
 }
 
-/// Makes [`RecordType`] and the structs of all declared types.
+/// Lists the names of the fields of one type.
+macro_rules! field_names {
+    ({ $($(#[$meta:meta])* $role:ident $field:ident $(as $key:literal)?: $word:ident $(<$of:ident>)?,)* }) => {
+        &[$(stringify!($field)),*]
+    };
+}
+
+/// Generates the structs of all declared types, and [`RecordType`].
 macro_rules! structs {
     ($($(#[$meta:meta])* $kind:ident $word:literal $record:ident $row:ident $fields:tt)*) => {
-        /// What the `type` of a record says it is.
+        /// The type of a record.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum RecordType {
-            /// The first record of a stream: where it is from, its events and its total.
+            /// The first record of a stream: its origin, its events and its total.
             Run,
             $($(#[$meta])* $kind,)*
-            /// The levels of a Massif snapshot.
+            /// The heap sizes of a Massif snapshot.
             Snapshot,
             /// A comparison of one record over several runs.
             Diff,
@@ -98,12 +105,12 @@ macro_rules! structs {
             Cause,
             /// The last record of a stream.
             End,
-            /// A type this version does not know; it passes through.
+            /// A type that this version does not know. Filters copy its records unchanged.
             Other,
         }
 
         impl RecordType {
-            /// All types by the name they have in a stream.
+            /// All types with their names in a stream.
             pub const ALL: [(&'static str, RecordType); 5 + [$($word),*].len()] = [
                 ("run", RecordType::Run),
                 $(($word, RecordType::$kind),)*
@@ -113,10 +120,23 @@ macro_rules! structs {
                 ("end", RecordType::End),
             ];
 
+            /// Returns the fields of a declared type in their order in a stream; empty for other types.
+            pub fn fields(self) -> &'static [&'static str] {
+                match self {
+                    $(RecordType::$kind => field_names!($fields),)*
+                    _ => &[],
+                }
+            }
+
+            /// Returns true if records of this type have a `stack` of frames.
+            pub fn has_stack(self) -> bool {
+                self.fields().contains(&"stack")
+            }
+
             /// The names of the declared types.
             pub const DECLARED: &'static [&'static str] = &[$($word),*];
 
-            /// The names of the types that can be listed: all that do not frame a stream.
+            /// The names of the types that can be listed: all except `run` and `end`.
             pub const LISTED: &'static [&'static str] = &[$($word,)* "snapshot", "diff", "cause"];
         }
 

@@ -1,17 +1,17 @@
-//! Causes of a difference as JSON: there are several for each function, so names are rendered once and copied.
+//! Rendering of `cause` records as JSON. Each function has several causes, so its name is rendered once and then copied.
 
 use std::io;
 
 use super::json::put_text;
 use crate::record::{CauseKind, Count, FunctionName};
 
-/// The functions that causes name, and the events that they have, as JSON.
+/// The functions and events of causes, rendered as JSON.
 #[derive(Default)]
 pub struct CauseNames {
     json: Vec<u8>,
-    /// Where each function ends.
+    /// The end of each function in `json`.
     ends: Vec<usize>,
-    /// Each event as a key, with the colon.
+    /// Each event as a JSON key, with the colon.
     events: Vec<Vec<u8>>,
 }
 
@@ -20,7 +20,7 @@ pub struct CauseNames {
 pub struct CauseName(usize);
 
 impl CauseNames {
-    /// No function yet, and these events.
+    /// Creates the names of these events, without functions.
     pub fn new<'e>(events: impl Iterator<Item = &'e str>) -> CauseNames {
         let key = |event: &str| {
             let mut key = Vec::new();
@@ -34,7 +34,7 @@ impl CauseNames {
         }
     }
 
-    /// Adds a function.
+    /// Adds a function and returns its position.
     pub fn add(&mut self, function: &FunctionName) -> CauseName {
         let fields = [
             (",\"fn\":", &function.name),
@@ -51,7 +51,7 @@ impl CauseNames {
         CauseName(self.ends.len() - 1)
     }
 
-    /// The fields of a function, with a comma in front.
+    /// Returns the JSON fields of a function, which begin with a comma.
     fn fields(&self, CauseName(function): CauseName) -> &[u8] {
         let start = function
             .checked_sub(1)
@@ -60,34 +60,34 @@ impl CauseNames {
     }
 }
 
-/// A [`CauseRecord`](crate::record::CauseRecord) of functions that were rendered before.
+/// A [`CauseRecord`](crate::record::CauseRecord) whose functions are in [`CauseNames`].
 #[derive(Clone, Copy, Debug)]
 pub struct CauseRow<'a> {
-    /// What kind of part it is.
+    /// The kind of the cause.
     pub kind: CauseKind,
-    /// The function; the caller, where the cause is a call.
+    /// The function; the caller if the cause is a call.
     pub function: CauseName,
-    /// The function that it is inlined into.
+    /// The function that `function` is inlined into.
     pub host: Option<CauseName>,
     /// The called function.
     pub callee: Option<CauseName>,
-    /// Whether the callee is not called but inlined.
+    /// True if the callee is inlined, not called.
     pub inline: bool,
-    /// Old and new, as in the record.
+    /// The old and the new number of calls.
     pub calls: [Count; 2],
-    /// Old and new: how often the function ran.
+    /// The old and the new number of times that the function ran.
     pub ran: [Count; 2],
-    /// Of a cost per call, old and new self cost by event.
+    /// The old and the new self cost by event, if the kind is cost per call.
     pub cost: &'a [[Count; 2]],
-    /// The cycle that it lies in.
+    /// The number of the function's cycle.
     pub cycle: Option<u64>,
-    /// Whether a function was paired by a guess.
+    /// True if a function was paired by a guess.
     pub guess: bool,
     /// The line that changed most.
     pub line: Option<u64>,
-    /// The file of that line, where it is not that of the function.
+    /// The file of that line, if it is not the function's file.
     pub site: Option<&'a str>,
-    /// What it adds to the new total, by event.
+    /// The cause's share of the change of the total, by event.
     pub delta: &'a [Count],
 }
 
@@ -95,7 +95,7 @@ impl CauseRow<'_> {
     /// Appends the record.
     ///
     /// # Errors
-    /// Where a count does not fit in 64 bits.
+    /// Returns an error if a count does not fit in 64 bits.
     pub(crate) fn put(&self, names: &CauseNames, json: &mut Vec<u8>) -> io::Result<()> {
         let kind = match self.kind {
             CauseKind::CostPerCall => "cost-per-call",
@@ -211,7 +211,7 @@ mod tests {
         PerRun(counts.iter().copied().map(Some).collect())
     }
 
-    /// The record that a row stands for.
+    /// Returns the record that a row represents.
     fn record(row: &CauseRow, functions: &[FunctionName<'static>]) -> CauseRecord<'static> {
         let named = |name: CauseName| functions[name.0].clone();
         let of = named(row.function);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_written_as_its_record_is() {
+    fn a_row_is_written_like_its_record() {
         let functions = [function("f"), function("main"), function("")];
         let mut names = CauseNames::new(["Ir", "D\"r"].into_iter());
         let [f, main, nameless] = [0, 1, 2].map(|at| names.add(&functions[at]));

@@ -1,8 +1,7 @@
-//! Rows as JSON.
+//! Rendering of rows as JSON.
 //!
 //! A profile of instructions has millions of `line` rows and a few thousand names. Each name and each frame is rendered
-//! once and copied from this cache from then on, which takes an eighth of the time of rendering the records that rows
-//! stand for.
+//! once and then copied from a cache. This takes an eighth of the time of serializing a record for each row.
 
 use std::num::NonZeroUsize;
 use std::ops::Range;
@@ -12,9 +11,9 @@ use super::{
     Row, RowTables, StackRef,
 };
 use crate::record::HeapBlock;
-use crate::record::declaration::records;
+use crate::records;
 
-/// Cache of rendered names and frames of the current tables, and of the events of the current run.
+/// A cache of the rendered names and frames of the current tables, and of the events of the current run.
 #[derive(Default)]
 pub(crate) struct Rendered {
     json: Vec<u8>,
@@ -23,7 +22,7 @@ pub(crate) struct Rendered {
     events: Vec<Vec<u8>>,
 }
 
-/// Where a name or a frame stands in the rendered text. It is never empty, so that what was not rendered takes no room.
+/// The position of a name or a frame in the rendered text. It is never empty, so that an `Option` of it has the same size.
 #[derive(Clone, Copy)]
 struct Rendering {
     start: usize,
@@ -31,7 +30,7 @@ struct Rendering {
 }
 
 impl Rendering {
-    fn of(range: Range<usize>) -> Rendering {
+    fn new(range: Range<usize>) -> Rendering {
         Rendering {
             start: range.start,
             end: NonZeroUsize::new(range.end).unwrap_or(NonZeroUsize::MIN),
@@ -44,7 +43,7 @@ impl Rendering {
 }
 
 impl Rendered {
-    /// Renders the events of a run.
+    /// Renders the events of a new run.
     pub(crate) fn begin_run(&mut self, events: &[String]) {
         self.events.clear();
         for event in events {
@@ -56,7 +55,7 @@ impl Rendered {
     }
 }
 
-/// Appends a JSON string. Cannot fail: every text has a JSON form, and memory takes every write.
+/// Appends a JSON string. Cannot fail: every text has a JSON form, and a `Vec` accepts every write.
 pub(super) fn put_text(json: &mut Vec<u8>, text: &str) {
     let _ = serde_json::to_writer(json, text);
 }
@@ -68,7 +67,8 @@ pub(crate) struct RowWriter<'w> {
     tables: &'w dyn RowTables,
 }
 
-/// Writes one field of a row as the word of its declaration says, or leaves it out.
+/// Expands to the call that writes one field of a row, or leaves it out. The last arguments are the words in the field's
+/// declaration.
 macro_rules! put_field {
     ($to:ident, $key:expr, $field:expr, Option Function) => {
         $to.name($key, $field, Named::Function)
@@ -138,7 +138,7 @@ macro_rules! put_field {
     };
 }
 
-/// What stands before a field's value: comma, key and colon.
+/// Expands to the text before a field's value: comma, key and colon.
 macro_rules! key {
     ($field:ident) => {
         concat!(",\"", stringify!($field), "\":")
@@ -148,12 +148,12 @@ macro_rules! key {
     };
 }
 
-/// Makes the writing of all declared types.
+/// Generates [`put`] from the declarations of the record types.
 macro_rules! put_rows {
-    ($($(#[$of_type:meta])* $kind:ident $type:literal $record:ident $row:ident {
-        $($(#[$of_field:meta])* $role:ident $field:ident $(as $key:literal)?: $word:ident $(<$of:ident>)?,)*
+    ($($(#[$type_meta:meta])* $kind:ident $type:literal $record:ident $row:ident {
+        $($(#[$field_meta:meta])* $role:ident $field:ident $(as $key:literal)?: $word:ident $(<$of:ident>)?,)*
     })*) => {
-        /// Appends a row as JSON without a newline; false for a row that was not read.
+        /// Appends a row as JSON without a newline. Returns false for [`Row::Unread`].
         pub(crate) fn put(
             row: &Row<'_>,
             tables: &dyn RowTables,
@@ -220,7 +220,7 @@ impl RowWriter<'_> {
     fn render_name(&mut self, id: NameId, of: Named) -> Rendering {
         let start = self.rendered.json.len();
         put_text(&mut self.rendered.json, &self.tables.name(of, id));
-        let rendering = Rendering::of(start..self.rendered.json.len());
+        let rendering = Rendering::new(start..self.rendered.json.len());
         self.rendered.known.set_name(of, id, rendering);
         rendering
     }
@@ -236,7 +236,7 @@ impl RowWriter<'_> {
         }
     }
 
-    /// What is JSON already.
+    /// Writes a value that is already JSON.
     fn json(&mut self, key: &str, json: Option<&str>) {
         if let Some(json) = json {
             self.bytes(key);
@@ -303,13 +303,13 @@ impl RowWriter<'_> {
             Cells::Signed(cells) => self.events(0, cells.iter().map(|cell| cell.cast_signed())),
             Cells::From(first, counts) => self.events(first, counts.iter().copied()),
             Cells::Named(counts) => {
-                // Cannot fail: counts that were read fit in 64 bits.
+                // Cannot fail: counts of a parsed record fit in 64 bits.
                 let _ = serde_json::to_writer(&mut *self.buffer, counts);
             }
         }
     }
 
-    /// The first event always, the others where they are not 0, as `Counts::from_row` has it.
+    /// Writes the first event always and the others if they are not 0, like `Counts::from_row`.
     #[inline]
     fn events<C: itoa::Integer + Copy + Default + PartialEq>(
         &mut self,
@@ -347,7 +347,7 @@ impl RowWriter<'_> {
                     (self.buffer).extend_from_slice(&self.rendered.json[rendering.range()]);
                 }
                 match self.buffer.get_mut(start) {
-                    // Replaces the comma in front of the first frame.
+                    // Replaces the comma before the first frame.
                     Some(comma) => *comma = b'[',
                     None => self.buffer.push(b'['),
                 }
@@ -366,14 +366,14 @@ impl RowWriter<'_> {
         self.buffer.push(b']');
     }
 
-    /// Renders a frame with a comma in front.
+    /// Renders a frame with a comma before it.
     #[cold]
     fn render_frame(&mut self, id: FrameId) -> Rendering {
         let start = self.rendered.json.len();
         self.rendered.json.push(b',');
         // Cannot fail, as in `put_text`.
         let _ = serde_json::to_writer(&mut self.rendered.json, &self.tables.frame(id));
-        let rendering = Rendering::of(start..self.rendered.json.len());
+        let rendering = Rendering::new(start..self.rendered.json.len());
         self.rendered.known.set_frame(id, rendering);
         rendering
     }
@@ -394,10 +394,10 @@ impl RowWriter<'_> {
         self.close_object(start);
     }
 
-    /// Puts the fields that were written since `start` into braces.
+    /// Encloses the fields that were written since `start` in braces.
     fn close_object(&mut self, start: usize) {
         match self.buffer.get_mut(start) {
-            // Replaces the comma in front of the first key.
+            // Replaces the comma before the first key.
             Some(comma) => *comma = b'{',
             None => self.buffer.push(b'{'),
         }
@@ -450,8 +450,8 @@ impl RowWriter<'_> {
     }
 }
 
-/// An address as a stream has it: `0x` and hexadecimal digits, no leading zeros.
-pub(crate) fn address_text(address: u64, text: &mut Vec<u8>) {
+/// Appends an address in the form of a stream: `0x` and hexadecimal digits without leading zeros.
+pub fn address_text(address: u64, text: &mut Vec<u8>) {
     text.extend_from_slice(b"0x");
     let digits = (64 - address.leading_zeros()).div_ceil(4).max(1);
     for place in (0..digits).rev() {

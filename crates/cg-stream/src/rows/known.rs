@@ -1,9 +1,9 @@
-//! A sink's cache of what it made of the ids of the current tables.
+//! A sink's cache of its own values for the ids of the current tables.
 
 use super::{FrameId, NameId, Named, RowTables, TableNumber};
-use crate::intern::{Id as _, Made};
+use cg_collections::intern::{Id as _, Made};
 
-/// Cache from the ids of names and frames to what the sink made of them.
+/// A cache from the ids of names and frames to the sink's own values for them.
 #[derive(Clone, Debug)]
 pub struct KnownIds<N, F> {
     tables: TableNumber,
@@ -11,7 +11,7 @@ pub struct KnownIds<N, F> {
     frames: Made<F>,
 }
 
-/// How many sorts of names there are.
+/// The number of [`Named`] variants.
 const NAMED: usize = Named::Other as usize + 1;
 
 impl<N, F> Default for KnownIds<N, F> {
@@ -25,8 +25,7 @@ impl<N, F> Default for KnownIds<N, F> {
 }
 
 impl<N: Copy, F: Clone> KnownIds<N, F> {
-    /// Clears the cache if these are other tables than before, and says whether it did. Tables without ids change
-    /// nothing.
+    /// Clears the cache and returns true if these are other tables than before. Tables without ids change nothing.
     #[inline]
     pub fn begin(&mut self, tables: &dyn RowTables) -> bool {
         let number = tables.number();
@@ -39,7 +38,7 @@ impl<N: Copy, F: Clone> KnownIds<N, F> {
         is_other
     }
 
-    /// The cached value of a name.
+    /// Returns the cached value of a name.
     #[inline]
     pub fn name(&self, of: Named, id: NameId) -> Option<N> {
         self.names.get(id.index())?[of as usize]
@@ -53,7 +52,7 @@ impl<N: Copy, F: Clone> KnownIds<N, F> {
         self.names[id.index()][of as usize] = Some(name);
     }
 
-    /// The cached value of a frame.
+    /// Returns the cached value of a frame.
     #[inline]
     pub fn frame(&self, id: FrameId) -> Option<&F> {
         self.frames.get(id.index())

@@ -2,7 +2,7 @@ use cg_stream::Reader;
 
 use super::*;
 
-/// The sentence on stacks, each `innermost;…;outermost COUNT`.
+/// Returns the sentence about stacks, each in the form `innermost;…;outermost COUNT`.
 fn sentence(stacks: &[&str]) -> String {
     let mut text = String::new();
     for stack in stacks {
@@ -22,7 +22,7 @@ fn sentence(stacks: &[&str]) -> String {
         profile.add(&line).unwrap();
     }
     let functions = profile.functions_of_stacks().unwrap();
-    Pattern::of(&profile, &functions, 0).sentence("samples")
+    Pattern::judge(&profile, &functions, 0).sentence("samples")
 }
 
 #[test]
@@ -34,7 +34,7 @@ fn each_pattern_is_named_with_its_figures() {
         ),
         (&[], "pattern: not judged, there are too few samples (0)"),
         (
-            // 50 of 200 itself; what it calls does not count.
+            // `parse` has a self cost of 50 of 200. Its callee does not count.
             &[
                 "demo::parse;demo::main 50",
                 "demo::a;demo::parse;demo::main 49",
@@ -45,7 +45,8 @@ fn each_pattern_is_named_with_its_figures() {
             "pattern: a single hot spot (25.00% of samples went into demo::parse itself, 24.50% into the next function)",
         ),
         (
-            // A sample less and nothing is hot: two of the others make 100 of 201, three are needed.
+            // With 49 of 201, `parse` is below a quarter. Two other functions have 100 of 201, so half of the cost needs
+            // three.
             &[
                 "demo::parse;demo::main 49",
                 "demo::a;demo::parse;demo::main 50",
@@ -97,7 +98,7 @@ fn each_pattern_is_named_with_its_figures() {
 }
 
 #[test]
-fn the_order_of_stacks_makes_no_difference() {
+fn order_of_stacks_does_not_change_the_pattern() {
     let mut stacks = [
         "malloc;demo::a 25",
         "malloc;demo::b 25",

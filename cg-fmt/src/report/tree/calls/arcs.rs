@@ -1,12 +1,12 @@
-//! Callers and callees by the `call` records alone. Arcs from several lines of one caller are added up.
+//! Callers and callees from `call` records only. Arcs from several lines of one caller are added up.
 
 use std::collections::HashMap;
 
-use cg_stream::profile::{FunctionKey, Profile};
+use cg_collections::sorting::Order as _;
+use cg_profile::{FunctionKey, Profile};
 use cg_stream::record::{Count, RecordType, add_counts};
-use cg_stream::sorting::Order as _;
 
-use super::{ArcEnd, ArcRow, FunctionOfPart, TreeRow, of_part};
+use super::{ArcEnd, ArcRow, FunctionOfPart, TreeRow, function_of_part};
 
 struct CallArc {
     caller: FunctionKey,
@@ -15,26 +15,26 @@ struct CallArc {
     incl: Vec<Count>,
 }
 
-/// All arcs, and which of them lead to and from each function.
+/// All arcs, with indexes by callee and by caller.
 #[derive(Default)]
 pub(super) struct CallArcs {
     arcs: Vec<CallArc>,
     incoming: HashMap<FunctionOfPart, Vec<usize>>,
     outgoing: HashMap<FunctionOfPart, Vec<usize>>,
-    /// The place of each arc among all.
-    places: Vec<usize>,
+    /// The rank of each arc.
+    ranks: Vec<usize>,
 }
 
 impl CallArcs {
-    /// The arcs of a profile, in the order of their inclusive cost by this event.
-    pub(super) fn of(profile: &Profile, event: usize) -> CallArcs {
+    /// Collects the arcs of a profile, and ranks them by their inclusive cost in this event.
+    pub(super) fn collect(profile: &Profile, event: usize) -> CallArcs {
         let rows = profile.table(RecordType::Call);
         let mut arcs = CallArcs::default();
         let mut index: HashMap<(FunctionOfPart, FunctionKey), usize> = HashMap::new();
         for row in 0..rows.len() {
             let key = rows.key(row);
             let callee = key.callee.unwrap_or_default();
-            let caller = of_part(key, key.function);
+            let caller = function_of_part(key, key.function);
             let arc = *index.entry((caller, callee)).or_insert_with(|| {
                 arcs.arcs.push(CallArc {
                     caller: key.function,
@@ -45,7 +45,7 @@ impl CallArcs {
                 let arc = arcs.arcs.len() - 1;
                 arcs.outgoing.entry(caller).or_default().push(arc);
                 arcs.incoming
-                    .entry(of_part(key, callee))
+                    .entry(function_of_part(key, callee))
                     .or_default()
                     .push(arc);
                 arc
@@ -54,11 +54,11 @@ impl CallArcs {
             sum.calls += rows.calls(row);
             add_counts(&mut sum.incl, rows.incl(row).unwrap_or_default());
         }
-        arcs.places = arcs.places(profile, event);
+        arcs.ranks = arcs.compute_ranks(profile, event);
         arcs
     }
 
-    /// The callers of a function, in no order: their names, how often they call it, and what that costs.
+    /// Iterates over the callers of a function, in no particular order: names, number of calls, inclusive cost.
     pub(super) fn callers(
         &self,
         function: FunctionOfPart,
@@ -70,14 +70,14 @@ impl CallArcs {
         })
     }
 
-    /// The callers or callees of a function.
+    /// Returns the rows of the callers or callees of a function.
     pub(super) fn around(&self, function: FunctionOfPart, role: ArcEnd) -> Vec<TreeRow> {
         let arcs = match role {
             ArcEnd::Caller => &self.incoming,
             ArcEnd::Function | ArcEnd::Callee | ArcEnd::Own => &self.outgoing,
         };
         let mut arcs = arcs.get(&function).cloned().unwrap_or_default();
-        arcs.order_by_key(|arc| self.places[*arc]);
+        arcs.order_by_key(|arc| self.ranks[*arc]);
         let row = |arc: usize| {
             let arc = &self.arcs[arc];
             let other = match role {
@@ -95,8 +95,8 @@ impl CallArcs {
         arcs.into_iter().map(row).collect()
     }
 
-    /// By inclusive cost, largest first, then by the names of both ends.
-    fn places(&self, profile: &Profile, event: usize) -> Vec<usize> {
+    /// Returns the ranks of all arcs, by inclusive cost, largest first, then by the names of both ends.
+    fn compute_ranks(&self, profile: &Profile, event: usize) -> Vec<usize> {
         let mut sorted: Vec<usize> = (0..self.arcs.len()).collect();
         let cost = |arc: &CallArc| arc.incl.get(event).copied().unwrap_or(0);
         sorted.order_by(|a, b| {
@@ -106,10 +106,10 @@ impl CallArcs {
                 .then_with(|| profile.order_of_functions(&a.caller, &b.caller))
                 .then_with(|| profile.order_of_functions(&a.callee, &b.callee))
         });
-        let mut places = vec![0; sorted.len()];
-        for (place, arc) in sorted.into_iter().enumerate() {
-            places[arc] = place;
+        let mut ranks = vec![0; sorted.len()];
+        for (rank, arc) in sorted.into_iter().enumerate() {
+            ranks[arc] = rank;
         }
-        places
+        ranks
     }
 }

@@ -1,40 +1,40 @@
-//! Callers and callees as the source has them, from the chains of inlined functions of `inline` and `call` records.
+//! Callers and callees as in the source, from the chains of inlined functions in `inline` and `call` records.
 //!
-//! Below a function stand the functions that are inlined into it, those inlined into these, and the functions that are
-//! called from there. Above it stand its inliners, up to the function that the profile names, and the callers of that.
-//! A call leaves from the innermost function at its place, so every way ends with the first real call. The callers of
-//! the outermost inliner have no cost: which of their calls caused how much of the inlined cost is not known.
+//! The rows below a function are the functions inlined into it, directly and indirectly, and the functions called from
+//! there. The rows above it are its inliners, up to the function in the profile, and the callers of this function. A call
+//! starts at the innermost function of its place, so every path ends with the first real call. The callers of the outermost
+//! inliner have no cost, because it is unknown how much of the inlined cost each of their calls caused.
 
 use std::collections::{HashMap, HashSet};
 
-use cg_stream::profile::{FunctionKey, Key, Profile, StackId};
+use cg_collections::sorting::Order as _;
+use cg_profile::{FunctionKey, Key, Profile, StackId};
 use cg_stream::record::{Count, RecordType, add_counts_growing};
-use cg_stream::sorting::Order as _;
 
-use super::{ArcEnd, ArcRow, FunctionOfPart, TreeRow, of_part};
+use super::{ArcEnd, ArcRow, FunctionOfPart, TreeRow, function_of_part};
 use crate::report::passed_through::PassedThrough;
 
-/// The chains that the functions to be shown are in.
+/// The chains with the functions to show.
 pub(super) struct ShownChains<'p> {
     profile: &'p Profile,
-    /// `inline` rows by the functions in them, and `call` rows by the functions of the chain that they leave from; only
-    /// those of the functions to be shown.
+    /// `inline` rows by the functions in them, only for functions to show.
     inlines: HashMap<FunctionOfPart, Vec<usize>>,
+    /// `call` rows by the functions of the calling chain, only for functions to show.
     leaving: HashMap<FunctionOfPart, Vec<usize>>,
     /// `call` rows by callee.
     entering: HashMap<FunctionOfPart, Vec<usize>>,
-    /// An event and a threshold: rows that cost less of the event are folded.
+    /// An event and a threshold. Rows with a smaller count of the event are folded.
     pruning: (usize, Count),
 }
 
-/// The ways that lead from a function, as a tree: equal beginnings are shared. Node 0 is the function.
-struct Ways<'p> {
+/// The paths from a function as a tree, which shares equal beginnings. Node 0 is the function.
+struct CallPaths<'p> {
     profile: &'p Profile,
-    nodes: Vec<WayNode>,
+    nodes: Vec<CallPathNode>,
     index: HashMap<(usize, ChainStep), usize>,
 }
 
-struct WayNode {
+struct CallPathNode {
     step: ChainStep,
     cost: Option<Vec<Count>>,
     incl: Option<Vec<Count>>,
@@ -51,7 +51,8 @@ enum ChainStep {
 }
 
 impl<'p> ShownChains<'p> {
-    pub(super) fn of(
+    /// Collects the chains with the functions to show.
+    pub(super) fn collect(
         profile: &'p Profile,
         shown: HashSet<FunctionOfPart>,
         pruning: (usize, Count),
@@ -63,43 +64,44 @@ impl<'p> ShownChains<'p> {
             entering: HashMap::new(),
             pruning,
         };
-        let note = |rows: &mut HashMap<_, Vec<usize>>, key: &Key, path: Vec<FunctionKey>, row| {
-            for function in path {
-                let function = of_part(key, function);
-                if shown.contains(&function) {
-                    let rows: &mut Vec<usize> = rows.entry(function).or_default();
-                    // A function can be in a chain more than once.
-                    if rows.last() != Some(&row) {
-                        rows.push(row);
+        let add_row =
+            |rows: &mut HashMap<_, Vec<usize>>, key: &Key, path: Vec<FunctionKey>, row| {
+                for function in path {
+                    let function = function_of_part(key, function);
+                    if shown.contains(&function) {
+                        let rows: &mut Vec<usize> = rows.entry(function).or_default();
+                        // A function can occur several times in a chain.
+                        if rows.last() != Some(&row) {
+                            rows.push(row);
+                        }
                     }
                 }
-            }
-        };
+            };
         for (row, key) in profile.table(RecordType::Inline).keys().iter().enumerate() {
             let path = chains.inlined(key);
-            note(&mut chains.inlines, key, path, row);
+            add_row(&mut chains.inlines, key, path, row);
         }
         for (row, key) in profile.table(RecordType::Call).keys().iter().enumerate() {
             let path = chains.caller(key);
-            note(&mut chains.leaving, key, path, row);
-            let callee = of_part(key, key.callee.unwrap_or_default());
+            add_row(&mut chains.leaving, key, path, row);
+            let callee = function_of_part(key, key.callee.unwrap_or_default());
             chains.entering.entry(callee).or_default().push(row);
         }
         chains
     }
 
-    /// The rows above or below a function.
+    /// Returns the rows above or below a function.
     pub(super) fn around(&self, function: FunctionOfPart, role: ArcEnd) -> Vec<TreeRow> {
-        let ways = match role {
+        let paths = match role {
             ArcEnd::Caller => self.outwards(function),
             ArcEnd::Function | ArcEnd::Callee | ArcEnd::Own => self.inwards(function),
         };
         let mut rows = Vec::new();
-        ways.show(0, 0, role, self.pruning, &mut rows);
+        paths.show(0, 0, role, self.pruning, &mut rows);
         rows
     }
 
-    /// The functions of an `inline` record, outermost first.
+    /// Returns the functions of an `inline` record, outermost first.
     fn inlined(&self, key: &Key) -> Vec<FunctionKey> {
         match self.functions(key, key.stack) {
             functions if functions.is_empty() => vec![key.function],
@@ -107,29 +109,29 @@ impl<'p> ShownChains<'p> {
         }
     }
 
-    /// The functions that a call leaves from, outermost first.
+    /// Returns the chain of functions at the start of a call, outermost first.
     fn caller(&self, key: &Key) -> Vec<FunctionKey> {
         let mut functions = vec![key.function];
         functions.extend(self.functions(key, key.inlined));
         functions
     }
 
-    /// The functions of a chain, outermost first. What is inlined is in the object of the function it is inlined into.
+    /// Returns the functions of a chain, outermost first. Inlined functions get the object of the function in the profile.
     fn functions(&self, key: &Key, chain: Option<StackId>) -> Vec<FunctionKey> {
         let frames = self.profile.stacks().frames_of(chain);
-        let of_object = |frame: FunctionKey| FunctionKey {
+        let in_object = |frame: FunctionKey| FunctionKey {
             obj: key.function.obj,
             ..frame
         };
         (frames.iter().rev())
-            .map(|frame| of_object(frame.function))
+            .map(|frame| in_object(frame.function))
             .collect()
     }
 
-    /// What is inlined into a function, and what is called from there.
-    fn inwards(&self, function: FunctionOfPart) -> Ways<'p> {
-        let mut ways = Ways::new(self.profile);
-        // If the function is inlined into itself, the way begins at its outermost occurrence.
+    /// Returns the functions inlined into a function, and the functions called from there.
+    fn inwards(&self, function: FunctionOfPart) -> CallPaths<'p> {
+        let mut paths = CallPaths::new(self.profile);
+        // If the function is inlined into itself, the path begins at its outermost occurrence.
         let below = |mut path: Vec<FunctionKey>| {
             let begin = path.iter().position(|known| *known == function.0);
             path.drain(..begin.map_or(0, |begin| begin + 1));
@@ -139,28 +141,28 @@ impl<'p> ShownChains<'p> {
         for row in self.inlines.get(&function).into_iter().flatten() {
             let mut node = 0;
             for inner in below(self.inlined(inlines.key(*row))) {
-                node = ways.child(node, ChainStep::Inlined(inner));
+                node = paths.child(node, ChainStep::Inlined(inner));
             }
-            ways.add_cost(node, inlines.cost(*row));
-            ways.add_incl(node, inlines.incl(*row));
+            paths.add_cost(node, inlines.cost(*row));
+            paths.add_incl(node, inlines.incl(*row));
         }
         let calls = self.profile.table(RecordType::Call);
         for row in self.leaving.get(&function).into_iter().flatten() {
             let key = calls.key(*row);
             let mut node = 0;
             for inner in below(self.caller(key)) {
-                node = ways.child(node, ChainStep::Inlined(inner));
+                node = paths.child(node, ChainStep::Inlined(inner));
             }
-            let node = ways.child(node, ChainStep::Called(key.callee.unwrap_or_default()));
-            ways.add_incl(node, calls.incl(*row));
-            ways.nodes[node].calls += calls.calls(*row);
+            let node = paths.child(node, ChainStep::Called(key.callee.unwrap_or_default()));
+            paths.add_incl(node, calls.incl(*row));
+            paths.nodes[node].calls += calls.calls(*row);
         }
-        ways
+        paths
     }
 
-    /// What a function is inlined into, and who calls it or that.
-    fn outwards(&self, function: FunctionOfPart) -> Ways<'p> {
-        let mut ways = Ways::new(self.profile);
+    /// Returns the functions that a function is inlined into, the callers of these, and the callers of the function.
+    fn outwards(&self, function: FunctionOfPart) -> CallPaths<'p> {
+        let mut paths = CallPaths::new(self.profile);
         let mut hosts = Vec::new();
         let inlines = self.profile.table(RecordType::Inline);
         for row in self.inlines.get(&function).into_iter().flatten() {
@@ -171,13 +173,13 @@ impl<'p> ShownChains<'p> {
             if *innermost != function.0 {
                 continue;
             }
-            // If the function is inlined into itself, its inclusive cost is part of the outer occurrence's.
+            // If the function is inlined into itself, the inclusive cost of the outer occurrence contains the inner one.
             let incl = inlines.incl(*row).filter(|_| !outer.contains(innermost));
             let mut node = 0;
             for caller in outer.iter().rev() {
-                node = ways.child(node, ChainStep::Inlined(*caller));
-                ways.add_cost(node, inlines.cost(*row));
-                ways.add_incl(node, incl);
+                node = paths.child(node, ChainStep::Inlined(*caller));
+                paths.add_cost(node, inlines.cost(*row));
+                paths.add_incl(node, incl);
             }
             if let Some(host) = outer.first() {
                 hosts.push((node, *host));
@@ -198,26 +200,26 @@ impl<'p> ShownChains<'p> {
             ChainStep::Called(chain.last().copied().unwrap_or_default())
         };
         for row in reaching(function.0) {
-            let node = ways.child(0, caller(*row));
-            ways.add_incl(node, calls.incl(*row));
-            ways.nodes[node].calls += calls.calls(*row);
+            let node = paths.child(0, caller(*row));
+            paths.add_incl(node, calls.incl(*row));
+            paths.nodes[node].calls += calls.calls(*row);
         }
         for (node, host) in hosts {
             for row in reaching(host) {
-                let node = ways.child(node, caller(*row));
+                let node = paths.child(node, caller(*row));
                 let incl = calls.incl(*row).unwrap_or_default();
-                ways.nodes[node].weight += incl.get(self.pruning.0).copied().unwrap_or(0);
-                ways.nodes[node].calls += calls.calls(*row);
+                paths.nodes[node].weight += incl.get(self.pruning.0).copied().unwrap_or(0);
+                paths.nodes[node].calls += calls.calls(*row);
             }
         }
-        ways
+        paths
     }
 }
 
-impl<'p> Ways<'p> {
-    fn new(profile: &'p Profile) -> Ways<'p> {
-        let root = WayNode::new(ChainStep::Called(FunctionKey::default()));
-        Ways {
+impl<'p> CallPaths<'p> {
+    fn new(profile: &'p Profile) -> CallPaths<'p> {
+        let root = CallPathNode::new(ChainStep::Called(FunctionKey::default()));
+        CallPaths {
             profile,
             nodes: vec![root],
             index: HashMap::new(),
@@ -227,7 +229,7 @@ impl<'p> Ways<'p> {
     fn child(&mut self, node: usize, step: ChainStep) -> usize {
         let nodes = &mut self.nodes;
         *self.index.entry((node, step)).or_insert_with(|| {
-            nodes.push(WayNode::new(step));
+            nodes.push(CallPathNode::new(step));
             let child = nodes.len() - 1;
             nodes[node].children.push(child);
             child
@@ -242,7 +244,7 @@ impl<'p> Ways<'p> {
         add(&mut self.nodes[node].incl, incl);
     }
 
-    /// Writes what is below a node, the largest first.
+    /// Adds the rows below a node, the largest first.
     fn show(
         &self,
         node: usize,
@@ -304,7 +306,7 @@ impl<'p> Ways<'p> {
         }
     }
 
-    /// The next node that is worth a row, and the functions that are left out on the way to it.
+    /// Returns the next node that gets a row, and the functions that are left out before it.
     fn passed_through(&self, mut node: usize) -> (usize, PassedThrough) {
         let mut through = PassedThrough::Nothing;
         while let [child] = self.nodes[node].children[..]
@@ -319,12 +321,12 @@ impl<'p> Ways<'p> {
     }
 }
 
-/// No tree is shown deeper than this, whatever a stream holds.
+/// The maximum depth of a tree, for any stream.
 const DEEPEST: usize = 1000;
 
-impl WayNode {
-    fn new(step: ChainStep) -> WayNode {
-        WayNode {
+impl CallPathNode {
+    fn new(step: ChainStep) -> CallPathNode {
+        CallPathNode {
             step,
             cost: None,
             incl: None,
@@ -358,7 +360,7 @@ impl ChainStep {
     }
 }
 
-/// Adds counts, where any are known.
+/// Adds counts, if they are known.
 fn add(sums: &mut Option<Vec<Count>>, counts: Option<&[Count]>) {
     if let Some(counts) = counts {
         add_counts_growing(sums.get_or_insert_default(), counts);
@@ -391,7 +393,7 @@ mod tests {
         format!("[{}]", frames.join(","))
     }
 
-    /// A chain, innermost function first.
+    /// Returns an `inline` record of a chain, innermost function first.
     fn inline(functions: &str, cost: u64, incl: u64) -> String {
         let innermost = functions.split(' ').next().unwrap();
         let stack = frames(functions);
@@ -400,7 +402,7 @@ mod tests {
         )
     }
 
-    /// Calls from a chain, innermost function first and the function of the profile last.
+    /// Returns a `call` record from a chain, innermost function first and the function of the profile last.
     fn call(from: &str, to: &str, calls: u64, incl: u64) -> String {
         let (inlined, host) = from.rsplit_once(' ').unwrap_or(("", from));
         let inlined = match inlined {
@@ -412,14 +414,14 @@ mod tests {
         )
     }
 
-    /// What is above or below a function: self cost, inclusive cost, what it is.
+    /// Returns the rows above or below a function as text: self cost, inclusive cost, name.
     fn around(records: &[String], function: &str, role: ArcEnd, least: Count) -> Vec<String> {
         let profile = profile(records);
         let keys = profile.table(RecordType::Inline).keys().iter();
         let named = |key: &&Key| profile.text(key.function.name) == Some(function);
         let key = keys.clone().find(named).unwrap();
-        let function = of_part(key, key.function);
-        let chains = ShownChains::of(&profile, HashSet::from([function]), (0, least));
+        let function = function_of_part(key, key.function);
+        let chains = ShownChains::collect(&profile, HashSet::from([function]), (0, least));
         let figure = |counts: &Option<Vec<Count>>| match counts {
             Some(counts) => counts[0].to_string(),
             None => "-".to_owned(),
@@ -441,8 +443,8 @@ mod tests {
         rows.iter().map(line).collect()
     }
 
-    /// `main` calls `host` and `other`, into which `hash` is inlined: through `probe` and `step`, and by itself. `hash`
-    /// calls `copy`.
+    /// Returns records in which `main` calls `host` and `other`. `hash` is inlined into `host` through `probe` and `step`,
+    /// and into `other` directly. `hash` calls `copy`.
     fn records() -> Vec<String> {
         vec![
             inline("main", 1, 1111),
@@ -461,9 +463,9 @@ mod tests {
     }
 
     #[test]
-    fn below_a_function_is_what_is_inlined_into_it_and_called_from_there() {
+    fn rows_below_a_function_are_its_inlined_functions_and_their_callees() {
         let callees = |function: &str| around(&records(), function, ArcEnd::Callee, 0);
-        // What costs nothing and leads to one function is left out on the way.
+        // A function without self cost that leads to only one function is left out.
         assert_eq!(
             callees("host"),
             [
@@ -475,13 +477,13 @@ mod tests {
             callees("step"),
             ["890 990 hash (inlined through probe)", "- 100   copy (3x)"]
         );
-        // All that `hash` calls, wherever it is inlined.
+        // This sums the calls from all copies of `hash`.
         assert_eq!(callees("hash"), ["- 110 copy (4x)"]);
         assert_eq!(callees("main"), ["- 1000 host (7x)", "- 110 other (2x)"]);
     }
 
     #[test]
-    fn above_a_function_is_what_it_is_inlined_into_and_who_calls_that() {
+    fn rows_above_a_function_are_its_inliners_and_their_callers() {
         let callers = |function: &str| around(&records(), function, ArcEnd::Caller, 0);
         assert_eq!(
             callers("hash"),
@@ -494,10 +496,10 @@ mod tests {
                 "- -   main (2x)",
             ]
         );
-        // The caller is the one that the source shows.
+        // The caller is the function in the source.
         assert_eq!(callers("copy"), ["- 110 hash (4x)"]);
         assert_eq!(callers("host"), ["- 1000 main (7x)"]);
-        // What is below the threshold keeps its cost.
+        // The row for inliners below the threshold has their cost.
         assert_eq!(
             around(&records(), "hash", ArcEnd::Caller, 200)[4..],
             ["90 100 1 more, below the threshold"]
@@ -505,7 +507,7 @@ mod tests {
     }
 
     #[test]
-    fn a_function_that_is_inlined_into_itself_is_in_its_own_tree_and_counted_once() {
+    fn a_function_inlined_into_itself_is_in_its_own_tree_and_counted_once() {
         let records = [
             inline("main", 1, 101),
             inline("fact main", 60, 100),

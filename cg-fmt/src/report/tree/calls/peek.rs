@@ -1,57 +1,57 @@
-//! What `--peek` shows of a function besides its callers and callees: which own functions brought the program there, which
-//! are the nearest own ones among its callers, their callers, and so on.
+//! The rows of `--peek`: callers, callees, and the nearest own functions among the direct and indirect callers of a
+//! function.
 //!
-//! Of stacks this is exact: each tells its own way. Of a graph of calls it is where each function on the way has one caller.
-//! Else what came through a function is divided among its callers in proportion to the cost of their calls (to their
-//! number where they cost nothing), event by event, as `cg-parse --stacks` does it.
+//! Figures from stacks are exact, because each stack has its own path. Figures from a call graph are exact if each function
+//! on the path has one caller. Otherwise the cost through a function is divided among its callers in proportion to the cost
+//! of their calls (to their number if they cost nothing), separately for each event, as in `cg-parse --stacks`.
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 
-use cg_names::whose::CodeOwner;
-use cg_stream::profile::{FunctionKey, Profile, StackFrames};
+use cg_collections::sorting::Order as _;
+use cg_names::code_origin::CodeOwner;
+use cg_profile::{FunctionKey, Profile, StackFrames};
 use cg_stream::record::{Count, RecordType, add_counts_growing};
-use cg_stream::sorting::Order as _;
 use regex::Regex;
 
 use super::arcs::CallArcs;
 use super::{ArcEnd, ArcRow, FunctionOfPart, TreeRow};
 use crate::report::owners::FunctionOwners;
 
-/// Ways are followed so many calls outwards: a circle of functions that are not own ends somewhere.
+/// The maximum length of a path of callers. The limit ends cycles of functions that are not own.
 const FARTHEST: usize = 256;
 
-/// CostsByFunction by function.
+/// Costs by function.
 type CostsByFunction = HashMap<FunctionKey, Vec<Count>>;
 
-/// The own functions that brought a program to others, by its calls.
+/// Finds the nearest own functions among the direct and indirect callers of functions.
 pub(super) struct OwnCallers<'p> {
     profile: &'p Profile,
     owners: RefCell<FunctionOwners<'p>>,
     event: usize,
-    /// Whether a share that was asked for is estimated.
+    /// True if any share in the results is estimated.
     pub(super) is_estimated: Cell<bool>,
 }
 
 impl<'p> OwnCallers<'p> {
-    /// Of a profile, in the order of their cost by this event.
-    pub(super) fn of(profile: &'p Profile, event: usize) -> OwnCallers<'p> {
+    /// Creates the search for a profile. Results are sorted by their cost in this event.
+    pub(super) fn new(profile: &'p Profile, event: usize) -> OwnCallers<'p> {
         OwnCallers {
             profile,
-            owners: RefCell::new(FunctionOwners::of(profile)),
+            owners: RefCell::new(FunctionOwners::new(profile)),
             event,
             is_estimated: Cell::new(false),
         }
     }
 
-    /// A row for each.
+    /// Returns a row for each own function on the way to a function.
     pub(super) fn around(&self, arcs: &CallArcs, function: FunctionOfPart) -> Vec<TreeRow> {
         let (_, part, thread) = function;
-        let mut brought = CostsByFunction::new();
+        let mut found = CostsByFunction::new();
         let mut waiting = CostsByFunction::new();
         let mut pass = |caller: FunctionKey, cost: &[Count], waiting: &mut CostsByFunction| {
-            let is_own = self.owners.borrow_mut().of_function(caller) == CodeOwner::Own;
-            let to = if is_own { &mut brought } else { waiting };
+            let is_own = self.owners.borrow_mut().find_function_owner(caller) == CodeOwner::Own;
+            let to = if is_own { &mut found } else { waiting };
             add(to, caller, cost);
         };
         for (caller, _, incl) in arcs.callers(function) {
@@ -68,7 +68,7 @@ impl<'p> OwnCallers<'p> {
                 self.is_estimated
                     .set(self.is_estimated.get() || callers.len() > 1);
                 let shares: Vec<Vec<Count>> = (cost.iter().enumerate())
-                    .map(|(event, count)| divided(*count, &weights(&callers, event)))
+                    .map(|(event, count)| divide(*count, &weights(&callers, event)))
                     .collect();
                 for (position, (caller, _, _)) in callers.iter().enumerate() {
                     let share: Vec<Count> = shares.iter().map(|share| share[position]).collect();
@@ -76,11 +76,11 @@ impl<'p> OwnCallers<'p> {
                 }
             }
         }
-        rows(self.profile, ArcEnd::Own, brought, self.event)
+        rows(self.profile, ArcEnd::Own, found, self.event)
     }
 }
 
-/// What each caller's calls cost of an event; how many they are where none costs anything.
+/// Returns the cost of each caller's calls in an event. If no calls have a cost, returns their numbers.
 fn weights(callers: &[(FunctionKey, Count, &[Count])], event: usize) -> Vec<Count> {
     let costs = callers
         .iter()
@@ -92,8 +92,8 @@ fn weights(callers: &[(FunctionKey, Count, &[Count])], event: usize) -> Vec<Coun
     }
 }
 
-/// A count divided in proportion to weights; the parts sum to it unless all weights are 0.
-fn divided(count: Count, weights: &[Count]) -> Vec<Count> {
+/// Divides a count in proportion to weights. The parts sum to the count, unless all weights are 0.
+fn divide(count: Count, weights: &[Count]) -> Vec<Count> {
     let total: Count = weights.iter().sum();
     let (mut sum, mut given) = (0, 0);
     let part = |weight: &Count| {
@@ -109,7 +109,7 @@ fn divided(count: Count, weights: &[Count]) -> Vec<Count> {
     weights.iter().map(part).collect()
 }
 
-/// A function of stacks, and what is around it.
+/// A matching function in stacks, with its callers, callees and nearest own callers.
 #[derive(Default)]
 struct PeekedFunction {
     cost: Vec<Count>,
@@ -119,15 +119,15 @@ struct PeekedFunction {
     own: CostsByFunction,
 }
 
-/// The rows of the functions of stacks whose names match, a function after the other, the most expensive first.
-pub(super) fn of_stacks(
+/// Returns the rows for each function in stacks whose name matches, the most expensive function first.
+pub(super) fn peek_stacks(
     profile: &Profile,
     kind: RecordType,
     wanted: &Regex,
     event: usize,
 ) -> Vec<Vec<TreeRow>> {
     let table = profile.table(kind);
-    let mut owners = FunctionOwners::of(profile);
+    let mut owners = FunctionOwners::new(profile);
     let mut functions: HashMap<FunctionKey, PeekedFunction> = HashMap::new();
     let mut known: HashMap<FunctionKey, bool> = HashMap::new();
     let mut is_wanted = |function: FunctionKey| {
@@ -144,7 +144,7 @@ pub(super) fn of_stacks(
         }
         let frames = profile.stacks().frames_of(key.stack);
         if frames.iter().any(|frame| is_wanted(frame.function)) {
-            let owners = owners.of_stack(frames);
+            let owners = owners.find_stack_owners(frames);
             charge(&mut functions, frames, &owners, cost, &mut is_wanted);
         }
     }
@@ -172,8 +172,8 @@ pub(super) fn of_stacks(
     shown.collect()
 }
 
-/// Charges the functions of a stack that are wanted. Each counts where it was entered first, so recursion counts once, and
-/// the callers of a function sum to its inclusive cost but for what nobody called.
+/// Adds the cost of a stack to its matching functions. A function counts at its outermost frame, so recursion counts once.
+/// The callers of a function sum to its inclusive cost, except for stacks in which it has no caller.
 fn charge(
     functions: &mut HashMap<FunctionKey, PeekedFunction>,
     frames: StackFrames<'_>,
@@ -208,7 +208,7 @@ fn charge(
     }
 }
 
-/// Rows of these functions by their inclusive cost.
+/// Returns the rows of these functions, sorted by inclusive cost.
 fn rows(profile: &Profile, role: ArcEnd, costs: CostsByFunction, event: usize) -> Vec<TreeRow> {
     let first = |counts: &[Count]| counts.get(event).copied().unwrap_or(0);
     let mut sorted: Vec<(FunctionKey, Vec<Count>)> = costs.into_iter().collect();
@@ -235,10 +235,10 @@ mod tests {
 
     #[test]
     fn parts_are_in_proportion_and_sum_to_the_whole() {
-        assert_eq!(divided(10, &[1, 1, 2]), [2, 3, 5]);
-        assert_eq!(divided(7, &[1, 1]), [3, 4]);
-        assert_eq!(divided(7, &[0, 0]), [0, 0]);
+        assert_eq!(divide(10, &[1, 1, 2]), [2, 3, 5]);
+        assert_eq!(divide(7, &[1, 1]), [3, 4]);
+        assert_eq!(divide(7, &[0, 0]), [0, 0]);
         let most = Count::from(u64::MAX);
-        assert_eq!(divided(most, &[most, most]).iter().sum::<Count>(), most);
+        assert_eq!(divide(most, &[most, most]).iter().sum::<Count>(), most);
     }
 }

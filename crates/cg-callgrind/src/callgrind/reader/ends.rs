@@ -1,7 +1,7 @@
-//! Where a part ends: its totals are checked, it is added to the section, and the way is cleared for another.
+//! The end of a part: checks its totals, adds it to the section, and prepares for the next part.
 
+use cg_collections::intern::Id as _;
 use cg_reader::Error;
-use cg_stream::intern::Id as _;
 
 use super::{CallgrindReader, PartState, Stage};
 use crate::callgrind::inclusive;
@@ -46,7 +46,7 @@ impl CallgrindReader<'_> {
         self.finish_part()
     }
 
-    /// The self cost of the part, in the order of its events.
+    /// Returns the self cost of the part, in the order of its events.
     fn part_sums(&self) -> Vec<i128> {
         let mut sums = vec![0i128; self.section.event_count()];
         for node in &self.part.present {
@@ -63,8 +63,8 @@ impl CallgrindReader<'_> {
         }
     }
 
-    /// Whether the part's writer ends every part with `totals:`. Callgrind writes `summary:` in front of the costs as
-    /// well: a profile that has neither was not left like this by Callgrind.
+    /// Returns true if the part's writer ends every part with `totals:`. Callgrind also writes `summary:` before the costs,
+    /// so a profile without `summary:` has been changed by another program and need not have `totals:`.
     fn must_have_totals(&self) -> bool {
         self.is_xtree || self.shown.is_callgrind && self.summary.is_some()
     }
@@ -74,10 +74,10 @@ impl CallgrindReader<'_> {
         let has_continued_names = std::mem::take(&mut self.has_continued_names);
         let Some((line, totals)) = self.totals.take() else {
             if has_continued_names {
-                // A damaged cost line behind a name looks the same.
-                self.section.leave_open();
-                self.diagnostics.trouble(format!(
-                    "{}:{}: no totals: at the end of the part, so what was taken for the rest of a name may have been costs",
+                // A damaged cost line after a name looks the same.
+                self.section.mark_incomplete();
+                self.diagnostics.error(format!(
+                    "{}:{}: no totals: at the end of the part; lines read as the rest of a name may be damaged costs",
                     self.source, self.line_number
                 ));
             }
@@ -99,8 +99,8 @@ impl CallgrindReader<'_> {
         };
         for ((event, total), sum) in self.events.iter().zip(totals).zip(self.part_sums()) {
             if total != sum {
-                self.section.leave_open();
-                self.diagnostics.trouble(format!(
+                self.section.mark_incomplete();
+                self.diagnostics.error(format!(
                     "{}:{line}: totals: has {total} {event}, but the costs add up to {sum}",
                     self.source
                 ));
@@ -109,23 +109,24 @@ impl CallgrindReader<'_> {
         Ok(())
     }
 
-    /// The summary of a part that pyprof2calltree wrote of Python's cProfile, or its ancestor lsprofcalltree.
-    fn cost_of_timed_arcs(&self) -> Option<u64> {
-        let is_of_python =
+    /// Returns the summary of a cProfile part, as written by pyprof2calltree or its predecessor lsprofcalltree; `None` for
+    /// other parts.
+    fn cprofile_summary(&self) -> Option<u64> {
+        let has_python_event =
             matches!(self.events.as_slice(), [event] if event == "ns" || event == "Ticks");
         let summary = self
             .summary
             .as_deref()
-            .filter(|_| self.is_anonymous && is_of_python);
+            .filter(|_| self.is_anonymous && has_python_event);
         u64::try_from(*summary?.first()?).ok()
     }
 
-    /// Adds the part to the section and clears the way for another.
+    /// Adds the part to the section and prepares for the next part.
     pub(super) fn finish_part(&mut self) -> Result<(), Error> {
         if self.stage == Stage::Header {
             return Ok(());
         }
-        self.shown.timed = self.cost_of_timed_arcs();
+        self.shown.timed = self.cprofile_summary();
         let summary = self.summary.take().unwrap_or_else(|| self.part_sums());
         for (event, count) in self.events.iter().zip(summary) {
             // A summary is arithmetic modulo 2^64.

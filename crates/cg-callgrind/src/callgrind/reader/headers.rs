@@ -1,4 +1,4 @@
-//! Header lines: what each means for the part it begins.
+//! Header lines, and their effect on the part that they begin.
 
 use cg_costs::tables::CostRows;
 use cg_reader::{BYTE_ORDER_MARK, excerpt};
@@ -10,7 +10,7 @@ use crate::callgrind::position::Positions;
 use crate::callgrind::recursion::RecursionSigns;
 use crate::refusal::Refusal;
 
-/// The keys that mean something here.
+/// The keys that this reader uses.
 const KNOWN_KEYS: [&[u8]; 12] = [
     b"version",
     b"creator",
@@ -27,7 +27,7 @@ const KNOWN_KEYS: [&[u8]; 12] = [
 ];
 
 impl CallgrindReader<'_> {
-    /// Header lines, comments, sums, and what is none of these.
+    /// Reads header lines, comments and sums. Refuses all other lines.
     pub(super) fn header_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
         if line.starts_with(b"#") {
             if line.starts_with(b"# callgrind format") && self.stage > Stage::Header {
@@ -55,7 +55,7 @@ impl CallgrindReader<'_> {
         if KNOWN_KEYS.contains(&key) {
             self.end_command();
         } else if self.command.is_some() && self.shown.is_callgrind {
-            // Callgrind writes no other keys, so this one is of an argument.
+            // Callgrind writes no other keys, so this line belongs to an argument.
             return Err(Refusal::Unknown(String::new()));
         }
         self.begin_part_with(key)?;
@@ -74,24 +74,24 @@ impl CallgrindReader<'_> {
                     if self.pid.replace(pid) != Some(pid) {
                         self.begin_run();
                     }
-                    self.section.run.pid.say(pid);
+                    self.section.run.pid.record(pid);
                 }
             }
             b"part" => {
                 if let Some(part) = cg_reader::number::whole_u64(value) {
-                    self.section.run.say_part(part);
+                    self.section.run.record_part(part);
                 }
             }
             b"thread" => {
                 if let Some(thread) = cg_reader::number::whole_u64(value) {
-                    self.section.run.thread.say(thread);
+                    self.section.run.thread.record(thread);
                 }
             }
             b"desc" => header::description(value, &mut self.section.run),
             b"event" => header::event_definition(value, &mut self.section.run),
             b"positions" => self.state.positions = Positions::from_header(value)?,
             b"events" => self.name_events(value)?,
-            // Without events in front of it, it says nothing.
+            // A summary without preceding events has no meaning.
             b"summary" if self.stage == Stage::Header => {}
             b"summary" => self.summary = Some(header::sums(value, self.events.len())?),
             b"totals" => {
@@ -101,7 +101,7 @@ impl CallgrindReader<'_> {
                 self.totals = Some((self.line_number, header::sums(value, self.events.len())?));
                 self.stage = Stage::Totals;
             }
-            // The format allows keys that are not known, in the header.
+            // The format allows unknown keys in the header.
             _ if self.stage < Stage::Body => {}
             _ => {
                 return Err(Refusal::Unknown(format!(
@@ -113,7 +113,7 @@ impl CallgrindReader<'_> {
         Ok(())
     }
 
-    /// Takes a line of the header that is none of the format's for the rest of the command.
+    /// Reads a header line that the format does not define as the rest of the command.
     pub(super) fn continue_command(&mut self, line: &[u8]) -> bool {
         let line_number = self.line_number;
         let Some(command) = self
@@ -123,14 +123,14 @@ impl CallgrindReader<'_> {
         else {
             return false;
         };
-        // Empty lines in between are of the command too.
+        // Empty lines in between also belong to the command.
         for _ in command.line_number..line_number {
             command.text.push(b'\n');
         }
         command.text.extend_from_slice(line);
         command.line_number = line_number;
         self.diagnostics.warn(format!(
-            "{}:{line_number}: taken for the rest of the command in the line before: {}",
+            "{}:{line_number}: read as the rest of the command on the previous line: {}",
             self.source,
             excerpt(line)
         ));
@@ -144,12 +144,12 @@ impl CallgrindReader<'_> {
                 self.begin_run();
                 self.last_command = Some(command.clone());
             }
-            self.section.run.command.say(command);
+            self.section.run.command.record(command);
         }
     }
 
-    /// The part is of another run than the one before, if there is one: `cat` put it here. What a run's parts have in common is to be seen anew; numbers
-    /// of names go on, as the parts of a run may each have a whole header.
+    /// Begins a run. Its parts may follow parts of another run, in files joined by `cat`. Resets the signs that the parts of
+    /// one run have in common. Keeps the numbers of names, because each part of one run may have a whole header.
     fn begin_run(&mut self) {
         self.shown = RecursionSigns {
             is_callgrind: self.shown.is_callgrind,
@@ -157,7 +157,7 @@ impl CallgrindReader<'_> {
         };
     }
 
-    /// Begins a new part where a header line shows that the old one is over.
+    /// Begins a new part if a header line shows that the old part has ended.
     pub(super) fn begin_part_with(&mut self, key: &[u8]) -> Result<(), Refusal> {
         let begins = match key {
             b"version" | b"pid" | b"part" | b"thread" => self.stage > Stage::Header,
@@ -175,7 +175,7 @@ impl CallgrindReader<'_> {
 
     fn version(&mut self, value: &[u8]) -> Result<(), Refusal> {
         self.is_anonymous = false;
-        // 1 is all there ever was of the format; Xdebug 2 writes 0.9.6.
+        // Version 1 is the only version of the format. Xdebug 2 writes 0.9.6.
         match cg_reader::number::whole_u64(value) {
             Some(version) if version > 1 => {
                 Err(format!("expected version 1 of the format, found version {version}").into())
@@ -189,7 +189,7 @@ impl CallgrindReader<'_> {
         self.shown.is_callgrind = value.starts_with(b"callgrind");
         self.is_xtree = value.starts_with(b"xtree");
         self.is_xdebug = value.starts_with(b"xdebug");
-        self.section.run.creator.say(header::text(value));
+        self.section.run.creator.record(header::text(value));
     }
 
     fn name_events(&mut self, value: &[u8]) -> Result<(), Refusal> {
@@ -206,14 +206,14 @@ impl CallgrindReader<'_> {
         } else {
             self.part
                 .arcs
-                .get_or_insert_with(|| CostRows::of_arcs(events));
+                .get_or_insert_with(|| CostRows::for_arcs(events));
         }
         self.stage = Stage::Events;
         self.has_header = false;
         Ok(())
     }
 
-    /// Notes that the body has begun.
+    /// Records that the body has begun.
     pub(super) fn begin_body(&mut self, what: &str) -> Result<(), Refusal> {
         match self.stage {
             Stage::Header => Err(Refusal::Unknown(format!("expected events: before {what}"))),

@@ -1,4 +1,4 @@
-//! The body's lines other than costs: positions, names and calls.
+//! Lines of the body except cost lines: positions, names and calls.
 
 use cg_costs::ids::StringId;
 use cg_costs::section::Section;
@@ -7,17 +7,17 @@ use cg_reader::number::leading_u64;
 
 use super::{CallgrindReader, InForce, NamedFunction, Numbered, Stage};
 use crate::callgrind::names::{self, Compressed, NumberTable};
-use crate::continued::{NameLine, continued};
+use crate::continued::{NameLine, append_to_name};
 use crate::refusal::Refusal;
 
-/// Whether a part's names are compressed.
+/// The compression of a part's names.
 ///
-/// Callgrind compresses all names or none (`--compress-strings=no`), and without compression a function that is called
-/// `(7)` is written like a reference. A part of Callgrind's is plain where no name up to its first function is
-/// compressed. Other producers mix both, and mean numbers by them.
+/// Callgrind compresses either all names or none (`--compress-strings=no`). Without compression, the name of a function
+/// called `(7)` looks like a reference. A part written by Callgrind is plain if no name up to its first function is
+/// compressed. Other producers mix both forms, and their numbers are always references.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Compression {
-    /// No name seen; Callgrind's first one is that of an object.
+    /// No compressed name and no function so far. Callgrind's first name is the name of an object.
     Unknown {
         has_object: bool,
     },
@@ -31,7 +31,7 @@ impl Default for Compression {
     }
 }
 
-/// What a line of the body begins with.
+/// The key at the beginning of a body line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum BodyKey {
     Function,
@@ -45,18 +45,18 @@ pub(super) enum BodyKey {
     /// Jumps are not kept, but their lines define names.
     FileOfJump,
     FunctionOfJump,
-    /// Jumps themselves, and what `--mangle-names=no` and `--dump-bbs=yes` add, both undocumented.
+    /// Jumps, and the lines that the undocumented options `--mangle-names=no` and `--dump-bbs=yes` add.
     Skipped,
 }
 
-/// The key of a position, call or jump and what stands behind its `=`.
+/// Splits a position, call or jump line into its key and its value, the text after the `=`; `None` for other lines.
 #[inline]
 fn key_of(line: &[u8]) -> Option<(BodyKey, &[u8])> {
     Some(match line {
         [b'f', b'n', b'=', value @ ..] => (BodyKey::Function, value),
         [b'c', b'f', b'n', b'=', value @ ..] => (BodyKey::CalledFunction, value),
         [b'c', b'f', b'i' | b'l', b'=', value @ ..] => (BodyKey::CalledFile, value),
-        // KCachegrind reads both, and takes calls of a recursion for calls.
+        // KCachegrind reads both keys, and treats recursive calls as calls.
         [b'c', b'a', b'l', b'l', b's', b'=', value @ ..]
         | [b'r', b'c', b'a', b'l', b'l', b's', b'=', value @ ..] => (BodyKey::Calls, value),
         [b'j', b'u', b'm', b'p', b'=', value @ ..] | [b'j', b'c', b'n', b'd', b'=', value @ ..] => {
@@ -78,7 +78,7 @@ fn key_of(line: &[u8]) -> Option<(BodyKey, &[u8])> {
 }
 
 impl CallgrindReader<'_> {
-    /// Everything but cost lines.
+    /// Reads any line except a cost line.
     pub(super) fn other_line(&mut self, line: &[u8]) -> Result<(), Refusal> {
         if line.trim_ascii_start().is_empty() {
             return Ok(());
@@ -105,7 +105,7 @@ impl CallgrindReader<'_> {
         }
     }
 
-    /// Takes the name of a position line.
+    /// Applies the name of a position line to the state.
     #[inline(always)]
     fn name_position(&mut self, key: BodyKey, name: Compressed) -> Result<(), Refusal> {
         match key {
@@ -113,11 +113,10 @@ impl CallgrindReader<'_> {
                 self.flush_calls()?;
                 self.state.function = Some(self.function_name(name)?);
                 self.state.node = None;
-                if self.state.function_file.name == StringId::NOT_GIVEN
-                    || self.state.fi_stands_for_fl
+                if self.state.function_file.name == StringId::NOT_GIVEN || self.state.fi_replaces_fl
                 {
-                    // Who never writes fl= means the function's file by fi= (lsprofcalltree, Mercurial).
-                    self.state.fi_stands_for_fl = true;
+                    // lsprofcalltree and Mercurial never write fl=. Their fi= is the function's file.
+                    self.state.fi_replaces_fl = true;
                     self.state.function_file = InForce {
                         name: self.state.file,
                         is_fresh: self.state.file_is_fresh,
@@ -141,7 +140,7 @@ impl CallgrindReader<'_> {
                     name: self.state.file,
                     is_fresh: true,
                 };
-                self.state.fi_stands_for_fl = false;
+                self.state.fi_replaces_fl = false;
             }
             BodyKey::LineFile => {
                 self.state.file = self.file_name(name)?;
@@ -166,8 +165,8 @@ impl CallgrindReader<'_> {
         Ok(())
     }
 
-    /// Takes a line that is none of the format's for the rest of the name in the line before it, where that is one: a
-    /// path or a symbol may have line ends, and Callgrind writes them as they are.
+    /// Reads a line that the format does not define as the rest of the name on the previous line. Paths and symbols may have
+    /// line ends, which Callgrind does not escape. Returns false if the previous line has no name.
     #[cold]
     pub(super) fn continue_name(&mut self, line: &[u8]) -> Result<bool, Refusal> {
         let given = self
@@ -179,7 +178,7 @@ impl CallgrindReader<'_> {
         };
         let function =
             |named: Option<NamedFunction>| named.map(|named| self.function_names.text(named.name));
-        let of_number = |table: &NumberTable<StringId>| number.and_then(|number| table.get(number));
+        let numbered = |table: &NumberTable<StringId>| number.and_then(|number| table.get(number));
         let begun = match key {
             BodyKey::Function => function(self.state.function),
             BodyKey::CalledFunction => {
@@ -191,7 +190,7 @@ impl CallgrindReader<'_> {
             BodyKey::CalledFile => self.state.called_file,
             BodyKey::Object => Some(self.state.object.name),
             BodyKey::CalledObject => self.state.called_object,
-            BodyKey::FileOfJump => of_number(&self.files),
+            BodyKey::FileOfJump => numbered(&self.files),
             BodyKey::FunctionOfJump => number
                 .and_then(|number| self.functions.get(number))
                 .map(|numbered| self.function_names.text(numbered.name)),
@@ -200,7 +199,7 @@ impl CallgrindReader<'_> {
         let Some(begun) = begun else {
             return Ok(false);
         };
-        let name = continued(
+        let name = append_to_name(
             self.section.strings.get(begun),
             line,
             self.source,
@@ -217,7 +216,7 @@ impl CallgrindReader<'_> {
         Ok(true)
     }
 
-    /// What stands behind the `=` of a position line.
+    /// Parses the value of a position line: the text after the `=`.
     #[inline]
     fn name<'n>(&self, value: &'n [u8]) -> Compressed<'n> {
         match self.state.compression {
@@ -226,7 +225,7 @@ impl CallgrindReader<'_> {
         }
     }
 
-    /// Looks whether the part's names are compressed, up to its first function.
+    /// Updates the part's compression by a position line. The part's first function settles it.
     #[cold]
     fn look_for_compression(&mut self, key: BodyKey, value: &[u8], had_object: bool) {
         let has_object = had_object || key == BodyKey::Object;
@@ -239,7 +238,7 @@ impl CallgrindReader<'_> {
         };
     }
 
-    /// `calls=N TARGET`. Targets are not needed, and other producers leave them out or mean something else by them.
+    /// Reads `calls=N TARGET`. Ignores the target, because other producers omit it or give it another meaning.
     fn calls_line(&mut self, value: &[u8]) -> Result<(), Refusal> {
         let refused = || format!("expected the number of calls, found {}", excerpt(value));
         let (calls, rest) = leading_u64(value).ok_or_else(refused)?;
@@ -283,7 +282,8 @@ impl CallgrindReader<'_> {
         Ok(NamedFunction { name, number })
     }
 
-    /// A name made of numbers, `(1234)'2'(1216)`, which is how `--compress-mangled=yes` writes callers.
+    /// Expands a name that consists of numbers, such as `(1234)'2'(1216)`; `None` for other names. Callgrind writes callers
+    /// like this with `--compress-mangled=yes`.
     fn expanded(&self, text: &[u8]) -> Option<Vec<u8>> {
         if !text.starts_with(b"(") || memchr::memchr(b'\'', text).is_none() {
             return None;
@@ -317,7 +317,7 @@ impl CallgrindReader<'_> {
     }
 }
 
-/// A file's or object's name.
+/// Resolves the name of a file or object.
 fn plain_name(
     name: Compressed,
     what: &str,
@@ -347,5 +347,5 @@ fn beyond(digits: &[u8]) -> String {
 }
 
 fn undefined(what: &str, number: u64) -> String {
-    format!("({number}) is the number of a {what} that was not named before")
+    format!("({number}) is not the number of a {what} on an earlier line")
 }

@@ -1,10 +1,10 @@
-// The page: shows what the address says, and follows it.
+// The page: shows the state of the address, and follows changes of the address.
 
-/** As many folds have marks at once; others when they come into sight. */
+/** The number of folds that are marked at once. Other folds are marked when they become visible. */
 const FIRST_MARKED = 30;
-/** How high a closed fold is, in the size of letters, where it has not been seen yet. */
+/** The estimated height of a closed fold that was not visible yet, in em. */
 const FOLD_HEIGHT = 2.3;
-/** More chips than a reader goes through. */
+/** The maximum number of chips. */
 const MOST_CHIPS = 40;
 
 const button = (words, run) => {
@@ -15,7 +15,7 @@ const button = (words, run) => {
   return element;
 };
 
-/** Makes what is in an element a link; what it leads to is brought into sight. */
+/** Makes the contents of an element a link. Following the link scrolls to its target. */
 const linkTo = (page, element, hash) => {
   const link = document.createElement("a");
   link.href = hash;
@@ -24,7 +24,7 @@ const linkTo = (page, element, hash) => {
   element.append(link);
 };
 
-/** What is known of a fold; its text is put together when it is searched for the first time. @returns {Entry & {fold: any}} */
+/** The entry of a fold. Its text is built by the first search. @returns {Entry & {fold: any}} */
 const entryOf = (fold) => {
   const { kind, status, processes } = fold.dataset;
   const namesIn = (selector) => new Set(all(selector, fold).map((element) => element.textContent));
@@ -38,8 +38,8 @@ const entryOf = (fold) => {
   };
 };
 
-/** Puts the texts together that are searched, while nobody waits. */
-const putTogether = (entries) => {
+/** Builds the texts for searches in idle time. */
+const buildTexts = (entries) => {
   let at = 0;
   const some = (deadline) => {
     while (at < entries.length && deadline.timeRemaining() > 2) entries[at++].text;
@@ -66,7 +66,7 @@ const makePage = (main) => {
     for (const { fold } of words ? page.shown.slice(0, FIRST_MARKED) : []) markFold(fold, words);
   };
 
-  /** Opens the finding that the address names, and goes there. */
+  /** Opens the finding in the address and scrolls to it. */
   const reveal = () => {
     for (const fold of all("[aria-current]", main)) fold.removeAttribute("aria-current");
     const entry = page.shown.find(({ id }) => id === page.state.finding);
@@ -77,7 +77,7 @@ const makePage = (main) => {
     entry.fold.scrollIntoView({ block: "nearest" });
   };
 
-  /** Shows the state; how the address follows it: push, replace or not. */
+  /** Shows the state. `how` says how the address changes: push, replace or not at all. */
   page.show = (how = "") => {
     main.setAttribute("aria-busy", "true");
     if (how) history[`${how}State`](null, "", printHash(page.state));
@@ -100,7 +100,7 @@ const makePage = (main) => {
     page.state = { ...page.state, finding: "", ...change };
     page.show(how);
   };
-  /** Goes to the next finding that passes, or the previous one. */
+  /** Moves to the next or the previous finding that passes the filters. */
   page.match = (step) => {
     const { shown } = page;
     if (!shown.length) return;
@@ -112,7 +112,7 @@ const makePage = (main) => {
   };
 
   for (const element of all("[data-filter]")) linkTo(page, element, `#${element.dataset.filter}`);
-  /** Names in a stack lead to the other findings that have them; made where they are seen. */
+  /** Links the names in a stack to the other findings with these names. Called when the stack becomes visible. */
   const linkNames = (fold) => {
     if ("linked" in fold.dataset) return;
     fold.dataset.linked = "";
@@ -126,7 +126,7 @@ const makePage = (main) => {
     if (page.marks.has(target)) markFold(target, wordsOf(page.state));
   }, true);
   for (const { fold } of entries) if (fold.open) linkNames(fold);
-  putTogether(entries);
+  buildTexts(entries);
   return page;
 };
 
@@ -154,11 +154,11 @@ const makeBar = (page, entries) => {
     const words = count === 1 ? "finding" : "findings";
     status.textContent = shown.length === entries.length && !state.process ? `${count.toLocaleString("en")} ${words}` : `${matches.toLocaleString("en")} of ${count.toLocaleString("en")} ${words}`;
     for (const group of groups) group.update();
-    // The last cell of a process names it.
+    // The last cell of a process contains its name.
     const process = state.process && all(`td[data-filter="process=${CSS.escape(state.process)}"]`).at(-1);
-    const told = { process: process ? process.textContent : `process ${state.process}`, fn: state.fn, file: state.file };
-    narrowed.replaceChildren(...Object.keys(told).filter((key) => state[key]).map((key) => {
-      const chip = button(`${told[key]} ×`, () => page.choose({ [key]: "" }));
+    const filters = { process: process ? process.textContent : `process ${state.process}`, fn: state.fn, file: state.file };
+    narrowed.replaceChildren(...Object.keys(filters).filter((key) => state[key]).map((key) => {
+      const chip = button(`${filters[key]} ×`, () => page.choose({ [key]: "" }));
       chip.className = "chip";
       chip.setAttribute("aria-pressed", "true");
       chip.dataset[key] = state[key];
@@ -168,7 +168,7 @@ const makeBar = (page, entries) => {
   return { update };
 };
 
-/** Chips that narrow the page to kinds or to statuses, each with the number of its findings. */
+/** Chips that filter by kind or status, each with its number of findings. */
 const makeChips = (page, entries, key) => {
   const words = new Set(entries.map((entry) => entry[key]));
   const ordered = key === "kind" ? orderKinds(words) : Array.from(words);

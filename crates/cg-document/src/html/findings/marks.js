@@ -1,6 +1,6 @@
-// What was searched, marked where it stands.
+// Marks for the words of a search.
 
-/** Elements with marks in them. */
+/** The elements that contain marks. */
 const marked = new Set();
 
 const unmark = () => {
@@ -11,7 +11,7 @@ const unmark = () => {
   marked.clear();
 };
 
-/** Marks words in an element; they may stand partly in one node and partly in the next. */
+/** Marks words in an element. A word may begin in one node and end in another. */
 const markIn = (element, words) => {
   const places = placesOf(element.textContent, words);
   if (!places.length) return;
@@ -22,7 +22,7 @@ const markIn = (element, words) => {
   let from = 0;
   for (const text of texts) {
     const to = from + text.textContent.length;
-    // From the last on, so that what stands before stays where it is.
+    // Begins with the last place, because splitting moves the text after it.
     for (const [start, end] of placesIn(places, from, to).reverse()) {
       const part = text.splitText(start);
       part.splitText(end - start);
@@ -34,7 +34,7 @@ const markIn = (element, words) => {
   }
 };
 
-/** Marks words in what is to be seen of a finding. */
+/** Marks words in the visible parts of a finding. */
 const markFold = (fold, words) => {
   const seen = fold.open ? all("summary, .frame, .remark", fold) : [fold.firstElementChild];
   for (const element of seen) if (!marked.has(element)) markIn(element, words);

@@ -1,4 +1,4 @@
-// What the page is narrowed to, how the address says it, and which findings pass.
+// The filters of the page, their form in the address, and the findings that pass.
 
 /** @typedef {{q: string, kind: string[], status: string[], process: string, fn: string, file: string, finding: string}} State */
 /** @typedef {{id: string, kind: string, status: string, processes: string[], fns: Set<string>, files: Set<string>, text: string, words?: string, isFound?: boolean}} Entry */
@@ -8,7 +8,7 @@ const ANCHOR = "finding-";
 /** @returns {State} */
 const everything = () => ({ q: "", kind: [], status: [], process: "", fn: "", file: "", finding: "" });
 
-/** What an address says; what is not known is passed over. @param {string} hash */
+/** Parses an address. Skips unknown keys. @param {string} hash */
 const parseHash = (hash) => {
   const state = everything();
   for (const part of hash.replace(/^#/, "").split("&")) {
@@ -19,19 +19,19 @@ const parseHash = (hash) => {
       if (!Array.isArray(state[key])) state[key] = said;
       else if (!state[key].includes(said)) state[key].push(said);
     } catch {
-      // An address that was cut within an escape says nothing here.
+      // Skips a value that was cut inside an escape.
     }
   }
   return state;
 };
 
-/** The text before and behind the first `=`. */
+/** The text before and after the first `=`. */
 const cut = (part) => {
   const at = part.indexOf("=");
   return at < 0 ? [part, ""] : [part.slice(0, at), part.slice(at + 1)];
 };
 
-/** The address of a state; that of a finding alone is its anchor. @param {Partial<State>} state */
+/** The address of a state. If the state has only a finding, the address is its anchor. @param {Partial<State>} state */
 const printHash = (state) => {
   const parts = [];
   for (const [key, value] of Object.entries(state)) {
@@ -42,10 +42,10 @@ const printHash = (state) => {
   return "#" + parts.map((pair) => pair.join("=")).join("&");
 };
 
-/** The words that are searched, in small letters. @param {State} state */
+/** The words of the search, in lower case. @param {State} state */
 const wordsOf = (state) => state.q.trim().toLowerCase();
 
-/** Whether a finding passes all that the page is narrowed to, but for this key. @param {Entry} entry @param {State} state */
+/** Returns true if a finding passes all filters except the filter of one key. @param {Entry} entry @param {State} state */
 const passes = (entry, state, except = "") => {
   const isOf = (key) => key === except || state[key].length === 0 || state[key].includes(entry[key]);
   if (!isOf("kind") || !isOf("status")) return false;
@@ -53,15 +53,15 @@ const passes = (entry, state, except = "") => {
   if (state.fn && !entry.fns.has(state.fn)) return false;
   if (state.file && !entry.files.has(state.file)) return false;
   const words = wordsOf(state);
-  // Each is searched once, whatever is counted of it afterwards.
+  // Each entry is searched once, even if it is counted several times.
   if (words !== entry.words) Object.assign(entry, { words, isFound: words === "" || entry.text.includes(words) });
   return entry.isFound;
 };
 
-/** How many findings an entry stands for, of one process its own alone. @param {Entry} entry @param {State} state */
+/** The number of findings of an entry, restricted to the process of the filter. @param {Entry} entry @param {State} state */
 const weightOf = (entry, state) => (state.process ? entry.processes.filter((one) => one === state.process).length : entry.processes.length);
 
-/** How many findings of each kind or status there are among those that pass all else. @param {Entry[]} entries @param {State} state */
+/** The number of findings of each kind or status that pass all other filters. @param {Entry[]} entries @param {State} state */
 const countsBy = (key, entries, state) => {
   const counts = new Map();
   for (const entry of entries) {
@@ -73,10 +73,10 @@ const countsBy = (key, entries, state) => {
 
 const LEAKS = ["definite", "indirect", "possible", "reachable"];
 
-/** Kinds in order: errors by name, then leaks by severity. */
+/** Sorts kinds: errors by name, then leaks by severity. */
 const orderKinds = (kinds) => Array.from(kinds).sort((a, b) => LEAKS.indexOf(a) - LEAKS.indexOf(b) || (a < b ? -1 : 1));
 
-/** The names that several findings have. @param {Entry[]} entries @param {"fns" | "files"} key */
+/** The names that occur in several findings. @param {Entry[]} entries @param {"fns" | "files"} key */
 const namedBySeveral = (entries, key) => {
   const once = new Set();
   const several = new Set();
@@ -84,17 +84,17 @@ const namedBySeveral = (entries, key) => {
   return several;
 };
 
-/** Where words stand in a text, letters of either case. */
+/** The places of words in a text, ignoring case. */
 const placesOf = (text, words) => {
   const lower = text.toLowerCase();
   const places = [];
-  // Few letters have a lower case of another length; places behind one would be wrong.
+  // The lower case of a few letters has another length, which would shift the places after them.
   if (words === "" || lower.length !== text.length) return places;
   for (let at = lower.indexOf(words); at >= 0; at = lower.indexOf(words, at + words.length)) places.push([at, at + words.length]);
   return places;
 };
 
-/** The parts of places that lie in a piece of the text, counted from where it begins. */
+/** The parts of places in a piece of the text, relative to the start of the piece. */
 const placesIn = (places, from, to) => {
   const parts = [];
   for (const [start, end] of places) if (start < to && end > from) parts.push([Math.max(start, from) - from, Math.min(end, to) - from]);

@@ -1,4 +1,4 @@
-// The keys of a search: `/` goes to it, Enter and Shift+Enter to the next match and the previous one, Escape clears it.
+// The keys of the search: `/` moves to it, Enter and Shift+Enter move to the next and the previous match, Escape clears it.
 
 /** @param {any} input @param {{choose: (change: {q: string}, how: string) => void, match: (step: number) => void}} page */
 const listenToSearch = (input, page) => {

@@ -1,4 +1,4 @@
-  // Unfolding trees.
+  // Buttons that unfold and fold trees.
   for (const tree of all(".tree")) {
     const buttons = document.createElement("div");
     buttons.className = "folds";
@@ -14,7 +14,7 @@
     tree.before(buttons);
   }
 
-  // Searching: rows and folds that do not match are hidden, branches that do are marked and unfolded, pictures are told.
+  // Search: hides rows and folds that do not match, marks and unfolds branches that match, and passes the words to pictures.
   const input = document.getElementById("search");
   const found = document.getElementById("found");
   let searched = null;

@@ -1,6 +1,6 @@
   const all = (selector, /** @type {any} */ from = document) => Array.from(from.querySelectorAll(selector));
 
-  // Sorting. A cell's number is what its text begins with; digits decide between integers that a double does not tell apart.
+  // Sorting. A cell is sorted by the number at the beginning of its text. Digits decide between integers that are equal as doubles.
   const NUMBER = /^([+-]?)([\d,]+)(\.\d+)?%?$/;
   const key = (text) => {
     const match = NUMBER.exec(text);
@@ -27,7 +27,7 @@
     const body = table.tBodies[0];
     const rows = Array.from(body.rows, (row) => ({ row, key: key(row.cells[column].textContent) }));
     rows.sort((a, b) => {
-      // What has no entry is last, whichever way.
+      // Empty cells are last in both directions.
       if (!a.key.text || !b.key.text) return (a.key.text ? 0 : 1) - (b.key.text ? 0 : 1);
       return descends ? compare(b.key, a.key) : compare(a.key, b.key);
     });
@@ -37,7 +37,7 @@
   };
   for (const table of all("table.sorts")) {
     Array.from(table.tHead.rows[0].cells, (heading, column) => {
-      // A button without words would be one that nobody can name.
+      // A button needs words for screen readers.
       if (!heading.textContent) return;
       const button = document.createElement("button");
       button.type = "button";
@@ -47,7 +47,7 @@
     });
   }
 
-  // A path of which a part is shown is told in full. What many begin with stands below their table, and cells have its number.
+  // Tooltips show full paths. Common beginnings of paths are listed below the table, and cells have their index.
   const beginning = (cell) => {
     if (!cell.hasAttribute("d")) return "";
     const after = (element) => element && element.nextElementSibling;

@@ -1,4 +1,5 @@
-//! Profiles that count: Go's goroutines, threads and whatever a program counts with `pprof.NewProfile`, and waits for locks.
+//! Profiles of counts: Go's goroutines, threads and everything that a program counts with `pprof.NewProfile`; and waits for
+//! locks.
 
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, Lines};
@@ -7,7 +8,7 @@ use cg_stream::record::Count;
 use super::fields::{LineFields, is_blank_or_comment};
 use super::{LegacyProfile, SampleSymbols, maps};
 
-/// What a line that begins such a profile says is counted, and how often: `goroutine profile: total 7`.
+/// Parses a first line such as `goroutine profile: total 7`. Returns the name and the total.
 pub(super) fn title(line: &[u8]) -> Option<(&[u8], u64)> {
     let line = line.trim_ascii_end();
     let end = memchr::memmem::find(line, b" profile: total ")?;
@@ -19,12 +20,11 @@ pub(super) fn title(line: &[u8]) -> Option<(&[u8], u64)> {
         .map(|total| (name, total))
 }
 
-/// Reads a profile of Go that counts: `1 @ 0x42d796 0x45d9e5`.
+/// Reads a profile of counts by Go: `1 @ 0x42d796 0x45d9e5`.
 pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(), Error> {
     let total = first_line(lines, |line, number| {
-        let (event, total) = title(line).ok_or_else(|| {
-            LineFields::new(line, number).unexpected("what is counted and how often")
-        })?;
+        let (event, total) = title(line)
+            .ok_or_else(|| LineFields::new(line, number).unexpected("a name and a total"))?;
         profile
             .events
             .push(String::from_utf8_lossy(event).into_owned());
@@ -42,23 +42,23 @@ pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(),
     })?;
     if sum < total {
         return Err(Error::whole(format!(
-            "expected stacks that count {total}, as the first line says, found {sum}: the file is cut short"
+            "expected stacks with a sum of {total}, the total of the first line, found {sum}: the file is cut short"
         )));
     }
     Ok(())
 }
 
-/// Reads a profile of contention: `CYCLES COUNT @ 0x…`, behind lines `cycles/second = N` and `sampling period = N`.
+/// Reads a profile of contention: `CYCLES COUNT @ 0x…`, after lines `cycles/second = N` and `sampling period = N`.
 pub(super) fn read_contention(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(), Error> {
     profile.set_events(&[("contentions", "count"), ("delay", "ns")]);
     first_line(lines, |_, _| Ok(()))?;
-    let (mut cycles_a_second, mut period) = (0, 1);
-    let mut is_in_front = true;
+    let (mut cycles_per_second, mut period) = (0, 1);
+    let mut is_in_header = true;
     each_sample(lines, profile, |line, number, profile| {
-        if is_in_front && let Some(equals) = memchr::memchr(b'=', line) {
+        if is_in_header && let Some(equals) = memchr::memchr(b'=', line) {
             let mut value = LineFields::new(&line[equals + 1..], number);
             match line[..equals].trim_ascii() {
-                b"cycles/second" => cycles_a_second = value.number()?,
+                b"cycles/second" => cycles_per_second = value.number()?,
                 b"sampling period" => period = value.number()?,
                 b"ms since reset" => {
                     let duration = u64::try_from(value.number()?).ok();
@@ -69,7 +69,7 @@ pub(super) fn read_contention(lines: &mut Lines, profile: &mut LegacyProfile) ->
                     let discarded = value.number()?;
                     if discarded != 0 {
                         profile.warnings.push(format!(
-                            "the profiler says that it discarded {discarded} samples"
+                            "{discarded} samples are missing: the profiler discarded them"
                         ));
                     }
                 }
@@ -77,15 +77,15 @@ pub(super) fn read_contention(lines: &mut Lines, profile: &mut LegacyProfile) ->
             }
             return Ok(());
         }
-        is_in_front = false;
+        is_in_header = false;
         let mut fields = LineFields::new(line, number);
         let (cycles, count) = (fields.number()?, fields.number()?);
         fields.expect("@")?;
         fields.return_addresses(&mut profile.addresses)?;
-        let delay = match period > 0 && cycles_a_second > 0 {
-            // As pprof does, whose figures people compare: in floating point, then cut off.
+        let delay = match period > 0 && cycles_per_second > 0 {
+            // Truncated from floating point as in pprof, to give the same figures.
             true => {
-                let gigahertz = cycles_a_second as f64 / 1e9;
+                let gigahertz = cycles_per_second as f64 / 1e9;
                 (cycles as f64 * period as f64 / gigahertz) as i64
             }
             false => cycles,
@@ -96,7 +96,7 @@ pub(super) fn read_contention(lines: &mut Lines, profile: &mut LegacyProfile) ->
     })
 }
 
-/// Reads the lines of samples, the symbols in the comments behind each, and what is mapped where behind the last.
+/// Reads the lines of samples, the symbols in the comments after each sample, and the mappings after the last one.
 fn each_sample(
     lines: &mut Lines,
     profile: &mut LegacyProfile,
@@ -123,7 +123,7 @@ fn each_sample(
     Ok(())
 }
 
-/// Reads the first line that says something.
+/// Reads the first line that is not blank or a comment.
 pub(super) fn first_line<T>(
     lines: &mut Lines,
     read: impl FnOnce(&[u8], u64) -> Result<T, Error>,

@@ -1,18 +1,18 @@
-//! CPU profiles of gperftools: machine words of the machine that wrote them.
+//! CPU profiles of gperftools, written in machine words.
 //!
-//! The header is `0 3 0 PERIOD 0` with the period in microseconds, a sample is `COUNT DEPTH ADDRESS…`, the end is `0 1 0`,
-//! and what is mapped where follows as text. Which words they are is tried: of 32 or 64 bits, in either byte order.
+//! The header is `0 3 0 PERIOD 0` with the period in microseconds. A sample is `COUNT DEPTH ADDRESS…`, and the end is `0 1
+//! 0`. The list of mappings follows as text. The reader tries all kinds of words: 32 and 64 bits, in both byte orders.
 
 use std::io::Read as _;
 
+use cg_collections::maps::Map;
 use cg_reader::{Error, Lines};
-use cg_stream::maps::Map;
 use cg_stream::record::Count;
 
 use super::super::super::rate::samples_a_second;
 use super::LegacyProfile;
 
-/// How the words of a profile are written.
+/// The size and byte order of a profile's words.
 #[derive(Clone, Copy)]
 struct Words {
     size: usize,
@@ -21,13 +21,13 @@ struct Words {
 
 impl Words {
     fn all() -> impl Iterator<Item = Words> {
-        let of_size = |size| {
+        let both_orders = |size| {
             [false, true].map(|is_big_endian| Words {
                 size,
                 is_big_endian,
             })
         };
-        [4, 8].into_iter().flat_map(of_size)
+        [4, 8].into_iter().flat_map(both_orders)
     }
 
     fn at(self, bytes: &[u8], position: usize) -> Option<u64> {
@@ -41,7 +41,7 @@ impl Words {
     }
 }
 
-/// The words of a profile that begins with these bytes, and its period in microseconds.
+/// Returns the kind of words in a profile, and its period in microseconds; `None` if it has no such header.
 fn header(bytes: &[u8]) -> Option<(Words, u64)> {
     Words::all().find_map(|words| {
         let word = |position| words.at(bytes, position);
@@ -100,15 +100,15 @@ pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(),
     };
     if dropped > 0 {
         profile.warnings.push(format!(
-            "{dropped} frames behind innermost ones, which nearly all samples have in common, are left out as those of the profiler's signal"
+            "{dropped} frames omitted as the profiler's signal handler: nearly all samples have them after their innermost frame"
         ));
     }
     for (count, addresses) in &samples {
         profile.addresses.extend_from_slice(addresses);
         profile.add([*count, count * nanoseconds, 0, 0]);
     }
-    let behind = bytes.get(position * words.size..).unwrap_or_default();
-    for line in behind.split(|byte| *byte == b'\n') {
+    let text = bytes.get(position * words.size..).unwrap_or_default();
+    for line in text.split(|byte| *byte == b'\n') {
         profile.maps.read_line(line);
     }
     read
@@ -121,9 +121,9 @@ fn cut(words: Words, position: usize) -> Error {
     ))
 }
 
-/// Leaves out the frames that the profiler's signal put behind the innermost one, as pprof does: where nearly all samples
-/// have one second frame (all but one in 32), up to two times; then the innermost frame's own return address. Returns how
-/// many frames nearly all samples had.
+/// Removes the frames of the profiler's signal, as pprof does: a second frame that nearly all samples share (all but one in
+/// 32), up to two times, and then the innermost frame's own return address. Returns the number of removed frames that nearly
+/// all samples shared.
 fn drop_signal_frames(samples: &mut [(Count, Vec<u64>)]) -> u64 {
     const SIMILAR: usize = 32;
     let mut dropped = 0;

@@ -1,9 +1,9 @@
-//! What stands on the lines of these formats: numbers, punctuation with blanks about it, addresses.
+//! The fields of a line: numbers, addresses, and punctuation, with optional blanks.
 
 use cg_reader::number::leading_u64;
 use cg_reader::{Error, excerpt};
 
-/// A line and how far it is read.
+/// A line, and the part that is not read yet.
 pub(super) struct LineFields<'a> {
     line: &'a [u8],
     rest: &'a [u8],
@@ -11,7 +11,7 @@ pub(super) struct LineFields<'a> {
 }
 
 impl<'a> LineFields<'a> {
-    /// A line and its number.
+    /// Starts at the beginning of a line with this number.
     pub(super) fn new(line: &'a [u8], number: u64) -> LineFields<'a> {
         LineFields {
             line,
@@ -20,7 +20,7 @@ impl<'a> LineFields<'a> {
         }
     }
 
-    /// Takes blanks and then these bytes, which have to be there.
+    /// Skips blanks, then the given bytes.
     pub(super) fn expect(&mut self, bytes: &str) -> Result<(), Error> {
         match self.rest.trim_ascii_start().strip_prefix(bytes.as_bytes()) {
             Some(rest) => {
@@ -31,7 +31,7 @@ impl<'a> LineFields<'a> {
         }
     }
 
-    /// Takes blanks and a number, which may be negative.
+    /// Skips blanks, then reads a number, which may be negative.
     pub(super) fn number(&mut self) -> Result<i64, Error> {
         let text = self.rest.trim_ascii_start();
         let (digits, is_negative) = match text.strip_prefix(b"-") {
@@ -47,8 +47,7 @@ impl<'a> LineFields<'a> {
         Ok(number)
     }
 
-    /// Adds the addresses that the rest of the line consists of, each moved back into the call that it is the return
-    /// address of.
+    /// Reads the rest of the line as return addresses. Adds them, each moved back into its call.
     pub(super) fn return_addresses(mut self, addresses: &mut Vec<u64>) -> Result<(), Error> {
         loop {
             self.rest = self.rest.trim_ascii_start();
@@ -65,12 +64,12 @@ impl<'a> LineFields<'a> {
         }
     }
 
-    /// What is not read yet.
+    /// Returns the unread part of the line.
     pub(super) fn rest(&self) -> &'a [u8] {
         self.rest.trim_ascii()
     }
 
-    /// The error for a line on which something else stands here.
+    /// Returns an error with the whole line, saying which field was expected.
     pub(super) fn unexpected(&self, expected: &str) -> Error {
         Error::at(
             self.number,
@@ -82,7 +81,7 @@ impl<'a> LineFields<'a> {
     }
 }
 
-/// True of lines that say nothing but what a person may read.
+/// Returns true if a line is blank or a comment.
 pub(super) fn is_blank_or_comment(line: &[u8]) -> bool {
     matches!(line.trim_ascii_start().first(), None | Some(b'#'))
 }

@@ -1,4 +1,5 @@
-//! Heap profiles: `COUNT: BYTES [COUNT: BYTES] @ 0x…`, what is in use and in brackets what was ever allocated.
+//! Heap profiles: `COUNT: BYTES [COUNT: BYTES] @ 0x…`. The first pair is memory in use; the pair in brackets is all memory
+//! ever allocated.
 
 use cg_reader::number::leading_u64;
 use cg_reader::{Error, Lines};
@@ -8,7 +9,7 @@ use super::counts::first_line;
 use super::fields::{LineFields, is_blank_or_comment};
 use super::{LegacyProfile, SampleSymbols, maps};
 
-/// Reads a profile of gperftools or Go, which begins with `heap profile: 54: 3473824 [57: 4653648] @ heap/1048576`.
+/// Reads a profile of gperftools or Go. Its first line is like `heap profile: 54: 3473824 [57: 4653648] @ heap/1048576`.
 pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(), Error> {
     let (header, rate) = first_line(lines, |line, number| {
         let mut fields = LineFields::new(line, number);
@@ -16,7 +17,7 @@ pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(),
         let header = HeapCounts::read(&mut fields)?;
         fields.expect("@")?;
         let rate = sampling_rate(fields.rest())
-            .ok_or_else(|| fields.unexpected("how the heap was sampled"))?;
+            .ok_or_else(|| fields.unexpected("the sampling rate of the heap"))?;
         Ok((header, rate))
     })?;
     let has_allocations = (header.allocated != header.in_use && header.allocated.0 != 0)
@@ -51,8 +52,8 @@ pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(),
     compare(profile, &header, &sum, has_end)
 }
 
-/// Reads a profile of jemalloc: `heap_v2/524288`, then for the whole process and each stack a line `t*: …`, the sum of the
-/// lines `t1: …` of its threads, which follow it.
+/// Reads a profile of jemalloc. The first line is like `heap_v2/524288`. For the process and for each stack, a line `t*: …`
+/// has the sum of the lines `t1: …` that follow, one per thread.
 pub(super) fn read_jemalloc(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(), Error> {
     let rate = first_line(lines, |line, number| {
         let mut fields = LineFields::new(line, number);
@@ -114,8 +115,8 @@ pub(super) fn read_jemalloc(lines: &mut Lines, profile: &mut LegacyProfile) -> R
         ));
     }
     match header {
-        // From 5.3 on the counts of each stack are scaled to what was sampled, and those of the process are not
-        // (`prof.c:prof_unbias_map_init`), so a whole file says two things.
+        // Since 5.3, the counts of each stack are scaled up and the counts of the process are not
+        // (`prof.c:prof_unbias_map_init`), so they differ even in a complete file.
         Some(_) if has_end => Ok(()),
         Some(header) => compare(profile, &header, &sum, has_end),
         None => Err(Error::whole(
@@ -124,7 +125,7 @@ pub(super) fn read_jemalloc(lines: &mut Lines, profile: &mut LegacyProfile) -> R
     }
 }
 
-/// Blocks and bytes as they are written.
+/// Blocks and bytes, as written in the file.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 struct HeapCounts {
     in_use: (i64, i64),
@@ -150,7 +151,7 @@ impl HeapCounts {
         Ok(HeapCounts { in_use, allocated })
     }
 
-    /// That there are no bytes without blocks, which nobody could scale.
+    /// Returns an error if there are bytes without blocks, because these cannot be scaled.
     fn check(&self, fields: &LineFields) -> Result<(), Error> {
         let is_possible = |(count, bytes)| count != 0 || bytes == 0;
         if is_possible(self.in_use) && is_possible(self.allocated) {
@@ -179,8 +180,8 @@ impl HeapCounts {
     }
 }
 
-/// What sampled blocks and bytes stand for. Blocks were sampled as a Poisson process meets bytes, once in `rate` bytes: one
-/// of S bytes with the probability 1 − e^(−S/rate). The product is cut off to an integer, as pprof does it.
+/// Estimates all blocks and bytes from the sampled ones. Sampling is a Poisson process with one sample per `rate` bytes, so
+/// a block of S bytes is sampled with the probability 1 − e^(−S/rate). The product is truncated to an integer, as in pprof.
 fn unsampled((blocks, bytes): (i64, i64), rate: i64) -> (Count, Count) {
     if blocks == 0 || bytes == 0 {
         return (0, 0);
@@ -194,8 +195,8 @@ fn unsampled((blocks, bytes): (i64, i64), rate: i64) -> (Count, Count) {
     (scaled(blocks), scaled(bytes))
 }
 
-/// How many bytes are between two samples, 1 where every block was counted: `heap_v2/524288`, Go's `heap/1048576`, which
-/// is twice that, `heapprofile`. `None` for what pprof does not know either.
+/// Returns the mean number of bytes between two samples; 1 if every block was counted. The kinds are `heap_v2/524288`, Go's
+/// `heap/1048576`, which is twice the rate, and `heapprofile`. `None` for kinds that pprof does not know either.
 fn sampling_rate(kind: &[u8]) -> Option<i64> {
     let (kind, rate) = match memchr::memchr(b'/', kind) {
         Some(slash) => (&kind[..slash], leading_u64(&kind[slash + 1..])),
@@ -233,7 +234,7 @@ fn label_rate(profile: &mut LegacyProfile, rate: i64) {
     }
 }
 
-/// Compares the sum of what was read with what the header says.
+/// Compares the sum over the stacks with the header.
 fn compare(
     profile: &mut LegacyProfile,
     header: &HeapCounts,
@@ -261,7 +262,7 @@ mod tests {
 
     #[test]
     fn sampled_blocks_are_scaled_as_pprof_scales_them() {
-        // What `go tool pprof -raw` makes of these lines of a profile `@ heap/1048576`.
+        // The expected figures come from `go tool pprof -raw`, for lines of a profile `@ heap/1048576`.
         for (sampled, expected) in [
             ((53, 3_473_408), (451, 29_560_139)),
             ((1, 416), (1260, 524_496)),
@@ -277,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_of_all_kinds() {
+    fn the_sampling_rate_depends_on_the_kind_of_profile() {
         for (kind, expected) in [
             ("heap_v2/524288", Some(524_288)),
             ("heapz_v2/1", Some(1)),

@@ -1,8 +1,8 @@
-//! What is mapped where: lines of `/proc/PID/maps`, or pprof's shorter ones, `400000-4b8000: /opt/prog (@1000)`.
+//! The mappings of a process: lines of `/proc/PID/maps`, or pprof's shorter ones, `400000-4b8000: /opt/prog (@1000)`.
 
 use cg_reader::{Error, Lines};
 
-/// The objects of an address space.
+/// The objects in an address space.
 #[derive(Default)]
 pub(super) struct ObjectMaps {
     mappings: Vec<LegacyMapping>,
@@ -15,7 +15,7 @@ struct LegacyMapping {
     object: Vec<u8>,
 }
 
-/// True of the line that the mappings follow.
+/// Returns true if the mappings follow this line.
 pub(super) fn begins(line: &[u8]) -> bool {
     [&b"MAPPED_LIBRARIES:"[..], b"--- Memory map: ---"]
         .iter()
@@ -23,7 +23,7 @@ pub(super) fn begins(line: &[u8]) -> bool {
 }
 
 impl ObjectMaps {
-    /// Reads mappings until the input ends. Other lines say nothing that is wanted here.
+    /// Reads mappings to the end of the input. Skips other lines.
     pub(super) fn read(&mut self, lines: &mut Lines) -> Result<(), Error> {
         while let Some(line) = lines.next_line().map_err(Error::Input)? {
             self.read_line(line);
@@ -35,17 +35,17 @@ impl ObjectMaps {
         self.mappings.extend(mapping(line));
     }
 
-    /// The objects in the order that they are listed in.
+    /// Iterates over the objects in file order.
     pub(super) fn objects(&self) -> impl Iterator<Item = &[u8]> + Clone {
         self.mappings
             .iter()
             .map(|mapping| mapping.object.as_slice())
     }
 
-    /// The object that an address is in, and the place in its file.
+    /// Returns the object at an address, and the offset in its file.
     pub(super) fn find(&self, address: u64) -> Option<(&[u8], u64)> {
         let holds = |mapping: &&LegacyMapping| (mapping.start..mapping.end).contains(&address);
-        // Where an object was mapped in several pieces, some producers leave out the first.
+        // If an object is mapped in several parts, some producers omit the first.
         let would_hold = |mapping: &&LegacyMapping| {
             let start = mapping.start.saturating_sub(mapping.offset);
             (start..mapping.start).contains(&address)
@@ -62,13 +62,13 @@ impl ObjectMaps {
     }
 }
 
-/// The mapping that a line tells of, where it is one of code in a file.
+/// Parses a line; `None` if it is not a mapping of code in a file.
 fn mapping(line: &[u8]) -> Option<LegacyMapping> {
     let (range, rest) = word(line);
     let range = range.strip_suffix(b":").unwrap_or(range);
     let hyphen = memchr::memchr(b'-', range)?;
     let (start, end) = (hex(&range[..hyphen])?, hex(&range[hyphen + 1..])?);
-    let (second, behind) = word(rest);
+    let (second, rest) = word(rest);
     let is_permissions = |word: &[u8]| {
         word.len() >= 3
             && word
@@ -79,12 +79,12 @@ fn mapping(line: &[u8]) -> Option<LegacyMapping> {
         if !second.contains(&b'x') {
             return None;
         }
-        let (offset, behind) = word(behind);
-        let (_device, behind) = word(behind);
-        let (_inode, behind) = word(behind);
-        (hex(offset)?, behind.trim_ascii())
+        let (offset, rest) = word(rest);
+        let (_device, rest) = word(rest);
+        let (_inode, rest) = word(rest);
+        (hex(offset)?, rest.trim_ascii())
     } else {
-        let (mark, _) = word(behind);
+        let (mark, _) = word(rest);
         let offset = mark
             .strip_prefix(b"(@")
             .and_then(|mark| mark.strip_suffix(b")"))
@@ -99,7 +99,7 @@ fn mapping(line: &[u8]) -> Option<LegacyMapping> {
     })
 }
 
-/// The first word of a text, and what follows it.
+/// Splits a text after its first word.
 fn word(text: &[u8]) -> (&[u8], &[u8]) {
     let text = text.trim_ascii_start();
     let length = text

@@ -1,24 +1,22 @@
-//! The formats that pprof's tools read besides the protocol buffer: samples are addresses, and what is mapped where stands at
-//! the end.
+//! The older formats that pprof's tools read. Samples are addresses, and the list of mappings is at the end.
 //!
-//! | what | written by | read by |
+//! | beginning | written by | read by |
 //! |---|---|---|
 //! | `heap profile: …` | gperftools, Go (`?debug=1`) | [`heap`] |
 //! | `heap_v2/RATE` | jemalloc (`prof.dump`) | [`heap`] |
-//! | `goroutine profile: total N` and its like | Go (`?debug=1`) | [`counts`] |
+//! | `goroutine profile: total N` and similar | Go (`?debug=1`) | [`counts`] |
 //! | `--- mutex:`, `--- contention:`, `--- contentionz N ---` | Go, gperftools | [`counts`] |
 //! | machine words `0 3 0 PERIOD 0` | gperftools' CPU profiler | [`cpu`] |
-//! | `--- symbol`, and one of these | `pprof --raw` of gperftools, `jeprof --raw` | [`raw`] |
+//! | `--- symbol`, then one of these formats | `pprof --raw` of gperftools, `jeprof --raw` | [`raw`] |
 //!
-//! They are read by the rules of pprof's `profile/legacy_profile.go`: counts of a heap that was sampled are scaled to what
-//! they stand for, return addresses are moved back into the call. The symbols that Go writes beside its stacks, which
-//! pprof leaves alone, name the frames.
+//! The rules are those of pprof's `profile/legacy_profile.go`: counts of a sampled heap are scaled up, and return addresses
+//! are moved back into the call. Unlike pprof, the reader names frames by the symbols that Go writes next to its stacks.
 
 use std::collections::BTreeMap;
 
+use cg_collections::maps::Map;
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, Lines, Options, Reading};
-use cg_stream::maps::Map;
 use cg_stream::record::{Count, FrameMarks, SamplingFacts};
 
 use super::super::address;
@@ -46,14 +44,14 @@ pub(super) enum LegacyKind {
     Raw,
 }
 
-/// Which format the first bytes of an input show, if one of these.
+/// Returns the format of an input, from its first bytes; `None` if it is not one of these formats.
 pub(super) fn kind(bytes: &[u8]) -> Option<LegacyKind> {
     if cpu::is_profile(bytes) {
         return Some(LegacyKind::Cpu);
     }
     let mut lines = bytes.split_inclusive(|byte| *byte == b'\n');
     let first = lines.find(|line| !fields::is_blank_or_comment(line))?;
-    // The rest of the line may not be there yet.
+    // The line may be incomplete.
     let heap = first
         .strip_prefix(b"heap profile:")
         .map(<[u8]>::trim_ascii_start);
@@ -81,7 +79,7 @@ pub(super) fn parse(kind: LegacyKind, reading: &mut Reading) -> Result<(), Error
     let read = read(kind, reading.lines, &mut profile);
     let missing = program::name(&mut profile, &reading.options.search);
     if let Err(message) = missing {
-        reading.trouble(message);
+        reading.error(message);
     }
     for warning in &profile.warnings {
         reading.warn(warning);
@@ -103,10 +101,10 @@ fn read(kind: LegacyKind, lines: &mut Lines, profile: &mut LegacyProfile) -> Res
     }
 }
 
-/// What is read of a profile before its addresses can be named.
+/// The contents of a profile, before its addresses have names.
 #[derive(Default)]
 struct LegacyProfile {
-    /// What the values of a sample count.
+    /// The names of the values of a sample.
     events: Vec<String>,
     samples: Vec<LegacySample>,
     /// The addresses of all samples, innermost first, moved back into the calls.
@@ -114,18 +112,18 @@ struct LegacyProfile {
     symbols: SymbolsByAddress,
     maps: ObjectMaps,
     facts: SamplingFacts,
-    /// Whether it was written by `pprof --raw`, which leaves out the end of a profile and the frames of its signal.
+    /// True if `pprof --raw` wrote it, which omits the end of a profile and the frames of its signal.
     is_raw: bool,
     warnings: Vec<String>,
 }
 
 struct LegacySample {
-    /// Where its addresses end; they begin where those of the sample before it do.
+    /// The end of its addresses, which begin at the end of the previous sample's addresses.
     end: usize,
     values: Values,
 }
 
-/// A value for each event, and 0 where there are fewer.
+/// One value per event; unused ones are 0.
 type Values = [Count; 4];
 
 impl LegacyProfile {
@@ -139,7 +137,7 @@ impl LegacyProfile {
         }
     }
 
-    /// Adds a sample of the addresses that were pushed since the last one.
+    /// Adds a sample. Its addresses are those pushed since the last sample.
     fn add(&mut self, values: Values) {
         let end = self.addresses.len();
         self.samples.push(LegacySample { end, values });
@@ -172,7 +170,7 @@ impl LegacyProfile {
         Ok(table)
     }
 
-    /// The frames at an address, innermost first.
+    /// Returns the frames at an address, innermost first.
     fn frames(
         &self,
         address: u64,
@@ -192,9 +190,9 @@ impl LegacyProfile {
         for (level, symbol) in symbols.iter().enumerate() {
             let parts = FrameParts {
                 name: table.function(&symbol.name, options.demangle)?,
-                file: table.given(&symbol.file)?,
+                file: table.text_unless_empty(&symbol.file)?,
                 line: symbol.line,
-                obj: table.given(object)?,
+                obj: table.text_unless_empty(object)?,
                 addr: Some(mapped.map_or(address, |(_, offset)| offset)),
                 marks: FrameMarks {
                     inlined: level + 1 < symbols.len(),
@@ -207,7 +205,7 @@ impl LegacyProfile {
     }
 }
 
-/// By address: the functions there, the innermost inlined one first.
+/// The functions at each address, the innermost inlined function first.
 type SymbolsByAddress = Map<u64, Vec<LegacySymbol>>;
 
 #[derive(Clone)]
@@ -217,8 +215,8 @@ struct LegacySymbol {
     line: Option<u64>,
 }
 
-/// The comment lines behind a sample of Go's: `#\t0x4b71f0\tmain.main+0x270\t\t/home/dev/main.go:10`, a line a function,
-/// one address several times where functions were inlined. The first sample with an address tells its functions.
+/// The comment lines after a sample in Go's profiles: `#\t0x4b71f0\tmain.main+0x270\t\t/home/dev/main.go:10`, one line per
+/// function. An address is repeated if functions were inlined there. Its functions come from the first sample with it.
 #[derive(Default)]
 struct SampleSymbols {
     found: BTreeMap<u64, Vec<LegacySymbol>>,
@@ -232,7 +230,7 @@ impl SampleSymbols {
         self.found.entry(address).or_default().push(symbol);
     }
 
-    /// Keeps what the lines of a sample told.
+    /// Moves the functions of a sample to `symbols`, unless their addresses are known.
     fn keep(&mut self, symbols: &mut SymbolsByAddress) {
         while let Some((address, found)) = self.found.pop_first() {
             symbols.entry(address).or_insert(found);

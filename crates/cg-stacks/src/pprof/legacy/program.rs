@@ -1,4 +1,4 @@
-//! Names out of the program that was profiled: these formats never say which build it was.
+//! Names from the profiled program. These formats never contain its build id.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,10 +8,10 @@ use super::super::super::symbols::{CountedFrom, FoundObject, OutermostName};
 use super::super::program::{left_unnamed, program_among};
 use super::{LegacyProfile, LegacySymbol};
 
-/// Names the addresses of the program that have no name yet, and says where that leaves any without.
+/// Names the program's unnamed addresses. Adds a warning if some stay unnamed.
 ///
 /// # Errors
-/// A message where the program cannot be read.
+/// Returns a message if the program cannot be read.
 pub(super) fn name(profile: &mut LegacyProfile, search: &Search) -> Result<(), String> {
     let program = FoundObject::program(search)?;
     let Some((object, addresses)) = unnamed(profile, search) else {
@@ -21,12 +21,12 @@ pub(super) fn name(profile: &mut LegacyProfile, search: &Search) -> Result<(), S
     if let Some(program) = program {
         left -= add_names(profile, &program, &addresses, search);
     }
-    let said = left_unnamed(&object, left, addresses.len(), search);
-    profile.warnings.extend(said);
+    let warning = left_unnamed(&object, left, addresses.len(), search);
+    profile.warnings.extend(warning);
     Ok(())
 }
 
-/// Adds what the program says of addresses at these places of its file; how many it names.
+/// Names addresses by their offsets in the program's file. Returns the number of addresses that got a name.
 fn add_names(
     profile: &mut LegacyProfile,
     program: &FoundObject,
@@ -56,7 +56,8 @@ fn add_names(
     named
 }
 
-/// The program as the profile calls it, and those of its addresses that have no name, with their places in its file.
+/// Returns the program's name in the profile, and its unnamed addresses with their file offsets; `None` if there are no such
+/// addresses.
 fn unnamed(profile: &LegacyProfile, search: &Search) -> Option<(Vec<u8>, BTreeMap<u64, u64>)> {
     let object = program_among(profile.maps.objects(), search)?.to_vec();
     let addresses = profile.addresses.iter().filter_map(|address| {

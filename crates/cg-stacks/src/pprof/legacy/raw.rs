@@ -1,33 +1,33 @@
-//! What `pprof --raw` of gperftools and `jeprof --raw` write: the symbols of a profile, and the profile.
+//! The output of `pprof --raw` (gperftools) and `jeprof --raw`: the symbols of a profile, then the profile.
 //!
 //! ```text
 //! file    := "--- symbol\n" "binary=" path "\n" (address " " names "\n")* "---\n" "--- " kind "\n" profile
-//! names   := name ("--" name)*                   outermost first: what was inlined follows what it is in
+//! names   := name ("--" name)*                   outermost first: an inlined function follows its inliner
 //! kind    := "profile" | "heap" | "growth" | "contention"
 //! ```
 //!
-//! Names end in the address of the function where the program has several of a name: `main<0000000000001278>`. The body is
-//! one of the other formats; a heap is written as machine words with bytes for counts. Callers have their addresses as the
-//! symbols have them, or, in what a server sent (`/pprof/profile`), one more.
+//! If the program has several functions of one name, the name ends in an address: `main<0000000000001278>`. The body is in
+//! one of the other formats; a heap is written in machine words, with bytes as counts. The callers' addresses are the same
+//! as in the symbols, except in output of a server (`/pprof/profile`), where they are larger by one.
 
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, Lines};
 
 use super::{LegacyKind, LegacyProfile, LegacySymbol, SymbolsByAddress};
 
-/// True of the line that begins such a file.
+/// Returns true if a file with this first line is in this format.
 pub(super) fn begins(line: &[u8]) -> bool {
     line.trim_ascii_end() == b"--- symbol"
 }
 
-/// Reads the symbols and then the profile behind them.
+/// Reads the symbols, then the profile after them.
 pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(), Error> {
     let mut symbols = SymbolsByAddress::default();
     let mut is_open = false;
     loop {
         if !lines.advance().map_err(Error::Input)? {
             return Err(Error::whole(
-                "expected a profile behind the symbols, found the end of the file: it is cut short",
+                "expected a profile after the symbols, found the end of the file: it is cut short",
             ));
         }
         let (line, number) = (lines.last_line().trim_ascii_end(), lines.line_number());
@@ -48,12 +48,12 @@ pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(),
     let kind = super::kind(head).filter(|kind| *kind != LegacyKind::Raw);
     let kind = kind.ok_or_else(|| {
         Error::whole(
-            "expected a profile of gperftools or jemalloc behind the symbols, found another",
+            "expected a profile of gperftools or jemalloc after the symbols, found another",
         )
     })?;
     profile.is_raw = true;
     let read = super::read(kind, lines, profile);
-    // Callers were moved back into their calls, perhaps once too often.
+    // Callers were moved back into their calls, which may be one byte too far.
     for address in &profile.addresses {
         let found = symbols
             .get(address)
@@ -68,10 +68,10 @@ pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(),
     read
 }
 
-/// So many bytes tell the formats apart.
+/// The number of bytes from which the formats are recognised.
 const HEAD: usize = 4096;
 
-/// `0x55664d460181 outer--inner`
+/// Parses a line such as `0x55664d460181 outer--inner`.
 fn symbol(line: &[u8]) -> Option<(u64, Vec<LegacySymbol>)> {
     let blank = memchr::memchr(b' ', line)?;
     let address = whole_u64(&line[..blank]).filter(|_| line.starts_with(b"0x"))?;
@@ -94,7 +94,7 @@ fn symbol(line: &[u8]) -> Option<(u64, Vec<LegacySymbol>)> {
     Some((address, names))
 }
 
-/// The name without `<0000000000001278>`.
+/// Removes a suffix such as `<0000000000001278>`.
 fn without_address(name: &[u8]) -> &[u8] {
     let digits = name.strip_suffix(b">").and_then(|name| {
         let open = memchr::memrchr(b'<', name)?;
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn symbols_are_an_address_and_functions() {
+    fn a_line_of_symbols_has_an_address_and_functions() {
         for (line, expected) in [
             ("0x10 main", Some("10 main")),
             (

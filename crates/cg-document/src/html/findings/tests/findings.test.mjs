@@ -1,4 +1,4 @@
-// The parts of the script that need no page: `node --test`. Expectations are worked out by hand.
+// Tests of the parts of the script that do not need a page (`node --test`). Expectations were computed by hand.
 
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
@@ -8,7 +8,7 @@ const source = readFileSync(new URL("../model.js", import.meta.url), "utf8");
 const names = ["everything", "parseHash", "printHash", "passes", "weightOf", "countsBy", "orderKinds", "namedBySeveral", "placesOf", "placesIn"];
 const page = new Function(`${source}\nreturn {${names.join()}};`)();
 
-test("an address says a state and nothing that is not known", () => {
+test("an address is a state, and unknown keys are skipped", () => {
   const state = { ...page.everything(), q: "a &=b", kind: ["definite", "possible"], fn: "f(int)" };
   const hash = "#q=a%20%26%3Db&kind=definite&kind=possible&fn=f(int)";
   assert.equal(page.printHash(state), hash);
@@ -17,7 +17,7 @@ test("an address says a state and nothing that is not known", () => {
   assert.equal(page.printHash(page.everything()), "#");
 });
 
-test("a finding alone is an anchor, and one among others a key", () => {
+test("a single finding is an anchor, and a finding with filters is a key", () => {
   const alone = { ...page.everything(), finding: "0123-2" };
   assert.equal(page.printHash(alone), "#finding-0123-2");
   assert.deepEqual(page.parseHash("#finding-0123-2"), alone);
@@ -25,7 +25,7 @@ test("a finding alone is an anchor, and one among others a key", () => {
   assert.deepEqual(page.parseHash("#q=x&finding=0123-2"), { ...alone, q: "x" });
 });
 
-/** Two findings of `definite`, of which one stands for three, and an error. */
+/** Two entries of kind `definite`, one of them with three findings, and an error. */
 const entries = () => [
   { id: "1", kind: "definite", status: "new", processes: ["0", "1", "1"], fns: new Set(["make", "main"]), files: new Set(["a.c"]), text: "make leaks 8 bytes\nat malloc" },
   { id: "2", kind: "definite", status: "known", processes: ["1"], fns: new Set(["grow", "main"]), files: new Set(["b.c"]), text: "grow leaks 9 bytes" },
@@ -34,7 +34,7 @@ const entries = () => [
 
 const kept = (change) => entries().filter((entry) => page.passes(entry, { ...page.everything(), ...change })).map(({ id }) => id).join("");
 
-test("findings pass by all that the page is narrowed to", () => {
+test("findings must pass all filters", () => {
   assert.equal(kept({}), "123");
   assert.equal(kept({ q: " LEAKS " }), "12");
   assert.equal(kept({ q: "malloc" }), "1");
@@ -46,7 +46,7 @@ test("findings pass by all that the page is narrowed to", () => {
   assert.equal(kept({ file: "b.c", q: "grow" }), "2");
 });
 
-test("counts are of findings, by all but their own key, and of one process its own", () => {
+test("counts ignore the filter of their own key and respect the process", () => {
   const counts = (key, change) => Object.fromEntries(page.countsBy(key, entries(), { ...page.everything(), ...change }));
   assert.deepEqual(counts("kind", {}), { definite: 4, InvalidRead: 1 });
   assert.deepEqual(counts("kind", { kind: ["InvalidRead"] }), { definite: 4, InvalidRead: 1 });
@@ -55,17 +55,17 @@ test("counts are of findings, by all but their own key, and of one process its o
   assert.equal(page.weightOf(entries()[0], { ...page.everything(), process: "1" }), 2);
 });
 
-test("kinds stand in order and names of several findings are known", () => {
+test("kinds are sorted, and names that occur in several findings are found", () => {
   assert.deepEqual(page.orderKinds(["reachable", "InvalidRead", "definite", "FishyValue"]), ["FishyValue", "InvalidRead", "definite", "reachable"]);
   assert.deepEqual(Array.from(page.namedBySeveral(entries(), "fns")), ["main", "make"]);
   assert.deepEqual(Array.from(page.namedBySeveral(entries(), "files")), ["a.c"]);
 });
 
-test("words are found where they stand, across the pieces of a text", () => {
+test("words are found across the pieces of a text", () => {
   assert.deepEqual(page.placesOf("Ab aB ab", "ab"), [[0, 2], [3, 5], [6, 8]]);
   assert.deepEqual(page.placesOf("aaa", "aa"), [[0, 2]]);
   assert.deepEqual(page.placesOf("anything", ""), []);
-  // The small letter of this one is two.
+  // The lower case of this letter has two letters.
   assert.deepEqual(page.placesOf("\u0130ab", "ab"), []);
   assert.deepEqual(page.placesIn([[1, 4], [6, 8]], 0, 3), [[1, 3]]);
   assert.deepEqual(page.placesIn([[1, 4], [6, 8]], 3, 9), [[0, 1], [3, 5]]);

@@ -1,0 +1,537 @@
+//! Facts about a single frame, without the frames around it.
+
+use bstr::{BStr, ByteSlice};
+use cg_stream::record::Frame;
+
+use super::dependencies::is_dependency;
+use super::places::{is_distribution_source, is_language_source, is_system_library};
+use super::tables::*;
+use super::{CodeOrigin, CodeOwner, find_owners};
+use crate::paths::base_name;
+use crate::structure::{PRIMITIVES, ParsedName};
+
+/// Facts about the origin of a frame, for itself and for its neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    pub(super) evidence: OriginEvidence,
+    /// 0 if unknown. Frames with the same address are a function and the functions that were inlined into it.
+    pub(super) address: u64,
+    /// True if the name has no path. Inlined functions have such names.
+    pub(super) is_bare: bool,
+    /// True if Valgrind did not find the name of the inlined function.
+    pub(super) is_nameless: bool,
+    /// True if the file has no directory, or only `src/`. In text, files of the crates in Rust's library have `src/`.
+    pub(super) is_file_bare: bool,
+    /// True for the functions of `std` that call its hash tables.
+    pub(super) is_hash_collection: bool,
+    /// True for Rust's start code, which calls the program's `main`.
+    pub(super) is_lang_start: bool,
+    /// True if the frame belongs to the language's library. Used to distinguish its allocators from C's.
+    is_language_library: bool,
+}
+
+/// Valgrind's name for an inlined function whose name it did not find (`m_debuginfo/readdwarf3.c:get_inlFnName`).
+pub const UNKNOWN_INLINED: &str = "UnknownInlinedFun";
+
+/// The classification of a frame without its neighbours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OriginEvidence {
+    Certain(CodeOrigin),
+    /// A Rust function with a bare name, as in debug information, in a file without a directory.
+    BareRust {
+        is_closure: bool,
+    },
+    /// A function of a crate that is part of Rust's library, in a file without a directory.
+    DependencyOfStd,
+    /// A function in a file with the same name as a file of glibc.
+    PerhapsGlibc {
+        file: u64,
+    },
+    /// A `main` without file and object.
+    Main,
+}
+
+impl Facts {
+    /// Returns the facts about a frame.
+    pub fn from_frame(frame: &Frame) -> Facts {
+        let name = frame.name.as_deref().unwrap_or_default();
+        let file = frame.file.as_deref().unwrap_or_default();
+        let object = frame.obj.as_deref().unwrap_or_default();
+        let place = Directory::from_path(file);
+        Facts {
+            evidence: match frame.kernel {
+                true => OriginEvidence::Certain(CodeOrigin::Kernel),
+                false => classify_without_neighbours(name, file, object, place),
+            },
+            address: frame.addr.as_deref().map_or(0, address),
+            // Only needed for inlined functions of Rust.
+            is_bare: !name.contains("::")
+                || (file.ends_with(".rs") && ParsedName::new(name.as_bytes()).is_bare()),
+            is_nameless: name == UNKNOWN_INLINED,
+            is_file_bare: matches!(place, Directory::Bare | Directory::BelowSrc),
+            is_hash_collection: file.contains("library/std/src/collections/hash/"),
+            is_lang_start: name.starts_with("std::rt::lang_start"),
+            is_language_library: place == Directory::Runtime
+                || name.contains("::")
+                || name.starts_with("operator ")
+                || name.starts_with("__r")
+                || file.ends_with(".rs"),
+        }
+    }
+
+    /// Returns the owner of this frame, given the origin of its code.
+    pub fn owner(self, origin: CodeOrigin) -> CodeOwner {
+        match origin {
+            CodeOrigin::Own => CodeOwner::Own,
+            CodeOrigin::Dependency | CodeOrigin::Installed => CodeOwner::Dependency,
+            CodeOrigin::Runtime => CodeOwner::Std,
+            CodeOrigin::Allocator if self.is_language_library => CodeOwner::Std,
+            CodeOrigin::Allocator | CodeOrigin::Replacement | CodeOrigin::System => {
+                CodeOwner::System
+            }
+            CodeOrigin::Kernel => CodeOwner::Kernel,
+        }
+    }
+
+    /// Returns the owner of this frame, judged without the frames around it.
+    pub fn owner_without_context(self) -> CodeOwner {
+        find_owners(&[self])[0]
+    }
+
+    /// Returns true for a function that was inlined into the next outer frame, and whose name Valgrind does not know.
+    pub fn is_nameless_part_of(self, outer: Facts) -> bool {
+        self.is_nameless && self.address != 0 && self.address == outer.address
+    }
+
+    /// Returns true for a frame inside an allocator or inside one of Valgrind's replacement functions.
+    pub fn is_allocator_or_replacement(self) -> bool {
+        matches!(self.evidence, OriginEvidence::Certain(origin) if origin.is_allocator_or_replacement())
+    }
+}
+
+/// The kind of directory that a file is in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Directory {
+    /// There is no file.
+    None,
+    /// The file has only a base name.
+    Bare,
+    /// The path is relative and begins with `src/`.
+    BelowSrc,
+    Runtime,
+    System,
+    /// A directory of another project.
+    Dependency,
+    /// A directory of another project that the system installed.
+    Installed,
+    /// Any other directory.
+    Elsewhere,
+}
+
+impl Directory {
+    fn from_path(path: &str) -> Directory {
+        if path.is_empty() || path == "???" {
+            Directory::None
+        } else if is_runtime_source(path) {
+            Directory::Runtime
+        } else if is_dependency(path) {
+            match is_system_source(path) {
+                true => Directory::Installed,
+                false => Directory::Dependency,
+            }
+        } else if is_language_source(path) {
+            Directory::Runtime
+        } else if is_system_source(path) {
+            Directory::System
+        } else if !path.contains('/') {
+            Directory::Bare
+        } else if path.starts_with("src/") {
+            Directory::BelowSrc
+        } else {
+            Directory::Elsewhere
+        }
+    }
+}
+
+/// Returns true for the name of an unknown function. Valgrind writes `???`, Callgrind the address, and perf `[unknown]`. In
+/// estimated stacks, `[pruned]` replaces calls that are not followed.
+fn is_unknown(name: &str) -> bool {
+    let is_address = |name: &str| {
+        name.strip_prefix("0x")
+            .is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+    };
+    matches!(name, "" | "???" | "[unknown]" | "[pruned]") || is_address(name)
+}
+
+fn is_go_runtime(name: &str, base: &str) -> bool {
+    let is_go = base.ends_with(".go") || base.ends_with(".s");
+    is_go && GO_RUNTIME.begins(name)
+}
+
+/// Returns true for a function of Java's runtime. Recordings of Java contain neither files nor objects.
+fn is_java_runtime(name: &str, file: &str, object: &str) -> bool {
+    let has_no_place = file.is_empty() && object.is_empty();
+    has_no_place && JAVA_RUNTIME.begins(name)
+}
+
+/// Returns true if a name has a symbol version of the system's libraries.
+fn is_versioned(name: &str) -> bool {
+    ["@GLIBC", "@CXXABI", "@GCC"]
+        .iter()
+        .any(|version| name.contains(version))
+}
+
+fn classify_without_neighbours(
+    name: &str,
+    file: &str,
+    object: &str,
+    place: Directory,
+) -> OriginEvidence {
+    use CodeOrigin::{Dependency, Installed, Own, Runtime, System};
+    let certain = OriginEvidence::Certain;
+    let base = base_name(file);
+    if let Some(origin) = well_known_origin(name, file, object, place) {
+        return certain(origin);
+    }
+    if is_unknown(name) {
+        return certain(match place {
+            Directory::Runtime => Runtime,
+            Directory::System => System,
+            Directory::Dependency => Dependency,
+            Directory::Installed => Installed,
+            // The name, the file and the object are unknown.
+            Directory::None if is_unknown(object) => System,
+            _ => Own,
+        });
+    }
+    if is_go_runtime(name, base) || is_java_runtime(name, file, object) {
+        return certain(Runtime);
+    }
+    // Names without a path, such as C names, need not be parsed.
+    if name.contains("::")
+        && let Some(by_path) = classify_by_path(name, &ParsedName::new(name.as_bytes()), place)
+    {
+        return match by_path {
+            // The name does not belong to a known library. The file or the object shows the project.
+            OriginEvidence::Certain(Own) if belongs_to_dependency(place, object) => {
+                certain(Dependency)
+            }
+            by_path => by_path,
+        };
+    }
+    match place {
+        Directory::Runtime => return certain(Runtime),
+        Directory::System => return certain(System),
+        Directory::Dependency => return certain(Dependency),
+        Directory::Installed => return certain(Installed),
+        _ if belongs_to_dependency(place, object) => return certain(Dependency),
+        Directory::Elsewhere => return certain(Own),
+        Directory::None | Directory::Bare | Directory::BelowSrc => {}
+    }
+    // For libraries without debug information, only the version is known. In files of other projects, it has no meaning.
+    if is_versioned(name) && (place == Directory::None || GLIBC_FILES.contains(base)) {
+        return certain(System);
+    }
+    let is_rust = base.ends_with(".rs");
+    if is_rust {
+        let function = ParsedName::new(name.as_bytes());
+        if function.has_generic_argument("alloc::alloc::Global") {
+            // Only code of the library has an allocator as an explicit argument.
+            return certain(Runtime);
+        }
+        let is_closure = function.is_bare_closure();
+        return OriginEvidence::BareRust { is_closure };
+    }
+    if LIBSTDCXX_FILES.contains(base) {
+        return certain(Runtime);
+    }
+    if SYSTEM_HEADERS.contains(base) || base.ends_with("intrin.h") {
+        return certain(System);
+    }
+    if place == Directory::None {
+        return match name {
+            _ if SYSTEM_PREFIXES.begins(name) => certain(System),
+            "main" => OriginEvidence::Main,
+            _ => certain(Own),
+        };
+    }
+    if GLIBC_FILES.contains(base) {
+        return match is_named_as_in_glibc(name, base) {
+            true => certain(System),
+            false => OriginEvidence::PerhapsGlibc { file: hash(base) },
+        };
+    }
+    certain(Own)
+}
+
+/// Returns the origin of replacements, allocators and start code, and of frames in objects of the kernel or the system.
+fn well_known_origin(name: &str, file: &str, object: &str, place: Directory) -> Option<CodeOrigin> {
+    use CodeOrigin::{Allocator, Installed, Kernel, Replacement, Runtime, System};
+    let base = base_name(file);
+    if base_name(object).starts_with("vgpreload_")
+        || REPLACEMENT_FILES.contains(base)
+        || is_sanitizer_runtime(name, file, object)
+    {
+        return Some(Replacement);
+    }
+    if is_allocator(name, file, base) || is_allocator_library(object) {
+        return Some(Allocator);
+    }
+    if is_start(name, base, place) {
+        return Some(Runtime);
+    }
+    if is_kernel_object(object) {
+        return Some(Kernel);
+    }
+    if is_system_object(object) {
+        return Some(match is_dependency(object) {
+            true => Installed,
+            false => System,
+        });
+    }
+    if is_intercepted(name, file, object) {
+        return Some(Replacement);
+    }
+    None
+}
+
+/// Returns true if the file belongs to another project, or, if the file is not informative, the object does.
+fn belongs_to_dependency(place: Directory, object: &str) -> bool {
+    match place {
+        Directory::Dependency | Directory::Installed => true,
+        Directory::None | Directory::Bare | Directory::BelowSrc => is_dependency(object),
+        Directory::Runtime | Directory::System | Directory::Elsewhere => false,
+    }
+}
+
+/// Classifies a function by the path in its name; `None` for a bare name.
+fn classify_by_path(name: &str, function: &ParsedName, place: Directory) -> Option<OriginEvidence> {
+    let certain = |is_runtime| {
+        let origin = if is_runtime {
+            CodeOrigin::Runtime
+        } else {
+            CodeOrigin::Own
+        };
+        Some(OriginEvidence::Certain(origin))
+    };
+    let is = |known: &[&str], crate_name: &BStr| known.iter().any(|known| crate_name == known);
+    if TEST_HARNESS.begins(name) {
+        return certain(true);
+    }
+    if let Some(implementor) = function.implementor() {
+        let type_crate = implementor.type_crate.as_ref().map(|name| name.as_bstr());
+        let trait_crate = implementor.trait_crate.as_ref().map(|name| name.as_bstr());
+        let crates = || [type_crate, trait_crate].into_iter().flatten();
+        // An impl is in the crate of its type or of its trait. If one of them is the library and the other is not, the impl
+        // belongs to the other one. The default methods of a library trait belong to the library, as their file shows.
+        let is_runtime = crates().all(|name| is(&RUNTIME_CRATES, name) || is_primitive(name));
+        if is_runtime {
+            return certain(true);
+        }
+        let is_library_trait = trait_crate.is_some_and(|name| is(&RUNTIME_CRATES, name));
+        if is_library_trait && (place == Directory::Runtime || name.contains("::{shim:")) {
+            return certain(true);
+        }
+        let is_dependency = |name: &BStr| is(&DEPENDENCIES_OF_STD, name);
+        let may_be_std = crates()
+            .all(|name| is_dependency(name) || is(&RUNTIME_CRATES, name) || is_primitive(name));
+        return if may_be_std {
+            classify_std_dependency(place)
+        } else {
+            certain(false)
+        };
+    }
+    let first = function.crate_name()?;
+    if is(&RUNTIME_CRATES, first.as_bstr()) {
+        return certain(true);
+    }
+    if is(&DEPENDENCIES_OF_STD, first.as_bstr()) {
+        return classify_std_dependency(place);
+    }
+    certain(false)
+}
+
+/// Classifies a function of a crate that Rust's library also uses. The directory shows whether it is the library's copy.
+fn classify_std_dependency(place: Directory) -> Option<OriginEvidence> {
+    Some(match place {
+        Directory::Runtime | Directory::System => OriginEvidence::Certain(CodeOrigin::Runtime),
+        Directory::Elsewhere => OriginEvidence::Certain(CodeOrigin::Own),
+        Directory::Dependency | Directory::Installed => {
+            OriginEvidence::Certain(CodeOrigin::Dependency)
+        }
+        Directory::None | Directory::Bare | Directory::BelowSrc => OriginEvidence::DependencyOfStd,
+    })
+}
+
+/// Returns true for a type without a crate and for a type parameter: `u8`, `str`, `T`.
+fn is_primitive(name: &BStr) -> bool {
+    PRIMITIVES.iter().any(|known| name == known)
+        || name == "fn"
+        || name.first().is_some_and(u8::is_ascii_uppercase)
+}
+
+fn is_allocator(name: &str, file: &str, base: &str) -> bool {
+    // `--sym-offsets=yes` writes `malloc+116`. Debug information has `alloc<T>`.
+    let symbol = match name.rsplit_once('+') {
+        Some((symbol, offset))
+            if !symbol.is_empty() && offset.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            symbol
+        }
+        _ => name,
+    };
+    // Inlined Rust functions have bare names, so a `free` in a Rust file can belong to any project.
+    let is_whole = !base.ends_with(".rs") && ALLOCATORS.contains(symbol);
+    is_whole
+        || ALLOCATOR_PREFIXES.begins(symbol)
+        || (CXX_ALLOCATORS.begins(symbol) && symbol.contains(">::allocate("))
+        || CXX_ALLOCATOR_FILES.contains(base)
+        || RUST_ALLOCATOR_FILES
+            .iter()
+            .any(|known| file.ends_with(known))
+        || (file == "alloc.rs"
+            && INLINED_ALLOCATORS.contains(symbol.split('<').next().unwrap_or_default()))
+}
+
+fn is_allocator_library(object: &str) -> bool {
+    let library = base_name(object);
+    library.contains(".so") && ALLOCATOR_LIBRARIES.begins(library)
+}
+
+/// Returns true for a frame in the runtime of a sanitizer.
+fn is_sanitizer_runtime(name: &str, file: &str, object: &str) -> bool {
+    SANITIZER_PREFIXES.begins(name)
+        || SANITIZER_FOLDERS.is_in(file)
+        || SANITIZER_LIBRARIES.begins(base_name(object))
+}
+
+/// Returns true for a sanitizer's replacement of a function of C's library. It is linked into the program, and printed with
+/// the name of the replaced function.
+fn is_intercepted(name: &str, file: &str, object: &str) -> bool {
+    file.is_empty()
+        && !object.is_empty()
+        && (INTERCEPTED.contains(name) || INTERCEPTED_PREFIXES.begins(name))
+}
+
+/// Returns true for code that starts programs and threads, except for functions of that name in files of other projects.
+fn is_start(name: &str, base: &str, place: Directory) -> bool {
+    let symbol = name.split(['@', '.']).next().unwrap_or_default();
+    START_FILES.contains(base)
+        || (START.contains(symbol)
+            && (place == Directory::None
+                || place == Directory::Runtime
+                || GLIBC_FILES.contains(base)
+                || symbol.starts_with("__rust")))
+}
+
+/// Returns true for the kernel and its modules, as perf and others name them: `[kernel.kallsyms]`, `[ext4]`,
+/// `/lib/modules/…/ext4.ko.xz`.
+fn is_kernel_object(path: &str) -> bool {
+    // The objects that Linux maps into every process, memory without a file, and perf's unknown object.
+    const PROCESS_OBJECTS: [&str; 7] = [
+        "[v", "[heap", "[stack", "[anon", "[uprobes", "[JIT", "[unknown",
+    ];
+    if path.starts_with('[') {
+        return path.ends_with(']') && !PROCESS_OBJECTS.iter().any(|start| path.starts_with(start));
+    }
+    let base = base_name(path);
+    let is_module = [".ko", ".ko.xz", ".ko.gz", ".ko.zst"]
+        .iter()
+        .any(|end| base.ends_with(end));
+    is_module || base.starts_with("vmlinux") || path.starts_with("/System/Library/Kernels/")
+}
+
+/// Returns true for objects in the system's folders (`/lib/…`, `/usr/lib64/…`, `/usr/libexec/…`), and for the system's own
+/// libraries in any folder.
+fn is_system_object(path: &str) -> bool {
+    // The kernel's code for system calls, which Linux maps into every process.
+    if path.starts_with("[v") {
+        return true;
+    }
+    let below = path.strip_prefix("/usr").unwrap_or(path);
+    let directory = below
+        .strip_prefix('/')
+        .and_then(|path| path.split_once('/'))
+        .map_or("", |(directory, _)| directory);
+    let base = base_name(path);
+    matches!(directory, "lib" | "lib32" | "lib64" | "libx32" | "libexec")
+        || is_system_library(path)
+        || (base.contains(".so") && SYSTEM_LIBRARIES.begins(base))
+}
+
+/// Returns true for sources of Rust's library and its crates, and for headers of C++'s library.
+///
+/// Debug information has `/rustc/HASH/library/…` and `/rust/deps/…` on every machine, and text has `library/…`. The paths of
+/// rust-src in a toolchain and of distributions' packages differ.
+fn is_runtime_source(path: &str) -> bool {
+    if path.starts_with("/rustc/")
+        || path.starts_with("/rust/deps/")
+        || path.contains("/lib/rustlib/src/rust/")
+    {
+        return true;
+    }
+    if path.contains("/include/c++/") {
+        return true;
+    }
+    let is_library = |rest: &str| {
+        rest.split_once('/').is_some_and(|(library, rest)| {
+            RUST_LIBRARIES.contains(library) && rest.contains("src/")
+        })
+    };
+    if let Some(rest) = path.strip_prefix("library/") {
+        return is_library(rest);
+    }
+    // `/usr/src/rustc-1.63.0/library/std/src/rt.rs`
+    path.match_indices("/library/").any(|(position, slash)| {
+        let parent = base_name(&path[..position]);
+        parent.starts_with("rust") && is_library(&path[position + slash.len()..])
+    })
+}
+
+fn is_system_source(path: &str) -> bool {
+    path.starts_with("/usr/include/")
+        || path.starts_with("/usr/lib/")
+        || path.starts_with("/usr/lib64/")
+        || is_distribution_source(path)
+        || is_glibc_source(path)
+}
+
+/// Returns true for sources of glibc, by the relative paths in its build: `../sysdeps/nptl/libc_start_call_main.h`. Debian's
+/// debug information has `nptl/./nptl/pthread_kill.c`, which GCC's sanitizers print as `nptl/pthread_kill.c`.
+fn is_glibc_source(path: &str) -> bool {
+    let path = path.strip_prefix("./").unwrap_or(path);
+    if path.starts_with('/') || !GLIBC_FILES.contains(base_name(path)) {
+        return false;
+    }
+    let folder = path.split('/').next().unwrap_or_default();
+    path.starts_with("../sysdeps/")
+        || path.contains("/../sysdeps/")
+        || path.contains(&format!("{folder}/./{folder}/"))
+        || matches!(folder, "nptl" | "csu")
+}
+
+/// Returns true if a function in a file with this name can belong to glibc: an exported function, a function named after its
+/// file (`opendir_tail` in `opendir.c`), or a name that is reserved for C's implementation (`__fopen_internal`).
+fn is_named_as_in_glibc(name: &str, file: &str) -> bool {
+    let stem = file.split('.').next().unwrap_or_default();
+    let word = name.split('.').next().unwrap_or_default();
+    let is_reserved = name.starts_with('_')
+        && name[1..].starts_with(|c: char| c == '_' || c.is_ascii_uppercase())
+        && !name.starts_with("_GLOBAL__");
+    is_reserved
+        || GLIBC_FUNCTIONS.contains(word)
+        || (word.len() > 2 && stem.contains(word))
+        || (stem.len() > 2 && word.contains(stem))
+}
+
+fn address(text: &str) -> u64 {
+    let digits = text.trim_start_matches("0x");
+    u64::from_str_radix(digits, 16).unwrap_or(0)
+}
+
+/// FNV-1a, which distinguishes the files of neighbours without storing their names.
+fn hash(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}

@@ -1,0 +1,55 @@
+//! A progress bar on stderr for long inputs.
+
+use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+
+use cg_stream::diagnostics::Progress;
+
+/// Returns a bar for an input of this many bytes; `None` if a user would not see it.
+pub(super) fn bar(length: u64) -> Option<Box<dyn Progress>> {
+    // With stdout on the same terminal, output and bar would overwrite each other.
+    let wanted = io::stderr().is_terminal() && !io::stdout().is_terminal();
+    wanted.then(|| {
+        Box::new(Bar {
+            length,
+            read: 0,
+            started: Instant::now(),
+            shown: None,
+        }) as Box<dyn Progress>
+    })
+}
+
+/// A progress bar that appears after one second.
+struct Bar {
+    length: u64,
+    read: u64,
+    started: Instant,
+    shown: Option<ProgressBar>,
+}
+
+impl Progress for Bar {
+    fn advance(&mut self, bytes: u64) {
+        self.read += bytes;
+        if self.started.elapsed() <= Duration::from_secs(1) {
+            return;
+        }
+        let length = self.length;
+        let bar = self.shown.get_or_insert_with(|| {
+            let bar = ProgressBar::new(length);
+            if let Ok(style) = ProgressStyle::with_template("{bar:40} {bytes}/{total_bytes} {eta}")
+            {
+                bar.set_style(style);
+            }
+            bar
+        });
+        bar.set_position(self.read);
+    }
+
+    fn finish(&mut self) {
+        if let Some(bar) = self.shown.take() {
+            bar.finish_and_clear();
+        }
+    }
+}

@@ -1,0 +1,57 @@
+// Callers and callees of the selection, with the costs of the arcs as bars.
+
+/** The maximum number of listed arcs. The number of further arcs is shown. */
+const MOST_ARCS = 300;
+
+const callsPane = (app) => {
+  const { model } = app;
+  const heading = h("h2", {});
+  const note = h("p", { class: "note" });
+  const lists = ["Callers", "Callees"].map((name) => h("ul", { "aria-label": name, class: "arcs" }));
+  const pane = h("section", { "data-view": "calls", "aria-label": "Callers and callees" },
+    h("div", { class: "scroller pad", tabindex: 0 }, heading, note, h("div", { class: "two" },
+      ...lists.map((list) => h("div", {}, h("h3", {}, list.getAttribute("aria-label")), list)))));
+
+  const arcs = () => {
+    const functions = app.selected();
+    if (model.header.calls) {
+      const now = arcsOfCalls(app.code, functions, app.eventIndex, newest(model));
+      if (!model.isDiff) return now;
+      const before = arcsOfCalls(app.code, functions, app.eventIndex, 0);
+      for (const part of ["callers", "callees"]) {
+        for (const [fn, arc] of before[part]) {
+          const known = now[part].get(fn);
+          if (known) known.old = arc.incl;
+          else now[part].set(fn, { incl: model.zero, calls: model.zero, old: arc.incl });
+        }
+      }
+      return now;
+    }
+    const sums = app.sums();
+    const of = arcsOfStacks(app.stacks, sums, functions);
+    // An arc that one of the snapshots lacks may be below Massif's threshold there, so its change is unknown.
+    const before = app.base === null ? { callers: new Map(), callees: new Map() } : arcsOfStacks(app.stacks, sums.before, functions);
+    const plain = (part) => new Map(Array.from(of[part], ([fn, incl]) => [fn, { incl, calls: null, old: before[part].get(fn) }]));
+    return { callers: plain("callers"), callees: plain("callees") };
+  };
+  const update = () => {
+    const { fn } = app.state;
+    heading.textContent = fn === null ? "No function is selected" : nameText(fn);
+    note.textContent = fn === null ? "Select one in the table, the flame graph or the tree." : model.header.calls ? "" : "From stacks: a recursion counts once.";
+    const found = fn === null ? { callers: new Map(), callees: new Map() } : arcs();
+    const whole = app.total;
+    [found.callers, found.callees].forEach((arcsOf, at) => {
+      const sorted = Array.from(arcsOf).sort(([, a], [, b]) => (a.incl < b.incl ? 1 : a.incl > b.incl ? -1 : 0));
+      const items = sorted.slice(0, MOST_ARCS).map(([id, arc]) => {
+        const old = arc.old === undefined ? "" : ` (${signed(arc.incl - arc.old)})`;
+        const times = arc.calls === null ? "" : ` ${grouped(arc.calls)}×`;
+        const item = h("li", { style: `--p:${shareOf(arc.incl, whole).toFixed(4)}` }, app.link(id), ` ${figureText(arc.incl, whole)}${old}${times}`);
+        Object.assign(item.dataset, { fn: model.fn.name(id), incl: arc.incl, calls: arc.calls ?? "" });
+        return item;
+      });
+      if (sorted.length > MOST_ARCS) items.push(h("li", {}, `${grouped(sorted.length - MOST_ARCS)} more`));
+      lists[at].replaceChildren(...items);
+    });
+  };
+  return { view: "calls", pane, update, clear: () => lists.forEach((list) => list.replaceChildren()) };
+};

@@ -1,0 +1,243 @@
+// The model of the data: rows, functions, totals, filters, order, search.
+
+/** Digits in groups of three. @param {number | bigint | null | undefined} count */
+const grouped = (count) => {
+  if (count === null || count === undefined) return "";
+  const text = String(count);
+  return text.length < 4 ? text : text.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
+};
+
+/** @param {number | bigint | null} count */
+const signed = (count) => (count === null ? "" : (count > 0 ? "+" : "") + grouped(count));
+
+/** A share as a percentage with two decimals, in the form of all tools. @param {number} share */
+const percentText = (share) => (Number.isFinite(share) ? `${(share * 100).toFixed(2)}%` : "");
+
+/** Spells out control characters, in the form of all tools. @param {string} text */
+const visible = (text) =>
+  text.replace(/[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g, (c) =>
+    c === "\n" ? "\\n" : c === "\t" ? "\\t" : c === "\r" ? "\\r" : `\\u{${c.charCodeAt(0).toString(16)}}`);
+
+const NAMELESS = "???";
+
+/** The order of kinds of findings: errors first. */
+const KINDS = ["definite", "indirect", "possible", "reachable"];
+
+/** @param {Data} data */
+const makeModel = (data) => {
+  const { header } = data;
+  const zero = header.big ? 0n : 0;
+  const count = (value) => (value === null || value === undefined ? null : header.big ? BigInt(value) : Number(value));
+  const events = header.events.map(([name, totals]) => ({ name, totals: totals.map(count) }));
+  const isDiff = Boolean(header.runs);
+  const rows = header.rows;
+  const column = (name) => data.array(name) ?? [];
+  const texts = (name) => {
+    const ids = column(name);
+    return (row) => (ids.length ? data.text(ids[row]) : "");
+  };
+  const numbers = (name) => {
+    const known = column(name);
+    return (row) => known[row] ?? null;
+  };
+  // Functions by id.
+  const fnName = texts("f.name"), fnFile = texts("f.file"), fnObj = texts("f.obj");
+  const fn = {
+    count: column("f.name").length, name: fnName, file: fnFile, obj: fnObj,
+    whose: (id) => header.whose[column("f.whose")[id] ?? 0],
+    shown: (id) => visible(fnName(id)) || NAMELESS, /** @type {(id: number) => string[]} */ forms: () => [],
+  };
+  addForms(fn, data);
+  const functions = column("r.function");
+  const row = {
+    fn: (at) => fn.name(functions[at]), file: (at) => fn.file(functions[at]), obj: (at) => fn.obj(functions[at]),
+    function: (at) => functions[at], whose: (at) => fn.whose(functions[at]), kind: texts("r.kind"), what: texts("r.what"),
+    status: (at) => statusOf(at), line: numbers("r.line"), snapshot: numbers("r.snapshot"),
+    calls: numbers(isDiff ? "r.calls.new" : "r.calls"), oldCalls: numbers("r.calls.old"),
+  };
+  const recordedStatus = texts("r.status");
+  const of = (part) => (event) => numbers(`r.${part}.${event}`);
+  /** Costs by function of the selected thread; null if all threads are shown. */
+  const ofThread = { self: null, incl: null };
+  /** Two snapshots that are compared, by the row that represents both; null if none are compared. @type {{key: string, rows: Map<number, any> | null}} */
+  const pair = { key: "", rows: null };
+  const orOfThread = (part, usual) => (event) => (ofThread[part] ? (at) => ofThread[part].get(functions[at]) ?? null : usual(event));
+  const ofSelf = of(isDiff ? "new" : "self");
+  const orOfPair = (side, usual) => (event) => (pair.rows ? (at) => ofRow(ofSelf(event), pair.rows.get(at)?.[side]) : usual(event));
+  const ofRow = (count, at) => (at === null || at === undefined ? null : count(at));
+  const figures = {
+    plain: ofSelf, self: orOfPair("now", orOfThread("self", ofSelf)), incl: orOfThread("incl", of(isDiff ? "incl.new" : "incl")),
+    old: orOfPair("old", of("old")), oldIncl: of("incl.old"),
+  };
+  // Arcs are compared only by inclusive cost, because they have no self cost.
+  const isInclusive = isDiff && !column("r.old.0").length && !column("r.new.0").length;
+  if (isInclusive) [figures.self, figures.old] = [figures.incl, figures.oldIncl];
+  const has = (name) => column(name).length > 0;
+  const isBelowThreshold = (at) => row.status(at) === "below-threshold";
+  const delta = (event) => {
+    const [before, after] = [figures.old(event), figures.self(event)];
+    return (at) => ((before(at) === null && after(at) === null) || isBelowThreshold(at) ? null : (after(at) ?? zero) - (before(at) ?? zero));
+  };
+  const statusOf = (at) => {
+    if (!pair.rows) return recordedStatus(at);
+    const own = pair.rows.get(at);
+    return own ? comparedStatus(own, figures.self(0)(at) === figures.old(0)(at)) : "";
+  };
+  const others = header.others.map(([name, title, form]) => ({
+    name, title, form, value: form === "text" ? texts(`x.${name}`) : numbers(`x.${name}`),
+  }));
+  /** @type {Map<string, number[]> | null} */
+  let byName = null;
+  const functionsNamed = (name) => {
+    if (!byName) {
+      byName = new Map();
+      for (let id = 0; id < fn.count; id++) {
+        const known = byName.get(fnName(id));
+        if (known) known.push(id);
+        else byName.set(fnName(id), [id]);
+      }
+    }
+    return byName.get(name) ?? [];
+  };
+  const narrow = (state) => (file, obj) =>
+    (state.file === null || state.file === file) && (state.obj === null || state.obj === obj);
+  return {
+    data, header, zero, count, events, isDiff, rows, row, figures, ofThread, pair, delta, isBelowThreshold, others, fn, has, column, isInclusive,
+    isFindings: header.findings,
+    /** The ids of the selected functions. */
+    selected: (state) => {
+      if (state.fn === null) return [];
+      const fits = narrow(state);
+      const ids = functionsNamed(state.fn);
+      const narrowed = ids.filter((id) => fits(fn.file(id), fn.obj(id)));
+      return narrowed.length ? narrowed : ids;
+    },
+    isSelectedRow: (state) => {
+      if (state.fn === null) return () => false;
+      const fits = narrow(state);
+      return (at) => row.fn(at) === state.fn && fits(row.file(at), row.obj(at));
+    },
+    /** The parts of a state that distinguish a function from others with the same name. */
+    address: (name, file, obj) => {
+      const ids = functionsNamed(name);
+      const files = new Set(ids.map(fn.file)), objs = new Set(ids.map(fn.obj));
+      return { fn: name, file: files.size > 1 ? file : null, obj: objs.size > 1 ? obj : null };
+    },
+  };
+};
+
+/** Adds the forms of each name, from the full name to the shortest. The writer of the page shortens names by their structure. */
+const addForms = (fn, data) => {
+  const [forms, cuts, kept, cut] = ["n.forms", "n.cuts", "n.kept", "n.cut"].map((name) => data.array(name) ?? []);
+  const [firstForms, firstCuts] = [startsOf(forms), startsOf(cuts)];
+  const formOf = (name, form) => {
+    let text = "", from = 0;
+    for (let at = firstCuts[form]; at < firstCuts[form + 1]; at++) {
+      // If the last bit is set, `…` replaces the cut text.
+      text += name.slice(from, from + kept[at]) + (cut[at] % 2 ? "…" : "");
+      from += kept[at] + (cut[at] >> 1);
+    }
+    return visible(text + name.slice(from));
+  };
+  const known = new Array(fn.count);
+  fn.forms = (id) => (known[id] ??= [fn.shown(id), ...Array.from({ length: forms[id] ?? 0 }, (_, at) => formOf(fn.name(id), firstForms[id] + at))]);
+};
+
+/** The column that rows are sorted by unless the user chooses another one. */
+const usualSort = (model) => (model.isDiff ? "delta" : "self");
+
+/** Parses an order into its column and its direction; `turned` is true if the order is reversed. @param {string} sort */
+const parseSort = (sort) => {
+  const turned = sort.startsWith("-");
+  return { turned, name: turned ? sort.slice(1) : sort };
+};
+
+/** Sorts rows. Rows with equal keys keep the order of the input, which is sorted by the first event, then by name. */
+const orderRows = (model, rows, { sort, event }) => {
+  const { turned, name } = parseSort(sort);
+  const key = sortKey(model, name, event);
+  if (!key) return turned ? rows.slice().reverse() : rows;
+  const keys = new Array(model.rows);
+  for (const at of rows) keys[at] = key.value(at);
+  return sortByKeys(rows, keys, key.isCount !== turned);
+};
+
+/** Sorts numbers by their entries in `keys`, down or up. Numbers without an entry are last in both directions. @param {number[]} items */
+const sortByKeys = (items, keys, down) => {
+  const isNone = (value) => value === null || value === "";
+  return items.slice().sort((a, b) => {
+    const x = keys[a], y = keys[b];
+    if (x === y) return a - b;
+    if (isNone(x) || isNone(y)) return isNone(x) ? (isNone(y) ? a - b : 1) : -1;
+    return (x < y) === down ? 1 : x > y || x < y ? -1 : a - b;
+  });
+};
+
+/** @returns {{value: (row: number) => any, isCount: boolean} | null} null for the order of the input */
+const sortKey = (model, name, event) => {
+  const { row, figures } = model;
+  const size = (value) => (at) => {
+    const own = value(at);
+    return own === null ? null : own < 0 ? -own : own;
+  };
+  const counts = {
+    self: figures.self(event), incl: figures.incl(event), new: figures.self(event), old: figures.old(event),
+    delta: size(model.delta(event)), calls: row.calls,
+  };
+  const isOwnOrder = name === usualSort(model) && event === 0 && !model.ofThread.self && !model.pair.rows;
+  if (isOwnOrder || (model.isFindings && name === "self")) return null;
+  if (Object.hasOwn(counts, name)) return { value: counts[name], isCount: true };
+  const texts = { fn: row.fn, file: row.file, obj: row.obj, whose: row.whose, what: row.what, status: row.status };
+  if (Object.hasOwn(texts, name)) return { value: texts[name], isCount: false };
+  if (name === "line") return { value: row.line, isCount: false };
+  if (name === "kind") return { value: (at) => severity(row.kind(at)) + row.kind(at), isCount: false };
+  const ofEvent = model.events.findIndex((known) => `event.${known.name}` === name);
+  if (ofEvent >= 0) return { value: figures.self(ofEvent), isCount: true };
+  const other = model.others.find((one) => one.name === name);
+  return other ? { value: other.value, isCount: other.form !== "text" } : null;
+};
+
+/** The position of a kind of finding in the order: errors first. @param {string} kind */
+const severity = (kind) => {
+  const at = KINDS.indexOf(kind);
+  return at + 1;
+};
+
+/** Returns the rows that pass the filters, in the order of the input. */
+const filterRows = (model, state, snapshot) => {
+  const { row } = model;
+  const whose = state.whose ? new Set(state.whose.split(",")) : null;
+  const words = state.q.toLowerCase();
+  const hasSnapshots = model.has("r.snapshot") && (snapshot !== null || model.header.levels);
+  const kept = [];
+  for (let at = 0; at < model.rows; at++) {
+    if (model.pair.rows ? !model.pair.rows.has(at) : hasSnapshots && row.snapshot(at) !== snapshot) continue;
+    if (model.ofThread.incl && !model.ofThread.incl.has(model.row.function(at))) continue;
+    if (whose && !whose.has(row.whose(at))) continue;
+    if (words && !searchText(model, at).includes(words)) continue;
+    kept.push(at);
+  }
+  return kept;
+};
+
+/** The names of function and file, in lower case. */
+const searchText = (model, at) => {
+  model.searched ??= new Array(model.rows);
+  return (model.searched[at] ??= `${model.row.fn(at)}\n${model.row.file(at)}`.toLowerCase());
+};
+
+/** The cost of each class of code over the rows of a snapshot; for findings, their number. */
+const sumsByWhose = (model, event, snapshot) => {
+  const { row } = model;
+  const self = model.figures.self(event);
+  // A diff contains only the changed rows, so the header has the sums over all rows.
+  const known = model.header.sums?.[event];
+  if (known) return new Map(model.header.whose.map((word, at) => [word, model.count(known[at])]));
+  const sums = new Map(model.header.whose.map((word) => [word, model.zero]));
+  const one = model.count(1);
+  for (let at = 0; at < model.rows; at++) {
+    if (snapshot !== null && model.has("r.snapshot") && row.snapshot(at) !== snapshot) continue;
+    sums.set(row.whose(at), sums.get(row.whose(at)) + (model.isFindings ? one : (self(at) ?? model.zero)));
+  }
+  return sums;
+};

@@ -1,0 +1,84 @@
+// The source of the selection with its costs. A diff shows both sides next to each other.
+
+/** The maximum number of shown lines. If there are more, shows the lines around costs. */
+const MOST_LINES = 900;
+/** The maximum number of links to callees. More links would make the page slow. */
+const MOST_LINKS = 100;
+
+const sourcePane = (app) => {
+  const { model, code } = app;
+  const heading = h("h2", {});
+  const note = h("p", { class: "note" });
+  const lines = h("div", { class: "lines" });
+  const pane = h("section", { "data-view": "source", "aria-label": "Source" },
+    h("div", { class: "scroller pad", tabindex: 0 }, heading, note, lines));
+
+  /** The first selected function that has lines. */
+  const chosen = () => app.selected().find((fn) => code.lines(fn).length > 0);
+
+  const update = () => {
+    const fn = chosen();
+    delete pane.dataset.elsewhere;
+    lines.replaceChildren();
+    if (fn === undefined) {
+      heading.textContent = app.state.fn === null ? "No function is selected" : nameText(app.state.fn);
+      note.textContent = app.state.fn === null ? "Select one to see its lines." : "The profile has no lines of this function.";
+      return;
+    }
+    const now = functionLines(code, fn, app.eventIndex, newest(model));
+    heading.textContent = model.fn.shown(fn);
+    pane.dataset.elsewhere = String(now.elsewhere);
+    const sentences = [visible(now.file)];
+    if (now.elsewhere) sentences.push(`${grouped(now.elsewhere)} of its cost is in lines of other files, which were inlined.`);
+    if (!now.rows.some((row) => row.text !== null)) sentences.push("The file was not found where the page was written (--source=DIR).");
+    const before = model.isDiff ? functionLines(code, fn, app.eventIndex, 0) : null;
+    if (before && before.file === now.file) sentences.push("Both runs name this file. The text is the version that existed when the page was written.");
+    note.textContent = sentences.join(" · ");
+    const rows = before ? alignLines(before.rows, now.rows) : now.rows.map((row) => [null, row]);
+    const most = rows.reduce((max, [, row]) => Math.max(max, Number(row?.self ?? 0)), 0);
+    const kept = nearCosts(rows);
+    const parts = [];
+    const links = { left: MOST_LINKS };
+    let last = -1;
+    for (const at of kept) {
+      if (last >= 0 && at > last + 1) parts.push(h("div", { class: "gap" }, "⋯"));
+      last = at;
+      parts.push(sourceLine(app, rows[at], { isDiff: before !== null, most, links }));
+    }
+    lines.replaceChildren(...parts);
+  };
+  return { view: "source", pane, update, clear: () => lines.replaceChildren() };
+};
+
+/** The positions of the shown lines: all lines, or the lines around costs if there are too many. */
+const nearCosts = (rows) => {
+  const all = rows.map((_, at) => at);
+  if (rows.length <= MOST_LINES) return all;
+  const has = ([before, now]) => before?.self || now?.self || now?.calls.length;
+  const near = all.filter((at) => rows.slice(Math.max(0, at - 2), at + 3).some(has));
+  if (near.length <= MOST_LINES) return near;
+  const cost = (at) => Number(rows[at][1]?.incl ?? rows[at][0]?.incl ?? 0);
+  return near.sort((a, b) => cost(b) - cost(a)).slice(0, MOST_LINES).sort((a, b) => a - b);
+};
+
+/** Creates a line. Figures, number and code are one text in a monospaced font, which saves elements. */
+const sourceLine = (app, [before, now], { isDiff, most, links }) => {
+  const whole = app.total;
+  const text = visible((now?.text ?? before?.text ?? "").replace(/\t/g, "    "));
+  const heat = most && now ? Number(now.self ?? 0) / most : 0;
+  const change = isDiff && (!before || !now) ? (now ? " added" : " removed") : "";
+  const dataText = (value) => (value === null || value === undefined ? "" : String(value));
+  const line = h("div", { class: `line${change}`, style: heat ? `--heat:${heat.toFixed(4)}` : null });
+  if (isDiff) {
+    Object.assign(line.dataset, { oldLine: dataText(before?.number), newLine: dataText(now?.number), old: dataText(before?.self), new: dataText(now?.self) });
+    line.append(`${grouped(before?.self).padStart(13)} ${dataText(before?.number).padStart(5)} ${grouped(now?.self).padStart(13)} ${dataText(now?.number).padStart(5)}  ${text}`);
+  } else {
+    Object.assign(line.dataset, { line: dataText(now.number), self: dataText(now.self), incl: dataText(now.incl) });
+    line.append(`${figureText(now.self, whole).padStart(21)} ${dataText(now.number).padStart(5)}  ${text}`);
+  }
+  for (const call of now?.calls ?? []) {
+    if (links.left-- <= 0) break;
+    line.append("  → ", app.link(call.fn), ` ${grouped(call.calls)}× ${grouped(call.incl)}`);
+  }
+  return line;
+};

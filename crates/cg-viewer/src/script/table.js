@@ -1,0 +1,306 @@
+// The table. Only visible rows are elements; the others are numbers.
+
+const ROW_HEIGHT = 24;
+
+const tablePane = (app) => {
+  const head = h("div", { role: "row", "aria-rowindex": 1, class: "row head" });
+  const body = h("div", { role: "rowgroup", class: "rows" });
+  const grid = h("div", { role: "grid", class: "grid scroller", tabindex: 0, "aria-label": "Rows" },
+    h("div", { role: "rowgroup", class: "heads" }, head), body);
+  const stack = h("div", { class: "stack", hidden: true });
+  const choices = tableChoices(app);
+  const pane = h("section", { "data-view": "table", "aria-label": "Table" }, choices.bar, grid, stack);
+  const list = makeList(app);
+  let columns = [];
+  let headings = "";
+
+  const render = () => {
+    const { entries } = list;
+    const [first, last] = inSight(grid, ROW_HEIGHT, entries.length, ROW_HEIGHT);
+    const elements = rowElements(app, list, columns);
+    const rows = [];
+    for (let position = first; position < last; position++) {
+      const element = elements(entries[position]);
+      element.setAttribute("aria-rowindex", position + 2);
+      const place = list.placeOf(position);
+      if (place) {
+        element.setAttribute("aria-posinset", place.at);
+        element.setAttribute("aria-setsize", place.of);
+      }
+      element.style.top = `${position * ROW_HEIGHT}px`;
+      rows.push(element);
+    }
+    body.style.height = `${entries.length * ROW_HEIGHT}px`;
+    body.replaceChildren(...rows);
+    const active = list.active();
+    const id = active === null ? "" : entryId(active);
+    if (rows.some((one) => one.id === id)) grid.setAttribute("aria-activedescendant", id);
+    else grid.removeAttribute("aria-activedescendant");
+  };
+
+  const renderHead = () => {
+    const sorted = app.state.sort || usualSort(app.model);
+    const { turned, name } = parseSort(sorted);
+    const key = columns.map((one) => one.key + one.title).join() + sorted + app.state.event;
+    if (key === headings) return;
+    headings = key;
+    head.replaceChildren(...columns.map((column) => {
+      const isSorted = column.key === name;
+      const down = column.isCount !== turned;
+      return h("div", {
+        role: "columnheader", "data-column": column.key, class: column.isCount ? "n" : "t",
+        "aria-sort": isSorted ? (down ? "descending" : "ascending") : null,
+      }, h("button", { type: "button", tabindex: -1, onclick: () => app.sortBy(column.key) }, column.title));
+    }));
+  };
+
+  const relist = () => {
+    list.relist();
+    grid.setAttribute("aria-rowcount", list.entries.length + 1);
+  };
+
+  const update = ({ isNewOrder, isNewSelection }) => {
+    const width = grid.clientWidth || innerWidth;
+    const { all, shown } = tableColumns(app, width);
+    columns = shown;
+    choices.update(all, shown);
+    pane.style.setProperty("--columns", columns.map((one) => one.width).join(" "));
+    pane.style.setProperty("--least", `${leastWidth(columns)}px`);
+    grid.classList.toggle("wider", leastWidth(columns) > width);
+    renderHead();
+    grid.setAttribute("role", app.groups ? "treegrid" : "grid");
+    grid.setAttribute("aria-colcount", columns.length);
+    relist();
+    if (isNewOrder) grid.scrollTop = 0;
+    const found = isNewSelection && app.state.fn !== null ? list.findSelection() : null;
+    if (found !== null) {
+      relist();
+      reveal(grid, ROW_HEIGHT, list.entries.indexOf(found), ROW_HEIGHT);
+    }
+    renderStack(app, stack);
+    render();
+  };
+
+  const toggle = (group) => {
+    list.toggle(group);
+    relist();
+    render();
+  };
+  /** Makes an entry the active one. A row becomes selected, a group does not. */
+  const go = (at, how) => {
+    const entry = list.entries[at];
+    list.activeGroup = groupOf(app.groups, entry);
+    if (!list.activeGroup) return app.selectRow(entry, how);
+    reveal(grid, ROW_HEIGHT, at, ROW_HEIGHT);
+    render();
+  };
+
+  grid.addEventListener("scroll", oncePerFrame(render));
+  body.addEventListener("click", (event) => {
+    const row = event.target.closest("[role=row]");
+    if (!row) return;
+    go(Number(row.getAttribute("aria-rowindex")) - 2, "push");
+    if (list.activeGroup) toggle(list.activeGroup);
+  });
+  grid.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.closest("button")) return headingKeys(event, head, grid);
+    const at = list.entries.indexOf(list.active());
+    if (event.key === "ArrowUp" && at <= 0) {
+      event.preventDefault();
+      head.querySelector("button").focus();
+      return;
+    }
+    const group = list.activeGroup;
+    if (event.key === "Enter" && at >= 0) return group ? toggle(group) : go(at, "push");
+    if (group && event.key === (list.isOpen(group) ? "ArrowLeft" : "ArrowRight")) toggle(group);
+    else {
+      const page = Math.max(1, Math.floor(grid.clientHeight / ROW_HEIGHT) - 2);
+      const to = list.movedTo(event.key, at, page);
+      if (to === null) return;
+      go(to, "replace");
+    }
+    event.preventDefault();
+  });
+  return { view: "table", pane, update, clear: () => body.replaceChildren() };
+};
+
+/** The list of the table: rows, or groups with the rows of unfolded groups. */
+const makeList = (app) => {
+  const { model } = app;
+  const open = new Set();
+  let by = "";
+  const list = {
+    /** @type {number[]} */
+    entries: [],
+    /** @type {Group | null} the group with the keyboard focus; null if the selected row has it */
+    activeGroup: null,
+    active: () => (list.activeGroup ? groupEntry(app.groups.indexOf(list.activeGroup)) : app.activeRow),
+    isOpen: (group) => open.has(group.label),
+    toggle: (group) => {
+      if (!open.delete(group.label)) open.add(group.label);
+    },
+    relist: () => {
+      if (by !== app.state.group) open.clear();
+      by = app.state.group;
+      // Every change creates new groups.
+      const active = list.activeGroup;
+      list.activeGroup = (active && app.groups?.find((group) => group.label === active.label)) ?? null;
+      list.entries = app.groups ? listGroups(app.groups, list.isOpen) : app.shown;
+    },
+    /** Makes the selected row the active one, and unfolds its group. */
+    findSelection: () => {
+      const isSelected = model.isSelectedRow(app.state);
+      const active = app.activeRow;
+      const found = active !== null && isSelected(active) && app.shown.includes(active) ? active : app.shown.find(isSelected);
+      if (found === undefined) return null;
+      app.activeRow = found;
+      list.activeGroup = null;
+      const group = app.groups?.find(({ rows }) => rows.includes(found));
+      if (group) open.add(group.label);
+      return found;
+    },
+    /** The position of an entry in its level; null without groups. */
+    placeOf: (position) => {
+      if (!app.groups) return null;
+      let head = position;
+      while (list.entries[head] >= 0) head--;
+      const group = -1 - list.entries[head];
+      return head === position ? { at: group + 1, of: app.groups.length } : { at: position - head, of: app.groups[group].rows.length };
+    },
+    /** The position that a key moves to: left to the group of a row, right into a group. */
+    movedTo: (key, at, page) => {
+      if (app.groups && key === "ArrowRight" && list.activeGroup) return at + 1;
+      if (app.groups && key === "ArrowLeft" && at >= 0) return list.entries.findLastIndex((entry, place) => entry < 0 && place <= at);
+      return movedTo(key, at, list.entries.length, page);
+    },
+  };
+  return list;
+};
+
+const entryId = (entry) => (entry < 0 ? `g${-1 - entry}` : `r${entry}`);
+
+/** Returns the function that creates the element of an entry, without its position. */
+const rowElements = (app, list, columns) => {
+  const { model, groups } = app;
+  const isSelected = model.isSelectedRow(app.state);
+  const own = figuresOf(model, app.eventIndex);
+  const ofGroups = groupFigures(model, app.eventIndex);
+  return (entry) => {
+    const group = groupOf(groups, entry);
+    const cells = columns.map((column) => {
+      const value = !group ? column.value(entry) : column.sum ? column.sum(group) : null;
+      const text = cellText(app, column, entry);
+      return h("div", {
+        role: "gridcell", class: column.isCount ? "n" : column.key === "fn" ? "name" : "t",
+        style: column.hasBar && value !== null ? `--p:${Math.min(1, Math.abs(shareOf(value, app.total))).toFixed(4)}` : null,
+        title: column.isCount || text.length < 12 ? null : text,
+      }, group && column.key === "fn" ? `${list.isOpen(group) ? "▾" : "▸"} ${text}` : text);
+    });
+    const element = h("div", {
+      role: "row", class: group ? "row group" : "row", id: entryId(entry), "aria-selected": String(!group && isSelected(entry)),
+      "aria-level": groups && (group ? 1 : 2), "aria-expanded": group && String(list.isOpen(group)),
+    }, ...cells);
+    Object.assign(element.dataset, group ? groupData(model, group, ofGroups) : rowData(model, app.eventIndex, entry, own));
+    return element;
+  };
+};
+
+/** The text of an entry in a column. */
+const cellText = (app, column, entry) => {
+  const group = groupOf(app.groups, entry);
+  if (!group) return column.show(column.value(entry), app.total);
+  if (column.key === "fn") return `${visible(group.label)} (${groupCount(app.model, group)})`;
+  return column.sum ? column.show(column.sum(group), app.total) : "";
+};
+
+const groupData = (model, group, { self, old, delta }) => {
+  const text = (value) => (value === null ? "" : String(value));
+  const data = { group: group.label, self: text(self(group)), rows: String(group.rows.length) };
+  return model.isDiff ? { ...data, old: text(old(group)), new: data.self, delta: text(delta(group)) } : data;
+};
+
+/** The choices for the table: groups and columns. */
+const tableChoices = (app) => {
+  const grouping = h("select", { "aria-label": "Group by", onchange: () => app.choose({ group: grouping.value }) },
+    h("option", { value: "" }, "no groups"), ...app.groupings.map((by) => h("option", { value: by }, GROUPINGS[by])));
+  const fields = h("div", { class: "choices", role: "group", "aria-label": "Columns" });
+  const usual = h("button", { type: "button", onclick: () => app.choose({ cols: "" }) }, "the usual ones");
+  const summary = h("summary", {}, "Columns");
+  const details = h("details", { class: "columns" }, summary, fields);
+  let all = [], shown = [], known = "";
+  const choose = (key, isChosen) => {
+    const keys = new Set(shown.map((column) => column.key));
+    if (isChosen) keys.add(key);
+    else keys.delete(key);
+    app.choose({ cols: printColumns(all.map((column) => column.key).filter((one) => keys.has(one))) });
+  };
+  const update = (allNow, shownNow) => {
+    [all, shown] = [allNow, shownNow];
+    grouping.value = app.state.group;
+    const names = JSON.stringify(all.map(({ key, title }) => [key, title]));
+    if (names !== known) {
+      known = names;
+      fields.replaceChildren(...all.map(({ key, title }) => h("label", {}, h("input", { type: "checkbox", value: key, onchange: (event) => choose(key, event.target.checked) }), ` ${visible(title)}`)), usual);
+    }
+    const { name } = parseSort(app.state.sort || usualSort(app.model));
+    for (const box of fields.querySelectorAll("input")) {
+      box.checked = shown.some(({ key }) => key === box.value);
+      // The function and the sorted column cannot be hidden.
+      box.disabled = box.value === "fn" || box.value === name;
+    }
+  };
+  details.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape" || !details.open) return;
+    details.open = false;
+    summary.focus();
+  });
+  document.addEventListener("pointerdown", (event) => {
+    if (!details.contains(/** @type {Node} */ (event.target))) details.open = false;
+  });
+  return { bar: h("div", { class: "tools" }, app.groupings.length ? grouping : null, details), update };
+};
+
+/** Keys in the headings: left and right move between headings, down moves back to the rows. */
+const headingKeys = (event, head, grid) => {
+  const buttons = Array.from(head.querySelectorAll("button"));
+  const at = buttons.indexOf(event.target);
+  const to = { ArrowLeft: at - 1, ArrowRight: at + 1, Home: 0, End: buttons.length - 1 }[event.key];
+  if (to !== undefined) buttons[Math.max(0, Math.min(buttons.length - 1, to))].focus();
+  else if (event.key === "ArrowDown") grid.focus();
+  else return;
+  event.preventDefault();
+};
+
+const rowData = (model, event, row, figures) => {
+  const of = model.row;
+  const text = (value) => (value === null ? "" : String(value));
+  const data = {
+    fn: of.fn(row), file: of.file(row), line: text(of.line(row)), self: text(figures.self(row)),
+    incl: text(figures.incl(row)), calls: text(of.calls(row)), whose: of.whose(row), kind: of.kind(row),
+  };
+  if (!model.isDiff) return data;
+  return { ...data, old: text(figures.old(row)), new: text(figures.self(row)), delta: text(figures.delta(row)), status: of.status(row) };
+};
+
+/** Shows the stack of the selected row if rows have stacks, innermost function first. */
+const renderStack = (app, place) => {
+  const { model } = app;
+  const at = app.activeRow;
+  const lengths = model.column("k.length");
+  const has = at !== null && lengths[at] > 0 && model.isSelectedRow(app.state)(at);
+  place.hidden = !has;
+  if (!has) return place.replaceChildren();
+  let start = 0;
+  for (let row = 0; row < at; row++) start += lengths[row];
+  const items = [];
+  const most = 120;
+  for (let frame = start; frame < start + Math.min(lengths[at], most); frame++) {
+    const fn = model.column("k.fn")[frame];
+    const site = model.data.text(model.column("k.site")[frame]) || model.fn.file(fn);
+    const line = model.column("k.line")[frame];
+    items.push(h("li", {}, app.link(fn), h("span", { class: "place" }, ` ${visible(site)}${line ? `:${line}` : ""}`)));
+  }
+  if (lengths[at] > most) items.push(h("li", {}, `${lengths[at] - most} more frames`));
+  place.replaceChildren(h("h2", {}, "Stack of the selected row"), h("ol", {}, ...items));
+};

@@ -1,0 +1,320 @@
+// Tests of the parts of the script that do not need a page (`node --test`). Expectations were computed by hand.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import test from "node:test";
+import { deflateSync } from "node:zlib";
+
+const files = ["data", "state", "model", "stacks", "lines", "compare", "dom", "columns", "groups", "label", "flame"];
+const source = files.map((name) => readFileSync(new URL(`../${name}.js`, import.meta.url), "utf8")).join("\n");
+const names = [
+  "unpack", "readNumbers", "readData", "parseHash", "printHash", "grouped", "signed", "percentText", "visible", "makeModel", "orderRows",
+  "filterRows", "sumsByWhose", "makeStacks", "sumStacks", "flameTrees", "layOut", "arcsOfStacks", "sumFunctions", "branchOf", "innerBranches", "makeCode", "arcsOfCalls",
+  "functionLines", "alignLines", "movedTo", "fittedLabel", "flameMove", "groupRows", "orderGroups", "compareRows", "comparedStatus", "groupFigures", "groupCount", "listGroups", "groupingsOf", "shownColumns", "printColumns", "parseColumns",
+];
+const page = new Function(`${source}\nreturn {${names.join()}};`)();
+
+const SIGNED = 1, OPTIONAL = 2, RISING = 4, COUNT = 8;
+
+/** Encodes numbers as LEB128. The caller applies the form. */
+const leb = (numbers) => numbers.flatMap((number) => {
+  const bytes = [];
+  let left = BigInt(number);
+  do {
+    bytes.push(Number(left & 127n) | (left > 127n ? 128 : 0));
+    left >>= 7n;
+  } while (left);
+  return bytes;
+});
+
+/** The bytes of a page's data: texts, and arrays as [name, form, numbers]. */
+const block = (header, texts, arrays) => {
+  const encoder = new TextEncoder();
+  const text = encoder.encode(texts.join("\n"));
+  const said = { rows: 0, events: [], whose: ["own", "dependency", "std", "system", "kernel"], others: [], notes: [], aliases: [], big: false, separator: "\n", ...header };
+  const head = encoder.encode(JSON.stringify({ ...said, texts: text.length, arrays: arrays.map(([name, form, numbers]) => [name, numbers.length, form]) }));
+  const length = new Uint8Array(4);
+  new DataView(length.buffer).setUint32(0, head.length, true);
+  return new Uint8Array([...length, ...head, ...text, ...arrays.flatMap(([, , numbers]) => leb(numbers))]);
+};
+
+const modelOf = (header, texts, arrays) => page.makeModel(page.readData(block(header, texts, arrays)));
+
+test("numbers in all forms are read", () => {
+  const read = (form, numbers, isBig = false) => page.readNumbers(new Uint8Array(leb(numbers)), 0, numbers.length, form, isBig)[0];
+  assert.deepEqual(read(0, [0, 127, 128, 300]), [0, 127, 128, 300]);
+  // Zigzag: 0, -1, 1, -2.
+  assert.deepEqual(read(SIGNED, [0, 1, 2, 3]), [0, -1, 1, -2]);
+  assert.deepEqual(read(OPTIONAL, [0, 1, 2]), [null, 0, 1]);
+  assert.deepEqual(read(SIGNED | RISING, [20, 2, 1]), [10, 11, 10]);
+  assert.deepEqual(read(OPTIONAL | SIGNED, [0, 2, 3]), [null, -1, 1]);
+});
+
+test("counts are exact up to 2^64 and have one type in a page", () => {
+  const read = (form, numbers, isBig) => page.readNumbers(new Uint8Array(leb(numbers)), 0, numbers.length, form, isBig)[0];
+  const most = 2n ** 64n - 1n;
+  assert.deepEqual(read(COUNT, [most, 5], true), [most, 5n]);
+  assert.deepEqual(read(COUNT | OPTIONAL, [0, most + 1n], true), [null, most]);
+  // 2^64 - 1 and 2^64 - 2: the zigzag form of the difference.
+  assert.deepEqual(read(COUNT | SIGNED | RISING, [2n * most, 1], true), [most, most - 1n]);
+  // 2^52 and 2^52 - 1, whose zigzag form exceeds a double, in a page without large sums.
+  assert.deepEqual(read(COUNT | SIGNED | RISING, [2n ** 53n, 1], false), [2 ** 52, 2 ** 52 - 1]);
+  assert.deepEqual(read(COUNT | SIGNED | RISING, [2n ** 54n, 1], false), [2 ** 53, 2 ** 53 - 1]);
+  assert.equal(page.grouped(most), "18,446,744,073,709,551,615");
+});
+
+test("packed data are decompressed", async () => {
+  const bytes = block({ aliases: [["r.y", "r.x"]] }, ["", "é💡", "b"], [["r.x", 0, [1, 2]]]);
+  const opened = await page.unpack(deflateSync(bytes).toString("base64"));
+  const data = page.readData(opened);
+  assert.deepEqual([data.text(1), data.text(2), data.array("r.x"), data.array("r.y"), data.array("none")], ["é💡", "b", [1, 2], [1, 2], null]);
+});
+
+test("an address is a state, and unknown keys are skipped", () => {
+  assert.deepEqual(page.parseHash("#view=flame&fn=a%20%26%3Db&x=1&=&q&event=%zz"), { view: "flame", fn: "a &=b" });
+  const usual = { view: "table", event: "Ir", fn: null, sort: "", q: "" };
+  assert.equal(page.printHash({ ...usual, fn: "a &=b", sort: "-incl" }, usual), "#view=table&event=Ir&fn=a%20%26%3Db&sort=-incl");
+  assert.equal(page.printHash({ ...usual, fn: "" }, usual), "#view=table&event=Ir&fn=");
+});
+
+test("numbers and names have the form of the other tools", () => {
+  assert.deepEqual([0, 999, 1000, -1234567].map(page.grouped), ["0", "999", "1,000", "-1,234,567"]);
+  assert.deepEqual([page.signed(5), page.signed(-5), page.signed(0)], ["+5", "-5", "0"]);
+  assert.deepEqual([1, 0.99967, 0.5, 0.12345, 1.5].map(page.percentText), ["100.00%", "99.97%", "50.00%", "12.35%", "150.00%"]);
+  assert.equal(page.visible("a\u001b[2J\n\u202e"), "a\\u{1b}[2J\\n\\u{202e}");
+});
+
+/** Three functions: `b` in two files, `a`; two events. */
+const rows = () => modelOf(
+  { rows: 3, events: [["Ir", ["60"]], ["Dr", ["9"]]] },
+  ["", "b", "a", "x.c", "Y.c"],
+  [
+    ["f.name", 0, [1, 2, 1]], ["f.file", 0, [3, 3, 4]], ["f.obj", 0, [0, 0, 0]], ["f.whose", 0, [0, 2, 0]], ["r.function", 0, [0, 1, 2]],
+    ["r.self.0", COUNT, [30, 20, 10]], ["r.self.1", COUNT | OPTIONAL, [2, 0, 9]], ["r.calls", COUNT, [1, 5, 3]],
+  ],
+);
+
+test("rows are sorted by any column, counts down and names up, empty entries last", () => {
+  const model = rows();
+  const order = (sort, event = 0) => page.orderRows(model, [0, 1, 2], { sort, event });
+  assert.deepEqual(order(""), [0, 1, 2]);
+  assert.deepEqual(order("calls"), [1, 2, 0]);
+  assert.deepEqual(order("-calls"), [0, 2, 1]);
+  assert.deepEqual(order("fn"), [1, 0, 2]);
+  assert.deepEqual(order("self", 1), [2, 0, 1]);
+  assert.deepEqual(order("-self", 1), [0, 2, 1]);
+  assert.deepEqual(order("-self"), [2, 1, 0]);
+});
+
+test("filters keep rows by class of code and by words of function and file, ignoring case", () => {
+  const model = rows();
+  const kept = (state) => page.filterRows(model, { q: "", whose: "", ...state }, null);
+  assert.deepEqual(kept({ whose: "std" }), [1]);
+  assert.deepEqual(kept({ q: "y.C" }), [2]);
+  assert.deepEqual(kept({ q: "B" }), [0, 2]);
+  assert.deepEqual(kept({ q: "b", whose: "std" }), []);
+  const sums = page.sumsByWhose(model, 0, null);
+  assert.deepEqual([sums.get("own"), sums.get("std"), sums.get("kernel")], [40, 20, 0]);
+});
+
+test("the file distinguishes functions with the same name", () => {
+  const model = rows();
+  assert.deepEqual(model.address("b", "Y.c", ""), { fn: "b", file: "Y.c", obj: null });
+  assert.deepEqual(model.address("a", "x.c", ""), { fn: "a", file: null, obj: null });
+  assert.deepEqual(model.selected({ fn: "b", file: "Y.c", obj: null }), [2]);
+  assert.deepEqual(model.selected({ fn: "b", file: null, obj: null }), [0, 2]);
+});
+
+/** main;f;g 5, main;g 2, main;f;f 3, main 1: nodes 1 main, 2 f, 3 g, 4 f, 5 g. */
+const stacks = () => {
+  const model = modelOf(
+    { events: [["n", ["11"]]] }, ["", "main", "f", "g"],
+    [["f.name", 0, [1, 2, 3]], ["f.file", 0, [0, 0, 0]], ["f.obj", 0, [0, 0, 0]], ["f.whose", 0, [0, 0, 0]],
+      ["t.depth", 0, [1, 2, 3, 3, 2]], ["t.fn", 0, [0, 1, 2, 1, 2]], ["s.node", 0, [3, 5, 4, 1]], ["s.cost.0", COUNT, [5, 2, 3, 1]]],
+  );
+  const of = page.makeStacks(model);
+  return { of, sums: page.sumStacks(of, 0, null, "") };
+};
+
+/** The name, level, x and cost of each box. */
+const boxes = (of, sums, kind, functions, byCost = false, side = 0) => {
+  const tree = page.flameTrees(of, sums, kind, functions)[side];
+  return page.layOut(tree, { least: 0, byCost }).map(({ branch, x }) => [branch.fn < 0 ? "all" : of.model.fn.name(branch.fn), branch.level, x, branch.incl]);
+};
+
+test("samples are drawn in order of time, thread after thread", () => {
+  // `main` calls `a` and `b`. Thread `one`: a, b, a, main. Thread `two`: a.
+  const model = modelOf({ events: [["n", ["13"]]], threads: ["", "one", "two"] }, ["", "main", "a", "b"],
+    [["f.name", 0, [1, 2, 3]], ["f.file", 0, [0, 0, 0]], ["f.obj", 0, [0, 0, 0]], ["f.whose", 0, [0, 0, 0]], ["t.depth", 0, [1, 2, 2]], ["t.fn", 0, [0, 1, 2]],
+      ["q.node", 0, [2, 3, 2, 1, 2]], ["q.thread", 0, [1, 1, 1, 1, 2]], ["q.cost.0", COUNT, [1, 2, 1, 4, 5]]]);
+  const of = page.makeStacks(model);
+  const inTime = (thread) => {
+    const [tree] = page.flameTrees(of, null, "time", [], { event: 0, thread });
+    return page.layOut(tree, { least: 0, byCost: false }).map(({ branch, x }) => [branch.fn < 0 ? "all" : model.fn.name(branch.fn), branch.level, x, branch.incl, branch.self]);
+  };
+  const one = [["main", 2, 0, 8, 4], ["a", 3, 0, 1, 1], ["b", 3, 1, 2, 2], ["a", 3, 3, 1, 1]];
+  assert.deepEqual(inTime("one"), [["all", 1, 0, 8, 0], ...one]);
+  assert.deepEqual(inTime(""), [["all", 1, 0, 13, 0], ...one, ["main", 2, 8, 5, 0], ["a", 3, 8, 5, 5]]);
+});
+
+test("frames are as wide as their costs in all kinds of flame graphs", () => {
+  const { of, sums } = stacks();
+  assert.deepEqual(boxes(of, sums, "icicle", []), [["all", 1, 0, 11], ["main", 2, 0, 11], ["f", 3, 0, 8], ["g", 4, 0, 5], ["f", 4, 5, 3], ["g", 3, 8, 2]]);
+  assert.deepEqual(boxes(of, sums, "left-heavy", [], true)[2], ["f", 3, 0, 8]);
+  assert.deepEqual(boxes(of, sums, "reversed", []).filter(([, level]) => level === 2), [["main", 2, 0, 1], ["g", 2, 1, 7], ["f", 2, 8, 3]]);
+  // The cost of the outer `f` includes the `f` below it.
+  assert.deepEqual(boxes(of, sums, "sandwich", [1], false, 0), [["f", 1, 0, 8], ["main", 2, 0, 8]]);
+  assert.deepEqual(boxes(of, sums, "sandwich", [1], false, 1), [["f", 1, 0, 8], ["g", 2, 0, 5], ["f", 2, 5, 3]]);
+});
+
+test("frames narrower than the limit are left out with the frames below them", () => {
+  const { of, sums } = stacks();
+  const [tree] = page.flameTrees(of, sums, "icicle", []);
+  assert.deepEqual(page.layOut(tree, { least: 6, byCost: false }).map(({ branch }) => branch.incl), [11, 11, 8]);
+});
+
+test("keys move through a flame graph", () => {
+  const { of, sums } = stacks();
+  const [tree] = page.flameTrees(of, sums, "icicle", []);
+  const all = page.layOut(tree, { least: 0, byCost: false });
+  const go = (at, key) => page.flameMove(all, at, key, 2);
+  // 0 all, 1 main, 2 f, 3 g, 4 f, 5 g.
+  assert.deepEqual([go(1, "ArrowDown"), go(2, "ArrowRight"), go(5, "ArrowLeft"), go(3, "ArrowUp"), go(3, "Home"), go(0, "End"), go(0, "PageDown"), go(0, "x")], [2, 5, 2, 2, 0, 3, 2, null]);
+});
+
+test("callers and callees from stacks count a recursion once", () => {
+  const { of, sums } = stacks();
+  const arcs = page.arcsOfStacks(of, sums, [1]);
+  assert.deepEqual([Array.from(arcs.callers), Array.from(arcs.callees)], [[[0, 8], [1, 3]], [[2, 5], [1, 3]]]);
+});
+
+test("self costs come from innermost frames, and inclusive costs count each stack once", () => {
+  const { of, sums } = stacks();
+  const { self, incl } = page.sumFunctions(of, sums);
+  assert.deepEqual([Array.from(self), Array.from(incl)], [[[0, 1], [1, 3], [2, 7]], [[0, 11], [1, 8], [2, 7]]]);
+});
+
+test("the cost of a branch is its self cost and the cost of its children", () => {
+  const { of, sums } = stacks();
+  const root = page.branchOf(of, sums, -1, [0], null);
+  const waiting = [root];
+  for (const branch of waiting) {
+    const children = page.innerBranches(of, sums, branch);
+    assert.equal(children.reduce((sum, child) => sum + child.incl, branch.self), branch.incl);
+    waiting.push(...children);
+  }
+  assert.equal(waiting.length, 6);
+});
+
+/** `f` in x.c has line 3 (self cost 5, calls `g` for 7), line 4 (self cost 2), and a cost of 9 in another file. */
+const code = () => page.makeCode(modelOf(
+  { events: [["n", ["16"]]] }, ["", "f", "g", "x.c", "three", "four", "five"],
+  [["f.name", 0, [1, 2]], ["f.file", 0, [3, 3]], ["f.obj", 0, [0, 0]], ["f.whose", 0, [0, 0]],
+    ["l.fn", 0, [0, 0, 0]], ["l.file", 0, [0, 0, 2]], ["l.line", 0, [3, 4, 1]], ["l.self.0", COUNT, [5, 2, 9]],
+    ["c.from", 0, [0]], ["c.to", 0, [1]], ["c.line", 0, [3]], ["c.site", 0, [0]], ["c.calls", COUNT, [4]], ["c.incl.0", COUNT, [7]],
+    ["src.file", 0, [3, 3, 3]], ["src.line", 0, [3, 4, 5]], ["src.text", 0, [4, 5, 6]]],
+));
+
+test("the lines of a function have costs, calls and text, and costs in other files are added up", () => {
+  const { rows: lines, elsewhere, file } = page.functionLines(code(), 0, 0, 0);
+  assert.deepEqual(lines.map(({ number, text, self, incl }) => [number, text, self, incl]), [[3, "three", 5, 12], [4, "four", 2, 2], [5, "five", null, null]]);
+  assert.deepEqual([elsewhere, file, lines[0].calls], [9, "x.c", [{ fn: 1, incl: 7, calls: 4 }]]);
+  const arcs = page.arcsOfCalls(code(), [1], 0, 0);
+  assert.deepEqual([Array.from(arcs.callers), Array.from(arcs.callees)], [[[0, { incl: 7, calls: 4 }]], []]);
+});
+
+test("equal lines of two runs are in one row", () => {
+  const side = (from, text) => text.split(" ").map((word, at) => ({ number: from + at, text: word }));
+  const rowsOf = page.alignLines(side(1, "a b c d"), side(5, "a x c d e")).map(([old, now]) => [old?.number ?? 0, now?.number ?? 0]);
+  assert.deepEqual(rowsOf, [[1, 5], [2, 0], [0, 6], [3, 7], [4, 8], [0, 9]]);
+});
+
+/** Two snapshots with rows [stack, snapshot, places, bytes]. The stacks are `f:1 m:9`, `g:2 m:9`, `g:2 m:4`, the root and `g:2`. */
+const heaps = (rows) => modelOf(
+  { events: [["bytes", ["9"]]], rows: rows.length, others: [["places", "places", "count"]] }, ["", "f", "g", "m"],
+  [["f.name", 0, [1, 2, 3]], ["f.file", 0, [0, 0, 0]], ["f.obj", 0, [0, 0, 0]], ["f.whose", 0, [0, 0, 0]],
+    ["h.length", 0, [2, 2, 2, 0, 1]], ["h.fn", 0, [0, 2, 1, 2, 1, 2, 1]], ["h.line", 0, [1, 9, 2, 9, 2, 4, 2]],
+    ["r.stack", 0, rows.map(([stack]) => stack)], ["r.snapshot", 0, rows.map(([, snapshot]) => snapshot)],
+    ["r.self.0", COUNT, rows.map(([, , , bytes = 1]) => bytes)], ["x.places", COUNT | OPTIONAL, rows.map(([, , places]) => (places ? places + 1 : 0))]],
+);
+
+test("rows of two snapshots are joined by their stacks, and rows that merged places may hide are not changed", () => {
+  const compared = (rows) => Array.from(page.compareRows(heaps(rows), 0, 1), ([row, pair]) => [row, page.comparedStatus(pair, false)]).sort();
+  assert.deepEqual(compared([[0, 0], [0, 1]]), [[1, "changed"]]);
+  // Nothing is hidden if the tree shows all places.
+  assert.deepEqual(compared([[0, 0], [1, 0], [0, 1]]), [[1, "removed"], [2, "changed"]]);
+  assert.deepEqual(compared([[0, 0], [0, 1], [1, 1]]), [[1, "changed"], [2, "added"]]);
+  // The merged places of the root hide `g:2`, but not stacks below a shown frame.
+  assert.deepEqual(compared([[0, 0], [1, 0], [0, 1], [3, 1, 4]]), [[1, "below-threshold"], [2, "changed"], [3, "below-threshold"]]);
+  assert.deepEqual(compared([[1, 0], [1, 1], [2, 1], [3, 0, 4], [3, 1, 4]]), [[1, "changed"], [2, "added"], [4, "changed"]]);
+  // Merged places without bytes hide nothing.
+  assert.deepEqual(compared([[1, 0], [0, 1], [3, 1, 4, 0]]), [[0, "removed"], [1, "added"], [2, "added"]]);
+  // The merged places of `g:2` hide its callers.
+  assert.deepEqual(compared([[1, 0], [4, 0, 2], [1, 1], [2, 1], [4, 1, 2]]), [[2, "changed"], [3, "below-threshold"], [4, "below-threshold"]]);
+});
+
+test("a label is the longest form that fits, or both ends of the shortest", () => {
+  const forms = ["store::Map<int>::put_back(int)", "store::Map<…>::put_back(…)", "…::put_back(…)"];
+  const label = (letters) => page.fittedLabel(forms, letters);
+  assert.deepEqual([30, 29, 15, 13, 3, 2].map(label), [forms[0], forms[1], forms[2], "…::put…ack(…)", "……)", ""]);
+});
+
+test("names are shortened by the forms in the data of the page", () => {
+  // The forms of `a::b<x::C>(int)` are `a::b<…>(int)` and `a::b<C>(…)`, without the path of the argument.
+  const model = modelOf({ events: [["n", ["1"]]] }, ["", "c", "a::b<x::C>(int)"],
+    [["f.name", 0, [1, 2]], ["f.file", 0, [0, 0]], ["f.obj", 0, [0, 0]], ["f.whose", 0, [0, 0]],
+      ["n.forms", 0, [0, 2]], ["n.cuts", 0, [1, 2]], ["n.kept", 0, [5, 5, 3]], ["n.cut", 0, [9, 6, 7]]]);
+  const forms = ["a::b<x::C>(int)", "a::b<…>(int)", "a::b<C>(…)"];
+  assert.deepEqual([model.fn.forms(0), model.fn.forms(1), rows().fn.forms(0)], [["c"], forms, ["b"]]);
+});
+
+/** Two crates: `a` has rows 0 and 2 (30 and 10), `b` has row 1 (20). Row 3 has no known file, and 0 in the first event. */
+const crates = () => modelOf(
+  { rows: 4, events: [["Ir", ["60"]], ["Dr", ["9"]]] },
+  ["", "f", "g", "x.c", "b", "a", "???"],
+  [
+    ["f.name", 0, [1, 2, 1]], ["f.file", 0, [3, 3, 0]], ["f.obj", 0, [0, 0, 0]], ["f.whose", 0, [0, 2, 0]], ["f.crate", 0, [5, 4, 6]],
+    ["r.function", 0, [0, 1, 0, 2]], ["r.self.0", COUNT | OPTIONAL, [31, 21, 11, 0]], ["r.self.1", COUNT | OPTIONAL, [0, 3, 0, 8]],
+  ],
+);
+
+test("groups have sums and are sorted, and their rows keep their order", () => {
+  const model = crates();
+  const groups = (by, sort = "", event = 0) => page.orderGroups(model, page.groupRows(model, [0, 1, 2, 3], by), { sort, event, by });
+  const summaries = (listed, event = 0) => listed.map((group) => [group.label, group.rows.join(""), page.groupFigures(model, event).self(group)]);
+  assert.deepEqual(summaries(groups("crate")), [["a", "02", 40], ["b", "1", 20], ["???", "3", null]]);
+  assert.deepEqual(summaries(groups("crate", "-self")), [["b", "1", 20], ["a", "02", 40], ["???", "3", null]]);
+  assert.deepEqual(summaries(groups("crate", "", 1), 1), [["???", "3", 7], ["b", "1", 2], ["a", "02", null]]);
+  assert.deepEqual(groups("crate", "event.Dr").map(({ label }) => label), ["???", "b", "a"]);
+  assert.deepEqual(groups("crate", "fn").map(({ label }) => label), ["???", "a", "b"]);
+  assert.deepEqual(groups("crate", "-calls").map(({ label }) => label), ["a", "b", "???"]);
+  assert.deepEqual(summaries(groups("file")).map(([label, , self]) => [label, self]), [["x.c", 60], ["???", null]]);
+  assert.deepEqual(summaries(groups("whose")).map(([label, , self]) => [label, self]), [["own", 40], ["std", 20]]);
+  assert.deepEqual(page.listGroups(groups("crate"), ({ label }) => label === "a"), [-1, 0, 2, -2, -3]);
+  assert.deepEqual(groups("crate").map((group) => page.groupCount(model, group)), ["1 function", "1 function", "1 function"]);
+  assert.deepEqual(page.groupingsOf(model), ["crate", "file", "whose"]);
+});
+
+test("a group has no difference if the difference of one of its rows is unknown", () => {
+  const model = modelOf(
+    { rows: 3, events: [["Ir", ["9", "14"]]], runs: ["old", "new"] }, ["", "f", "a", "b", "changed", "below-threshold"],
+    [["f.name", 0, [1, 1]], ["f.file", 0, [0, 0]], ["f.obj", 0, [0, 0]], ["f.whose", 0, [0, 0]], ["f.crate", 0, [2, 3]], ["r.function", 0, [0, 0, 1]],
+      ["r.status", 0, [4, 5, 4]], ["r.old.0", COUNT | OPTIONAL, [5, 6, 0]], ["r.new.0", COUNT | OPTIONAL, [9, 0, 7]]],
+  );
+  const groups = page.orderGroups(model, page.groupRows(model, [0, 1, 2], "crate"), { sort: "", event: 0, by: "crate" });
+  const { self, old, delta } = page.groupFigures(model, 0);
+  assert.deepEqual(groups.map((group) => [group.label, old(group), self(group), delta(group)]), [["b", null, 6, 6], ["a", 9, 8, null]]);
+  assert.deepEqual([0, 1, 2].map(model.delta(0)), [4, null, 6]);
+});
+
+test("a narrow window hides columns that are not chosen, except the function and the sorted column", () => {
+  const column = (key, isFirst = false) => ({ key, givesWay: key, width: "20ch", isUsual: key !== "event.Dr", isFirst });
+  const all = [column("self", true), column("event.Dr"), column("calls"), column("fn", true), column("file"), column("obj")];
+  const shown = (width, chosen = "", sort = "self") => page.shownColumns(all, { chosen: page.parseColumns(chosen), sort, width }).map(({ key }) => key).join();
+  assert.equal(shown(1200), "self,calls,fn,file,obj");
+  // Each column takes 169 pixels, and there are 16 pixels around them.
+  assert.deepEqual([861, 860, 701, 690].map((width) => shown(width)), ["self,calls,fn,file,obj", "self,calls,fn,file", "self,calls,fn,file", "self,fn"]);
+  assert.equal(shown(701, "", "obj"), "self,calls,fn,obj");
+  assert.deepEqual([shown(300, "obj,event.Dr"), shown(300, "x"), shown(1200, "file", "calls")], ["self,event.Dr,fn,obj", "self,fn", "calls,fn,file"]);
+  assert.deepEqual(Array.from(page.parseColumns(page.printColumns(["a,b", "50%,", "fn"]))), ["a,b", "50%,", "fn"]);
+});
