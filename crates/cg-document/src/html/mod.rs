@@ -2,7 +2,7 @@
 //! resources and all other scripts.
 //!
 //! Without a script the page is static: tables with all rows, and trees that fold. The script sorts and searches. A
-//! [`Viewer`] is another kind of page: it shows a whole profile, and its script creates rows when they become visible.
+//! The page of a whole profile is in the crate cg-viewer, because its script creates the rows as they come into view.
 
 use std::io;
 
