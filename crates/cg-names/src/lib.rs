@@ -4,7 +4,7 @@
 //! - [`identity`]: decides whether names from two builds belong to the same function, with the table in [`rules`] and Rust's
 //!   two [`mangling`] schemes.
 //! - [`paths`]: paths of the same file in two directories.
-//! - [`whose`]: the origin of a frame's code: an allocator, Valgrind, a language runtime, the system, or the program.
+//! - [`code_origin`]: the origin of a frame's code: an allocator, Valgrind, a language runtime, the system, or the program.
 //! - [`occupation`]: the work of a program in a stack: its own code, locks, memory, copies, a framework.
 //! - [`blame`]: the frame of a stack to blame.
 //! - [`demangle`], [`frame_text`]: parsing of names and frames in input.

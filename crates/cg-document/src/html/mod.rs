@@ -1,7 +1,7 @@
 //! A self-contained HTML page. It includes its style and script. Its policy (`Content-Security-Policy`) forbids external
 //! resources and all other scripts.
 //!
-//! Without a script the page is static: tables with all rows, and trees that fold. The script sorts and searches. A
+//! Without a script the page is static: tables with all rows, and trees that fold. The script sorts and searches.
 //! The page of a whole profile is in the crate cg-viewer, because its script creates the rows as they come into view.
 
 use std::io;
