@@ -6,6 +6,7 @@
 
 pub mod address;
 mod count;
+mod csv_line;
 mod outline;
 mod rate;
 pub mod symbols;

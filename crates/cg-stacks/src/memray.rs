@@ -14,8 +14,8 @@ use cg_collections::intern::TooMany;
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, Lines, Options, Reading};
 
+use super::csv_line::CsvLine;
 use super::table::{FrameId, FrameParts, StackKey, StackTable};
-use super::vtune::CsvFields;
 use super::write;
 
 const EVENTS: [&str; 2] = ["bytes", "allocations"];
@@ -46,7 +46,7 @@ fn read(lines: &mut Lines, options: &Options, table: &mut StackTable) -> Result<
             }
         }
     }
-    let mut fields = CsvFields::default();
+    let mut fields = CsvLine::new(b',');
     let mut frames = Vec::new();
     while lines.advance().map_err(Error::Input)? {
         let number = lines.line_number();
@@ -57,7 +57,12 @@ fn read(lines: &mut Lines, options: &Options, table: &mut StackTable) -> Result<
                 "the line is cut short: it has no line break",
             ));
         }
-        fields.read(line, b',');
+        if !fields.read(line) {
+            return Err(Error::at(
+                number,
+                "expected a closing quote, found the end of the line",
+            ));
+        }
         let wrong = |expected: &str, found: &[u8]| Error::unexpected(number, expected, found);
         let (Some(allocations), Some(size), Some(stack), None) =
             (fields.get(1), fields.get(2), fields.get(5), fields.get(6))

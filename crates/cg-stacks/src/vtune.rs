@@ -12,6 +12,7 @@ use cg_reader::{Error, Lines, Options, Reading};
 use cg_stream::record::{Count, RunRecord};
 
 use super::count::Decimal;
+use super::csv_line::CsvLine;
 use super::outline::Outline;
 use super::table::{FrameParts, StackKey, StackTable};
 use super::write;
@@ -53,17 +54,20 @@ fn read(
         }
     };
     let delimiter = *first.get(b"Function Stack".len()).unwrap_or(&b',');
-    let mut fields = CsvFields::default();
-    fields.read(&first, delimiter);
-    let header: Vec<String> = (0..fields.ends.len())
-        .filter_map(|position| fields.get(position))
+    let mut record = CsvLine::new(delimiter);
+    let open_quote =
+        |line: u64| Error::at(line, "expected a closing quote, found the end of the line");
+    if !record.read(&first) {
+        return Err(open_quote(lines.line_number()));
+    }
+    let header: Vec<String> = record
+        .iter()
         .map(|field| String::from_utf8_lossy(field.trim_ascii()).into_owned())
         .collect();
     let position_of = |name: &str| header.iter().position(|field| field == name);
     let columns = cost_columns(&header, table, run);
     let (module, file) = (position_of("Module"), position_of("Source File"));
     let mut outline = Outline::default();
-    let mut record = CsvFields::default();
     while lines.advance().map_err(Error::Input)? {
         let line = lines.line_number();
         let text = lines.last_line().trim_ascii_end();
@@ -72,7 +76,9 @@ fn read(
         }
         // The indent precedes the quotes, or is inside them if a spreadsheet wrote the file.
         let outside = blanks(text);
-        record.read(&text[outside..], delimiter);
+        if !record.read(&text[outside..]) {
+            return Err(open_quote(line));
+        }
         let name = record.get(0).unwrap_or_default();
         let depth = outside + blanks(name);
         let name = name.trim_ascii();
@@ -129,39 +135,6 @@ fn cost_columns(header: &[String], table: &mut StackTable, run: &mut RunRecord) 
 /// Returns the number of leading blanks.
 fn blanks(text: &[u8]) -> usize {
     text.iter().take_while(|byte| **byte == b' ').count()
-}
-
-/// The fields of a line of comma-separated values.
-#[derive(Default)]
-pub(super) struct CsvFields {
-    text: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl CsvFields {
-    pub(super) fn read(&mut self, line: &[u8], delimiter: u8) {
-        // A line is one record, even if it contains carriage returns.
-        let mut reader = csv_core::ReaderBuilder::new()
-            .delimiter(delimiter)
-            .terminator(csv_core::Terminator::Any(b'\n'))
-            .build();
-        self.text.resize(line.len() + 1, 0);
-        let most = line.iter().filter(|byte| **byte == delimiter).count() + 1;
-        self.ends.resize(most + 1, 0);
-        let (_, read, written, ends) = reader.read_record(line, &mut self.text, &mut self.ends);
-        debug_assert_eq!(read, line.len());
-        // The end of the input ends the last field.
-        let (_, _, _, more) =
-            reader.read_record(&[], &mut self.text[written..], &mut self.ends[ends..]);
-        self.ends.truncate(ends + more);
-    }
-
-    pub(super) fn get(&self, position: usize) -> Option<&[u8]> {
-        let start = position
-            .checked_sub(1)
-            .map_or(Some(0), |before| self.ends.get(before).copied())?;
-        self.text.get(start..*self.ends.get(position)?)
-    }
 }
 
 /// Parses a cost: seconds become nanoseconds, other events stay as they are. Large numbers have commas.
