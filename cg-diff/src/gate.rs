@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use cg_collections::sorting::Order as _;
+use cg_document::number;
 use cg_profile::{Profile, Rows, Symbol};
 use cg_stream::record::{Count, RecordType, SnapshotRecord};
 use cg_tool::Diagnostics;
@@ -78,9 +79,13 @@ pub(crate) fn judge(
         judgement.broken.extend(sentences);
         if found.len() > MOST_NAMED {
             judgement.broken.push(format!(
-                "{}: {} more functions break this limit",
+                "{}: {} this limit",
                 limit.text(),
-                found.len() - MOST_NAMED
+                number::plural(
+                    (found.len() - MOST_NAMED) as Count,
+                    "more function breaks",
+                    "more functions break"
+                )
             ));
         }
     }

@@ -129,6 +129,11 @@ fn more_than_ten_functions_that_break_a_limit_are_counted() {
     };
     let ten = broken(&[&run(10, 5), &run(10, 6)], &["Ir[^f]>+0"]);
     assert_eq!(ten.len(), 10);
+    let eleven = broken(&[&run(11, 5), &run(11, 6)], &["Ir[^f]>+0"]);
+    assert_eq!(
+        eleven[10..],
+        ["Ir[^f]>+0: 1 more function breaks this limit"]
+    );
     let twelve = broken(&[&run(12, 5), &run(12, 6)], &["Ir[^f]>+0"]);
     assert_eq!(twelve[..10], ten);
     assert_eq!(
