@@ -73,3 +73,20 @@ fn own_code_and_dependencies_differ_in_colour() {
     // Orange has less green than yellow.
     assert!(green("serve") < green("parse"), "{picture}");
 }
+
+#[test]
+fn a_name_with_two_owners_has_one_frame_for_each() {
+    // The `main` that calls Rust's start code belongs to it; any other `main` is the program's.
+    let picture = cg_fmt(
+        &["-f", "flamegraph"],
+        "main;std::rt::lang_start;run 5\nmain;parse 2\nmain;std::rt::lang_start;run;a 3\nmain;parse;b 1\n",
+    )
+    .stdout;
+    assert_eq!(picture.matches("<title>main").count(), 2, "{picture}");
+    let has = |text: &str| picture.contains(text);
+    assert!(
+        has("<title>main (8 ") && has("<title>main [own] (3 ")
+            || has("<title>main (3 ") && has("<title>main [std] (8 "),
+        "{picture}"
+    );
+}

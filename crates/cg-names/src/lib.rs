@@ -8,6 +8,9 @@
 //! - [`occupation`]: the work of a program in a stack: its own code, locks, memory, copies, a framework.
 //! - [`blame`]: the frame of a stack to blame.
 //! - [`demangle`], [`frame_text`]: parsing of names and frames in input.
+//!
+//! Tables of patterns and names are text files. `lists.rs` and `pattern/` read them cheaply, because small reports need
+//! them, too.
 #![warn(missing_docs)]
 
 pub mod blame;
@@ -22,3 +25,4 @@ pub mod rules;
 pub mod structure;
 
 mod lists;
+mod pattern;

@@ -6,7 +6,7 @@
 use cg_collections::intern::Id;
 use cg_stream::record::Count;
 
-use super::super::stacks::{InnerNeighbours, StackNodeId, StackNodes};
+use super::super::stacks::{FrameTexts, InnerNeighbours, StackNodeId, StackNodes};
 
 /// Limits on the frames of a picture.
 #[derive(Clone, Copy, Debug)]
@@ -75,76 +75,85 @@ impl FrameLayout {
     /// Lays out nodes by their inclusive costs.
     pub(super) fn lay_out(
         nodes: &StackNodes,
-        children: &InnerNeighbours,
+        texts: &FrameTexts,
         costs: Vec<Count>,
         limits: PictureLimits,
     ) -> FrameLayout {
-        let cost = |node: StackNodeId| costs[node.index()];
-        let roots = children.get(None);
-        let total: Count = roots.iter().map(|node| cost(*node)).sum();
+        let roots = nodes.all().filter(|node| nodes.outer(*node).is_none());
+        let total: Count = roots.map(|node| costs[node.index()]).sum();
         let least = ((total as f64 * limits.least_percent / 100.0).ceil() as Count).max(1);
-        let depths = depths(nodes);
-        let is_deep = |node: &StackNodeId| depths[node.index()] >= limits.deepest;
-        let mut wide: Vec<Count> = nodes
-            .all()
-            .filter(|node| cost(*node) >= least && !is_deep(node))
-            .map(cost)
-            .collect();
-        let least = if wide.len() > limits.most {
-            let (_, next, _) = wide.select_nth_unstable_by(limits.most, |a, b| b.cmp(a));
-            *next + 1
-        } else {
-            least
-        };
         let mut layout = FrameLayout {
-            frames: Vec::with_capacity(wide.len().min(limits.most)),
+            costs,
             total,
             rest: total,
             least,
             deepest: limits.deepest,
             ..FrameLayout::default()
         };
+        // Only drawn frames are sorted, because most frames of a large profile are too narrow.
+        let drawn = layout.choose_nodes(nodes, limits.most);
+        let ranks = texts.ranks_among(drawn.iter().map(|node| nodes.frame(*node)));
+        layout.frames.reserve(drawn.len());
+        layout.place_frames(&nodes.children_among(&drawn, &ranks));
+        layout
+    }
+
+    /// Chooses the nodes to draw, and counts the others. A caller of a chosen node is also chosen, because it is as wide and
+    /// less deep.
+    fn choose_nodes(&mut self, nodes: &StackNodes, most: usize) -> Vec<StackNodeId> {
+        let mut chosen = Vec::new();
+        for (node, depth) in nodes.all().zip(depths(nodes)) {
+            let cost = self.cost(node);
+            let is_deep = depth as usize >= self.deepest;
+            if cost >= self.least && !is_deep {
+                chosen.push(node);
+            } else if cost > 0 {
+                self.deep += usize::from(is_deep);
+                self.narrow += usize::from(!is_deep);
+            }
+        }
+        if chosen.len() > most {
+            let mut costs: Vec<Count> = chosen.iter().map(|node| self.cost(*node)).collect();
+            let (_, next, _) = costs.select_nth_unstable_by(most, |a, b| b.cmp(a));
+            self.least = *next + 1;
+            let candidates = chosen.len();
+            chosen.retain(|node| self.cost(*node) >= self.least);
+            self.narrow += candidates - chosen.len();
+        }
+        chosen
+    }
+
+    /// Places the chosen nodes, each below its callees. `children` has only chosen nodes.
+    fn place_frames(&mut self, children: &InnerNeighbours) {
         // An explicit stack, because profiled stacks may be deeper than our own call stack. An entry is a node, its depth,
         // and the position of the frame below it.
         let mut waiting: Vec<(StackNodeId, usize, Option<usize>)> = Vec::new();
-        let push = |waiting: &mut Vec<_>, nodes: &[StackNodeId], depth, below: Option<usize>| {
-            let wide = nodes.iter().rev().filter(|node| cost(**node) >= least);
-            waiting.extend(wide.map(|node| (*node, depth, below)));
-        };
-        push(&mut waiting, roots, 0, None);
+        let outermost = children.get(None).iter().rev();
+        waiting.extend(outermost.map(|node| (*node, 0, None)));
         while let Some((node, depth, below)) = waiting.pop() {
+            let cost = self.cost(node);
             match below {
-                Some(below) => layout.frames[below].bare -= cost(node),
-                None => layout.rest -= cost(node),
+                Some(below) => self.frames[below].bare -= cost,
+                None => self.rest -= cost,
             }
-            let position = layout.frames.len();
-            layout.frames.push(DrawnFrame {
+            let position = self.frames.len();
+            self.frames.push(DrawnFrame {
                 node,
                 depth,
                 start: 0,
-                bare: cost(node),
+                bare: cost,
             });
-            if depth + 1 < limits.deepest {
-                let inner = children.get(Some(node));
-                push(&mut waiting, inner, depth + 1, Some(position));
-            }
+            let inner = children.get(Some(node)).iter().rev();
+            waiting.extend(inner.map(|node| (*node, depth + 1, Some(position))));
         }
         // The callees of a frame begin after its bare part.
         let mut next = vec![0];
-        for frame in &mut layout.frames {
+        for frame in &mut self.frames {
             frame.start = next[frame.depth];
-            next[frame.depth] += cost(frame.node);
+            next[frame.depth] += self.costs[frame.node.index()];
             next.truncate(frame.depth + 1);
             next.push(frame.start + frame.bare);
         }
-        let is_left_out = |node: &StackNodeId| is_deep(node) || cost(*node) < least;
-        let left_out = nodes
-            .all()
-            .filter(|node| cost(*node) > 0 && is_left_out(node));
-        let (deep, narrow): (Vec<StackNodeId>, Vec<StackNodeId>) = left_out.partition(is_deep);
-        (layout.deep, layout.narrow) = (deep.len(), narrow.len());
-        layout.costs = costs;
-        layout
     }
 
     pub(super) fn cost(&self, node: StackNodeId) -> Count {
@@ -153,21 +162,17 @@ impl FrameLayout {
 }
 
 /// Returns the depth of each node; 0 for outermost frames.
-fn depths(nodes: &StackNodes) -> Vec<usize> {
-    let mut depths: Vec<usize> = Vec::with_capacity(nodes.len());
+fn depths(nodes: &StackNodes) -> Vec<u32> {
+    let mut depths: Vec<u32> = Vec::with_capacity(nodes.len());
     for node in nodes.all() {
-        depths.push(
-            nodes
-                .outer(node)
-                .map_or(0, |outer| depths[outer.index()] + 1),
-        );
+        let outer = nodes.outer(node);
+        depths.push(outer.map_or(0, |outer| depths[outer.index()] + 1));
     }
     depths
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::stacks::FrameTexts;
     use super::*;
 
     /// Lays out folded stacks. Returns the picture as folded stacks, and the numbers of narrow and of deep frames.
@@ -183,8 +188,7 @@ mod tests {
             let node = nodes.stack(&frames).unwrap().unwrap();
             nodes.add(node, &[count.parse().unwrap()]);
         }
-        let children = nodes.children(&texts.ranks());
-        let layout = FrameLayout::lay_out(&nodes, &children, nodes.inclusive(), limits);
+        let layout = FrameLayout::lay_out(&nodes, &texts, nodes.inclusive(), limits);
         let mut lines = Vec::new();
         let mut path: Vec<&str> = Vec::new();
         for frame in &layout.frames {

@@ -7,11 +7,12 @@
 //!
 //! The same input gives the same bytes: nothing in the picture is random, and frames are sorted by name.
 
+use std::io::{self, Write};
+
 use anyhow::ensure;
 use cg_collections::intern::{Id, Made};
-use cg_collections::maps::OrderedSet;
 use cg_document::number::{grouped, percent, plural, signed, signed_percent};
-use cg_names::code_origin::{CodeOwner, Facts, find_owners};
+use cg_names::code_origin::CodeOwner;
 use cg_stream::record::Count;
 use cg_stream::visible::visible;
 use cg_tool::Diagnostics;
@@ -19,17 +20,22 @@ use cg_tool::Diagnostics;
 use super::color::{self, Color};
 use super::folded::warn_about_changed_names;
 use super::holds::FormatHolds;
-use super::stacks::{
-    CountedStack, FrameTexts, StackNodeId, StackNodes, WrittenFrameId, WrittenStacks, frame_name,
-};
+use super::stacks::{FrameTexts, StackNodeId, StackNodes, WrittenStacks, frame_name};
 use crate::export::Export;
+
+mod owners;
 
 mod gone;
 mod layout;
+
+mod buffer;
+mod names;
 mod svg;
 
 use layout::{FrameLayout, PictureLimits};
-use svg::{FrameLook, Section};
+use names::DrawnNames;
+use owners::FrameOwners;
+use svg::{FrameLook, PictureContents, Section};
 
 const HOLDS: FormatHolds = FormatHolds {
     format: "flame graphs",
@@ -46,7 +52,7 @@ pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     let stacks = WrittenStacks::select(profile, options, &HOLDS, diagnostics)?;
     let limits = PictureLimits::from_percent(options.threshold);
     let drawing = FlameDrawing::new(&stacks, limits, diagnostics)?;
-    export.out.write_all(drawing.picture().as_bytes())?;
+    drawing.write(export.out)?;
     export.out.flush()?;
     for note in drawing.notes() {
         diagnostics.warn(note);
@@ -65,7 +71,7 @@ struct FlameDrawing<'s, 'a> {
     nodes: StackNodes,
     /// The owner of each text; empty for diffs.
     owners: Vec<CodeOwner>,
-    /// The inclusive counts of each node: one count, or [`DIFF_COLUMNS`] counts in a diff.
+    /// In a diff, the inclusive counts of each node: [`DIFF_COLUMNS`] counts. Otherwise empty.
     inclusive: Vec<Count>,
     /// The stacks; in a diff, with the widths of the later run.
     layout: FrameLayout,
@@ -134,7 +140,7 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
                     frames.push(made.get_or_make(number, text)?);
                 }
             } else {
-                owners.frames(stacks, &stack, &mut texts, &mut frames)?;
+                owners.push_frames(stacks, &stack, &mut texts, &mut frames)?;
             }
             if let Some(node) = nodes.stack(&frames)? {
                 match (stack.counts, stack.is_change_known) {
@@ -150,16 +156,15 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
             diagnostics.warn(stacks_below_zero(stacks, negative));
         }
         nodes.close();
-        let children = nodes.children(&texts.ranks());
         let inclusive = nodes.inclusive();
-        let lay_out = |costs| FrameLayout::lay_out(&nodes, &children, costs, limits);
-        let (layout, gone) = if is_diff {
+        let lay_out = |costs| FrameLayout::lay_out(&nodes, &texts, costs, limits);
+        let (layout, gone, inclusive) = if is_diff {
             let counts = inclusive.chunks_exact(DIFF_COLUMNS);
             let later: Vec<Count> = counts.map(|counts| counts[1] + counts[3]).collect();
             let gone = gone::costs(&nodes, &later);
-            (lay_out(later), lay_out(gone))
+            (lay_out(later), lay_out(gone), inclusive)
         } else {
-            (lay_out(inclusive.clone()), FrameLayout::default())
+            (lay_out(inclusive), FrameLayout::default(), Vec::new())
         };
         check_total(layout.total + gone.total, is_diff, &event)?;
         Ok(FlameDrawing {
@@ -168,42 +173,63 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
             estimated,
             texts,
             nodes,
-            owners: owners.owners,
+            owners: owners.into_owners(),
             inclusive,
             layout,
             gone,
         })
     }
 
-    fn picture(&self) -> String {
-        let layouts = [&self.layout, &self.gone];
-        // The drawn names, in order of first use.
-        let mut names: OrderedSet<WrittenFrameId> = OrderedSet::default();
-        for layout in layouts {
-            names.extend(
-                layout
-                    .frames
-                    .iter()
-                    .map(|frame| self.nodes.frame(frame.node)),
-            );
-        }
+    /// Writes the picture.
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let layouts = [&self.layout, &self.gone].into_iter();
+        let drawn = layouts.flat_map(|layout| &layout.frames);
+        let frames = drawn.map(|frame| self.nodes.frame(frame.node));
+        let names = DrawnNames::new(frames, &self.texts);
         let (lines, most) = match &self.stacks.runs {
-            None => (self.lines_of_profile(), 0),
+            None => (self.lines_of_profile(&names), 0),
             Some(runs) => (self.lines_of_diff(runs), self.greatest_change()),
         };
+        let contents = PictureContents {
+            title: self.title(),
+            lines,
+            event: &self.event,
+            names: &names,
+            sections: self.sections(),
+        };
+        // In a profile, all frames with the same name have the same colour.
+        let colors: Vec<Color> = match &self.stacks.runs {
+            None => names
+                .iter()
+                .map(|name| color::owner_color(self.owners[name.frame.index()], name.text))
+                .collect(),
+            Some(_) => Vec::new(),
+        };
+        let look = |section: usize, node| {
+            let number = names.number(self.nodes.frame(node));
+            let (change, color) = match (&self.stacks.runs, contents.sections[section].id) {
+                (None, _) => (String::new(), colors[number]),
+                (Some(_), "gone") => self.look_of_gone(node),
+                (Some(_), _) => self.look_of_diff(node, most),
+            };
+            FrameLook {
+                number,
+                change,
+                color,
+            }
+        };
+        contents.write(look, out)
+    }
+
+    /// Returns the sections of the picture: the stacks, and in a diff the stacks that only the earlier run has.
+    fn sections(&self) -> Vec<Section<'_>> {
         let mut sections = Vec::new();
         if self.layout.total > 0 {
             sections.push(Section {
                 id: "frames",
                 heading: None,
                 layout: &self.layout,
-                root: Some(FrameLook {
-                    name: "all",
-                    number: None,
-                    change: String::new(),
-                    figure: format!("{} {}, 100%", grouped(self.layout.total), self.event),
-                    color: color::delta_color(0, 0),
-                }),
+                has_total: true,
             });
         }
         if let Some([before, after]) = self.stacks.runs.as_ref().filter(|_| self.gone.total > 0) {
@@ -217,27 +243,17 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
                 id: "gone",
                 heading: Some(format!("only in {before}{also}: {total} {}", self.event)),
                 layout: &self.gone,
-                root: None,
+                has_total: false,
             });
         }
-        let look = |section: usize, node| {
-            let number = names.get_index_of(&self.nodes.frame(node));
-            let look = match (&self.stacks.runs, sections[section].id) {
-                (None, _) => self.frame(node),
-                (Some(_), "gone") => self.frame_of_gone(node),
-                (Some(_), _) => self.frame_of_diff(node, most),
-            };
-            FrameLook { number, ..look }
-        };
-        let texts = names.iter().map(|frame| self.texts.text(*frame));
-        svg::draw(&self.title(), &lines, &sections, texts, look)
+        sections
     }
 
     /// Returns the lines above the picture of a profile: the drawn cost, and the legend of the colours.
-    fn lines_of_profile(&self) -> Vec<String> {
+    fn lines_of_profile(&self, names: &DrawnNames<'_>) -> Vec<String> {
         let is_drawn = |owner: &CodeOwner| {
-            let mut frames = self.layout.frames.iter();
-            frames.any(|frame| self.owner(frame.node) == *owner)
+            let mut names = names.iter();
+            names.any(|name| self.owners[name.frame.index()] == *owner)
         };
         let drawn = CodeOwner::ALL.into_iter().filter(is_drawn);
         let legend: Vec<&str> = drawn.map(color::legend).collect();
@@ -260,52 +276,23 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
         vec![self.measure() + &self.delta_text(old, delta, 0), colors]
     }
 
-    /// Returns the look of a frame of a profile.
-    fn frame(&self, node: StackNodeId) -> FrameLook<'_> {
-        let name = self.text(node);
-        FrameLook {
-            name,
-            number: None,
-            change: String::new(),
-            figure: self.figure(node),
-            color: color::owner_color(self.owner(node), name),
-        }
-    }
-
-    /// Returns the look of a frame of a diff. `most` is the greatest change of any frame.
-    fn frame_of_diff(&self, node: StackNodeId, most: Count) -> FrameLook<'_> {
+    /// Returns the change and the colour of a frame of a diff. `most` is the greatest change of any frame.
+    fn look_of_diff(&self, node: StackNodeId, most: Count) -> (String, Color) {
         let (old, delta) = self.change(node);
-        FrameLook {
-            name: self.text(node),
-            number: None,
-            change: self.delta_text(old, delta, self.one_sided_cost(node)),
-            figure: self.figure(node),
-            color: color::delta_color(delta, most),
-        }
+        let change = self.delta_text(old, delta, self.one_sided_cost(node));
+        (change, color::delta_color(delta, most))
     }
 
-    /// Returns the look of a frame in the section of gone stacks. A frame is grey if the later run has it too, or may have
-    /// it below the threshold.
-    fn frame_of_gone(&self, node: StackNodeId) -> FrameLook<'_> {
+    /// Returns the change and the colour of a frame in the section of gone stacks. A frame is grey if the later run has it
+    /// too, or may have it below the threshold.
+    fn look_of_gone(&self, node: StackNodeId) -> (String, Color) {
         let counts = self.counts(node);
-        let is_gone = counts[1] + counts[3] == 0 && self.one_sided_cost(node) == 0;
-        FrameLook {
-            name: self.text(node),
-            number: None,
-            change: self.delta_text(0, 0, self.one_sided_cost(node)),
-            figure: format!("{} {}", grouped(self.gone.cost(node)), self.event),
-            color: match is_gone {
-                true => Color::new(150, 150, 255),
-                false => Color::new(225, 225, 225),
-            },
-        }
-    }
-
-    /// Returns the cost of a frame and its share of the total.
-    fn figure(&self, node: StackNodeId) -> String {
-        let cost = self.layout.cost(node);
-        let share = percent(cost as f64 * 100.0 / self.layout.total as f64);
-        format!("{} {}, {share}", grouped(cost), self.event)
+        let one_sided = self.one_sided_cost(node);
+        let color = match counts[1] + counts[3] == 0 && one_sided == 0 {
+            true => Color::new(150, 150, 255),
+            false => Color::new(225, 225, 225),
+        };
+        (self.delta_text(0, 0, one_sided), color)
     }
 
     /// Returns the counts of a node in a diff.
@@ -403,59 +390,5 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
             }
         }
         notes
-    }
-
-    fn text(&self, node: StackNodeId) -> &str {
-        self.texts.text(self.nodes.frame(node))
-    }
-
-    fn owner(&self, node: StackNodeId) -> CodeOwner {
-        self.owners[self.nodes.frame(node).index()]
-    }
-}
-
-/// Finds the owner of each frame. A text has one colour, so a name with several owners gets suffixes.
-#[derive(Default)]
-struct FrameOwners {
-    facts: Made<Facts>,
-    /// Cache of the text of each frame without a suffix. Its owner may differ from the frame's owner in a stack.
-    texts: Made<WrittenFrameId>,
-    /// Buffer for the facts of the current stack.
-    facts_of_stack: Vec<Facts>,
-    owners: Vec<CodeOwner>,
-}
-
-impl FrameOwners {
-    /// Adds the frames of a stack to `frames`, innermost first.
-    fn frames(
-        &mut self,
-        stacks: &WrittenStacks<'_>,
-        stack: &CountedStack<'_, '_>,
-        texts: &mut FrameTexts,
-        frames: &mut Vec<WrittenFrameId>,
-    ) -> anyhow::Result<()> {
-        self.facts_of_stack.clear();
-        for (number, frame) in stack.frames() {
-            let facts = self
-                .facts
-                .get_or_make(number, || anyhow::Ok(Facts::from_frame(frame)))?;
-            self.facts_of_stack.push(facts);
-        }
-        for ((number, frame), owner) in stack.frames().zip(find_owners(&self.facts_of_stack)) {
-            let mut text = (self.texts).get_or_make(number, || {
-                texts.intern(&frame_name(&stacks.written(frame)), "")
-            })?;
-            if text.index() == self.owners.len() {
-                self.owners.push(owner);
-            } else if self.owners[text.index()] != owner {
-                let suffix = format!(" [{}]", owner.word());
-                text = texts.intern(&frame_name(&stacks.written(frame)), &suffix)?;
-                if text.index() == self.owners.len() {
-                    self.owners.push(owner);
-                }
-            }
-            frames.push(text);
-        }
-        Ok(())
     }
 }

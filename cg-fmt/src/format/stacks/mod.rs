@@ -93,6 +93,16 @@ impl<'s, 'a> CountedStack<'s, 'a> {
             .iter()
             .map(move |number| (*number, &frames[*number]))
     }
+
+    /// Returns the numbers of the frames, innermost first.
+    pub(crate) fn numbers(&self) -> &'s [usize] {
+        self.numbers
+    }
+
+    /// Returns the frame with this number.
+    pub(crate) fn frame(&self, number: usize) -> &'s Frame<'a> {
+        &self.set.all()[number]
+    }
 }
 
 impl FormatHolds {

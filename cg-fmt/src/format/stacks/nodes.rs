@@ -1,5 +1,7 @@
 //! A tree of stacks. Stacks share their outer frames.
 
+use std::hash::{Hash, Hasher};
+
 use cg_collections::intern::{Id, Keys, TooMany};
 use cg_stream::record::{Count, add_counts};
 
@@ -11,10 +13,19 @@ cg_collections::ids! {
 }
 
 /// A stack: its innermost frame, and the stack that called it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct StackPath {
     frame: WrittenFrameId,
     outer: Option<StackNodeId>,
+}
+
+impl Hash for StackPath {
+    /// Hashes both ids as one word. The derived implementation hashes three, for each frame of each stack.
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let outer = self.outer.map_or(0, |outer| outer.index() as u64 + 1);
+        state.write_u64(outer << 32 | self.frame.index() as u64);
+    }
 }
 
 /// The mark of a stack without counts.
@@ -128,9 +139,12 @@ impl StackNodes {
 
     /// Returns the inclusive counts: the sums over each stack and all stacks that begin with it.
     pub(crate) fn inclusive(&self) -> Vec<Count> {
-        let mut counts = Vec::with_capacity(self.nodes.len() * self.columns);
-        for node in self.all() {
-            counts.extend_from_slice(self.own(node));
+        let mut counts = vec![0; self.nodes.len() * self.columns];
+        for (node, counted) in self.counted.iter().enumerate() {
+            if *counted != NONE {
+                let own = &self.counts[*counted as usize * self.columns..][..self.columns];
+                counts[node * self.columns..][..self.columns].copy_from_slice(own);
+            }
         }
         for node in self.all().rev() {
             let Some(outer) = self.outer(node) else {
@@ -156,18 +170,43 @@ impl StackNodes {
 
     /// Returns for each stack the stacks that are one frame longer, sorted by the `rank` of their innermost frame.
     pub(crate) fn children(&self, rank: &[u32]) -> InnerNeighbours {
-        let mut order: Vec<StackNodeId> = self.all().collect();
+        let all: Vec<StackNodeId> = self.all().collect();
+        self.children_among(&all, rank)
+    }
+
+    /// Returns for each stack those of the `chosen` stacks that are one frame longer, sorted by the `rank` of their
+    /// innermost frame. Ranks are less than the number of ranks.
+    pub(crate) fn children_among(&self, chosen: &[StackNodeId], rank: &[u32]) -> InnerNeighbours {
+        let rank_number = |node: StackNodeId| rank[self.frame(node).index()] as usize;
         let slot = |node: StackNodeId| self.outer(node).map_or(0, |outer| outer.index() + 1);
-        order.sort_unstable_by_key(|node| (slot(*node), rank[self.frame(*node).index()]));
-        let mut starts = vec![0_u32; self.nodes.len() + 2];
-        for node in &order {
-            starts[slot(*node) + 1] += 1;
-        }
-        for slot in 1..starts.len() {
-            starts[slot] += starts[slot - 1];
-        }
+        let (by_rank, _) = sort_by_number(chosen, rank.len(), rank_number);
+        let (order, starts) = sort_by_number(&by_rank, self.nodes.len() + 1, slot);
         InnerNeighbours { order, starts }
     }
+}
+
+/// Sorts stacks by a number below `numbers`, without comparisons: it counts each number and moves each stack once. Stacks
+/// with equal numbers keep their order. Also returns the position of the first stack of each number, and of the end.
+fn sort_by_number(
+    stacks: &[StackNodeId],
+    numbers: usize,
+    number: impl Fn(StackNodeId) -> usize,
+) -> (Vec<StackNodeId>, Vec<u32>) {
+    let mut starts = vec![0_u32; numbers + 1];
+    for stack in stacks {
+        starts[number(*stack) + 1] += 1;
+    }
+    for position in 1..starts.len() {
+        starts[position] += starts[position - 1];
+    }
+    let mut next = starts.clone();
+    let mut sorted = stacks.to_vec();
+    for stack in stacks {
+        let place = &mut next[number(*stack)];
+        sorted[*place as usize] = *stack;
+        *place += 1;
+    }
+    (sorted, starts)
 }
 
 /// The children of every stack, in order.
@@ -182,5 +221,38 @@ impl InnerNeighbours {
     pub(crate) fn get(&self, node: Option<StackNodeId>) -> &[StackNodeId] {
         let slot = node.map_or(0, |node| node.index() + 1);
         &self.order[self.starts[slot] as usize..self.starts[slot + 1] as usize]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn children_are_sorted_by_the_rank_of_their_frame() {
+        let frame = |number| WrittenFrameId::at(number).unwrap();
+        let mut nodes = StackNodes::new(2);
+        for (count, frames) in (1..).zip([&[2, 0][..], &[1, 0], &[3], &[1], &[0, 1, 0], &[0]]) {
+            let frames: Vec<WrittenFrameId> = frames.iter().map(|number| frame(*number)).collect();
+            let node = nodes.stack(&frames).unwrap().unwrap();
+            nodes.add(node, &[count, 10 * count]);
+        }
+        let rank = [3, 2, 1, 0];
+        let all: Vec<StackNodeId> = nodes.all().collect();
+        let frames = |children: &InnerNeighbours, node| -> Vec<usize> {
+            let children = children.get(node).iter();
+            children.map(|node| nodes.frame(*node).index()).collect()
+        };
+        let children = nodes.children(&rank);
+        assert_eq!(frames(&children, None), [3, 1, 0]);
+        // The first stack is the frame 0, and the second stack is 0 with an inner frame 2.
+        assert_eq!(frames(&children, Some(all[0])), [2, 1]);
+        assert_eq!(frames(&children, Some(all[1])), [0; 0]);
+        // Without one of the chosen stacks.
+        let children = nodes.children_among(&all[..2], &rank);
+        assert_eq!(frames(&children, None), [0]);
+        assert_eq!(frames(&children, Some(all[0])), [2]);
+        // The frame 0 begins with 6, and the inner stacks add 1, 2 and 5.
+        assert_eq!(nodes.inclusive()[..4], [14, 140, 1, 10]);
     }
 }

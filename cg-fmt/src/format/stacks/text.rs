@@ -53,15 +53,27 @@ impl FrameTexts {
 
     /// Returns the rank of each text when sorted as bytes.
     pub(crate) fn ranks(&self) -> Vec<u32> {
-        let mut order: Vec<WrittenFrameId> = (0..self.texts.len())
-            .filter_map(|position| WrittenFrameId::at(position).ok())
+        let all = 0..self.texts.len();
+        self.ranks_among(all.filter_map(|position| WrittenFrameId::at(position).ok()))
+    }
+
+    /// Returns the rank of each of these texts when sorted as bytes. Other texts have the rank 0.
+    pub(crate) fn ranks_among(&self, frames: impl Iterator<Item = WrittenFrameId>) -> Vec<u32> {
+        let mut is_known = vec![false; self.texts.len()];
+        let mut order: Vec<WrittenFrameId> = frames
+            .filter(|frame| !std::mem::replace(&mut is_known[frame.index()], true))
             .collect();
         order.order_by_key(|frame| self.text(*frame));
-        let mut ranks = vec![0; order.len()];
+        let mut ranks = vec![0; self.texts.len()];
         for (rank, frame) in (0..).zip(order) {
             ranks[frame.index()] = rank;
         }
         ranks
+    }
+
+    /// Returns the number of texts.
+    pub(crate) fn len(&self) -> usize {
+        self.texts.len()
     }
 
     /// Returns the number of names that folded stacks cannot hold unchanged.

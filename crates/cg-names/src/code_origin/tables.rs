@@ -1,8 +1,7 @@
 //! Names of allocators, Valgrind's replacement functions, language runtimes and the system. A new allocator or runtime is a
 //! line of `names.txt`, which explains each list.
 
-use std::collections::HashSet;
-use std::sync::LazyLock;
+use crate::lists::NameSet;
 
 crate::lists::lists! { "names.txt":
     REPLACEMENT_FILES SANITIZER_PREFIXES SANITIZER_FOLDERS SANITIZER_LIBRARIES INTERCEPTED INTERCEPTED_PREFIXES
@@ -17,13 +16,11 @@ pub(super) const LANGUAGE_STARTS: [&str; 2] = ["node:", "<frozen "];
 
 /// Base names of glibc's C sources: the units that `readelf --debug-dump=info --dwarf-depth=1` lists for libc.so and ld.so
 /// of glibc 2.36.
-pub(super) static GLIBC_FILES: LazyLock<HashSet<&str>> =
-    LazyLock::new(|| include_str!("glibc-files.txt").lines().collect());
+pub(super) static GLIBC_FILES: NameSet<4096> = NameSet::new(include_str!("glibc-files.txt"));
 
 /// The functions that glibc 2.36 exports, except those whose names are reserved for C's implementation.
-pub(super) static GLIBC_FUNCTIONS: LazyLock<HashSet<&str>> =
-    LazyLock::new(|| include_str!("glibc-functions.txt").lines().collect());
+pub(super) static GLIBC_FUNCTIONS: NameSet<4096> =
+    NameSet::new(include_str!("glibc-functions.txt"));
 
 /// Base names of libstdc++'s headers: the files in `include/c++` of GCC 12, without extensions and their `bits`.
-pub(super) static LIBSTDCXX_FILES: LazyLock<HashSet<&str>> =
-    LazyLock::new(|| include_str!("libstdcxx-files.txt").lines().collect());
+pub(super) static LIBSTDCXX_FILES: NameSet<512> = NameSet::new(include_str!("libstdcxx-files.txt"));

@@ -10,10 +10,9 @@ mod tables;
 
 use std::sync::LazyLock;
 
-use regex::Regex;
-
 use crate::code_origin::CodeOrigin;
 use crate::paths::base_name;
+use crate::pattern::NamePattern;
 use crate::structure::ParsedName;
 use tables::{ALLOCATION, COPYING, FRAMEWORK_CRATES, FRAMEWORK_OBJECTS, LOCKING};
 
@@ -40,17 +39,21 @@ pub struct Role {
 impl Role {
     /// Returns the role of a function with this name in this object.
     pub fn from_name(name: &str, object: &str) -> Role {
-        static SERVICES: LazyLock<[(Service, Regex); 3]> = LazyLock::new(|| {
+        static SERVICES: LazyLock<[(Service, Vec<NamePattern>); 3]> = LazyLock::new(|| {
             [
-                (Service::Locking, &*LOCKING),
-                (Service::Allocation, &*ALLOCATION),
-                (Service::Copying, &*COPYING),
+                (Service::Locking, *LOCKING),
+                (Service::Allocation, *ALLOCATION),
+                (Service::Copying, *COPYING),
             ]
-            .map(|(service, patterns)| (service, whole_name_regex(patterns)))
+            .map(|(service, rows)| (service, parse_patterns(rows)))
         });
         let plain = without_version(name);
-        let matches = |names: &Regex| names.is_match(name) || names.is_match(plain);
-        let service = SERVICES.iter().find(|(_, names)| matches(names));
+        let has_version = plain.len() < name.len();
+        let matches = |pattern: &NamePattern| {
+            pattern.matches(name) || (has_version && pattern.matches(plain))
+        };
+        let mut services = SERVICES.iter();
+        let service = services.find(|(_, patterns)| patterns.iter().any(matches));
         Role {
             service: service.map(|(service, _)| *service),
             framework: framework(name, object),
@@ -137,11 +140,10 @@ fn without_version(name: &str) -> &str {
     name[..end.unwrap_or(name.len())].trim_end()
 }
 
-/// Returns a regex for names that one of these patterns matches completely.
-fn whole_name_regex(patterns: &[&str]) -> Regex {
-    let any = patterns.join("|");
-    Regex::new(&format!("^(?:{any})$"))
-        .expect("the patterns are constants, and a test compiles them")
+/// Parses the patterns of a list.
+fn parse_patterns(rows: &[&'static str]) -> Vec<NamePattern> {
+    let parse = |row| NamePattern::parse(row).expect("a test parses every row");
+    rows.iter().copied().map(parse).collect()
 }
 
 #[cfg(test)]

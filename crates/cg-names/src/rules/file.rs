@@ -1,10 +1,10 @@
 //! Rule files for `cg-diff --rules`, in a subset of sed's syntax.
 
-use std::sync::OnceLock;
+use std::borrow::Cow;
 
 use regex::Regex;
 
-use super::{Part, Rule, Strength};
+use super::Part;
 
 /// An error in a rule file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -16,8 +16,34 @@ pub struct RuleError {
     pub message: String,
 }
 
+/// A rule of a file.
+pub(super) struct FileRule {
+    /// The line of the file, which is also the name of the rule.
+    pub(super) line: String,
+    pub(super) part: Part,
+    pattern: Regex,
+    /// The replacement in the syntax of the regex crate.
+    replacement: String,
+    /// True if all matches are replaced, false for only the first.
+    all: bool,
+}
+
+impl FileRule {
+    /// Applies the rule to a text; `None` without a match.
+    pub(super) fn replace_in(&self, text: &str) -> Option<String> {
+        let limit = usize::from(!self.all);
+        match self
+            .pattern
+            .replacen(text, limit, self.replacement.as_str())
+        {
+            Cow::Owned(changed) => Some(changed),
+            Cow::Borrowed(_) => None,
+        }
+    }
+}
+
 /// Parses one rule per line: `[fn|file|obj] s/PATTERN/REPLACEMENT/[g]`, with any delimiter. `#` begins a comment.
-pub(super) fn parse(text: &str) -> Result<Vec<Rule>, RuleError> {
+pub(super) fn parse(text: &str) -> Result<Vec<FileRule>, RuleError> {
     let mut rules = Vec::new();
     for (number, line) in text.lines().enumerate() {
         let line = line.trim();
@@ -33,7 +59,7 @@ pub(super) fn parse(text: &str) -> Result<Vec<Rule>, RuleError> {
     Ok(rules)
 }
 
-fn parse_rule(line: &str) -> Result<Rule, String> {
+fn parse_rule(line: &str) -> Result<FileRule, String> {
     let (part, substitution) = match line.split_once(char::is_whitespace) {
         Some(("fn", rest)) => (Part::Function, rest.trim_start()),
         Some(("file", rest)) => (Part::Path, rest.trim_start()),
@@ -55,14 +81,11 @@ fn parse_rule(line: &str) -> Result<Rule, String> {
     if !matches!(flags.as_str(), "" | "g") {
         return Err(expected());
     }
-    let compiled = Regex::new(&pattern).map_err(|error| error.to_string().replace('\n', " "))?;
-    Ok(Rule {
-        name: line.to_owned(),
+    let pattern = Regex::new(&pattern).map_err(|error| error.to_string().replace('\n', " "))?;
+    Ok(FileRule {
+        line: line.to_owned(),
         part,
-        strength: Strength::Build,
-        hints: &[],
-        pattern: OnceLock::from(compiled),
-        source: pattern,
+        pattern,
         replacement: sed_replacement(&replacement),
         all: flags == "g",
     })
@@ -112,7 +135,7 @@ fn sed_replacement(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Rules;
+    use super::super::{Rules, Strength};
     use super::*;
 
     #[test]

@@ -9,12 +9,10 @@ mod table;
 pub use file::RuleError;
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
-
-use regex::Regex;
 
 use crate::demangle::demangle_str;
-use table::{RuleRow, TABLE};
+use file::FileRule;
+use table::{RuleRow, TABLE, TextCharacters};
 
 /// The part of a record's key that a rule rewrites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -70,17 +68,9 @@ pub struct Rules {
     rules: Vec<Rule>,
 }
 
-struct Rule {
-    name: String,
-    part: Part,
-    strength: Strength,
-    hints: &'static [&'static str],
-    /// Compiled on first use, because a comparison of equal names does not need it.
-    pattern: OnceLock<Regex>,
-    source: String,
-    replacement: String,
-    /// True if all matches are replaced, false for only the first.
-    all: bool,
+enum Rule {
+    Row(&'static RuleRow),
+    File(FileRule),
 }
 
 /// The set of rules that changed a name, by position.
@@ -146,7 +136,7 @@ impl Rules {
     /// Returns the rules of the table.
     pub fn from_table() -> Rules {
         Rules {
-            rules: TABLE.iter().map(Rule::from_row).collect(),
+            rules: TABLE.iter().map(Rule::Row).collect(),
         }
     }
 
@@ -155,7 +145,7 @@ impl Rules {
     /// # Errors
     /// Returns an error if the file has a line that is not a rule, or too many rules.
     pub fn with_file(text: &str) -> Result<Rules, RuleError> {
-        let mut rules = file::parse(text)?;
+        let rules = file::parse(text)?;
         let most = MOST_RULES - TABLE.len();
         if rules.len() > most {
             return Err(RuleError {
@@ -163,8 +153,10 @@ impl Rules {
                 message: format!("expected at most {most} rules, found {}", rules.len()),
             });
         }
-        rules.extend(TABLE.iter().map(Rule::from_row));
-        Ok(Rules { rules })
+        let rules = rules.into_iter().map(Rule::File);
+        Ok(Rules {
+            rules: rules.chain(TABLE.iter().map(Rule::Row)).collect(),
+        })
     }
 
     /// Applies the rules up to a strength. Returns the normalised name, and the rules that changed it.
@@ -182,18 +174,15 @@ impl Rules {
             result = Cow::Owned(demangled);
             matched = MatchedRules::DEMANGLED;
         }
+        let mut characters = TextCharacters::new(&result);
         for (position, rule) in self.rules.iter().enumerate() {
-            if rule.strength > strength || !rule.is_for(part) || !rule.may_match(&result) {
+            if rule.strength() > strength || !rule.is_for(part) {
                 continue;
             }
-            let limit = usize::from(!rule.all);
-            let changed = match rule
-                .pattern()
-                .replacen(&result, limit, rule.replacement.as_str())
-            {
-                Cow::Owned(changed) if changed != *result => changed,
-                _ => continue,
+            let Some(changed) = rule.replace_in(&result, characters) else {
+                continue;
             };
+            characters = TextCharacters::new(&changed);
             result = Cow::Owned(changed);
             matched.0 |= 1 << position;
         }
@@ -206,7 +195,7 @@ impl Rules {
             .iter()
             .enumerate()
             .filter(move |(position, _)| matched.0 & 1 << position != 0)
-            .map(|(_, rule)| rule.name.as_str())
+            .map(|(_, rule)| rule.name())
             .chain(
                 MatchedRules::WITHOUT_RULE
                     .iter()
@@ -217,41 +206,47 @@ impl Rules {
 }
 
 impl Rule {
-    fn from_row(row: &'static RuleRow) -> Rule {
-        Rule {
-            name: row.name.to_owned(),
-            part: row.part,
-            strength: row.strength,
-            hints: &row.hints,
-            pattern: OnceLock::new(),
-            source: row.pattern.to_owned(),
-            replacement: row.replacement.to_owned(),
-            all: true,
+    fn name(&self) -> &str {
+        match self {
+            Rule::Row(row) => row.name,
+            Rule::File(rule) => &rule.line,
         }
     }
 
-    fn pattern(&self) -> &Regex {
-        self.pattern.get_or_init(|| {
-            Regex::new(&self.source).expect(
-                "the patterns of a rule file are compiled when it is read, and a test compiles those of the table",
-            )
-        })
-    }
-
-    fn may_match(&self, text: &str) -> bool {
-        self.hints.is_empty() || self.hints.iter().any(|hint| text.contains(hint))
+    fn strength(&self) -> Strength {
+        match self {
+            Rule::Row(row) => row.strength,
+            Rule::File(_) => Strength::Build,
+        }
     }
 
     fn is_for(&self, part: Part) -> bool {
-        self.part == part
-            || self.part == Part::Any
-            || (self.part == Part::Path && part == Part::Object)
+        let own = match self {
+            Rule::Row(row) => row.part,
+            Rule::File(rule) => rule.part,
+        };
+        own == part || own == Part::Any || (own == Part::Path && part == Part::Object)
+    }
+
+    /// Applies the rule to a text with these characters; `None` if that changes nothing.
+    fn replace_in(&self, text: &str, characters: TextCharacters) -> Option<String> {
+        let changed = match self {
+            Rule::Row(row) if !row.may_match(text, characters) => return None,
+            Rule::Row(row) => row.pattern().replace_all(text, row.replacement)?,
+            Rule::File(rule) => rule.replace_in(text)?,
+        };
+        (changed != text).then_some(changed)
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use regex::Regex;
+
     use super::*;
+    use crate::pattern::tests::{names_of_pairs, with_variants};
 
     #[test]
     fn every_row_of_the_table_can_be_parsed() {
@@ -279,6 +274,75 @@ mod tests {
             assert!(!row.reason.is_empty());
             let (again, _) = rules.apply(after, part, Strength::Counter);
             assert_eq!(again, after, "{} changes its result again", row.name);
+        }
+    }
+
+    /// Names with characters of other scripts, with line ends, and with almost the suffixes of compilers.
+    const UNUSUAL_NAMES: [&str; 30] = [
+        "demo::f::h0123456789abcdefé",
+        "demo::f::h0123456789abcdef·g::h0123456789abcdef",
+        "größe.part.0",
+        "größe.7",
+        "groesse.7",
+        "größe+0x1f",
+        "a\nb+12",
+        "größe@@GLIBC_2.14",
+        "größe[0123456789abcdef]::f[0123456]",
+        "demo::größe::{closure#1}::{closure_env#22}<T>::{{constant}}",
+        "{impl#1}é{impl#x}",
+        "J$$Lambda$82.0x00007fa9d8007a08/12.run",
+        "J$$Lambda$82/12.run",
+        "J.lambda$größe$0",
+        "lambda$a$b$12x lambda$a$b$12",
+        "a.b.isra.0.constprop.1.cold.2",
+        "f [clone .part.0] [clone .cold]",
+        "f (.isra.0)",
+        "f [clone .llvm.0AF] .__uniq.12",
+        "init (.lto_priv.3.4)",
+        "run(int)::'lambda'(größe)::'lambda1'",
+        "$_12é $_3 'unnamed1' {unnamed type#2}",
+        "sum.omp_outlined..3._omp_fn.1",
+        "/lib/libgröße-2.31.so.6",
+        "/usr/lib/gcc/größe/12.2.0/x.h",
+        "/usr/lib/llvm-14/lib/clang/14.0.6/é",
+        "é-0123456789abcdef.d",
+        "at 0xé 0x1Fé 0xff",
+        "0x1Fé",
+        "/a/toolchains/x/toolchains/é/lib",
+    ];
+
+    fn sample_names() -> BTreeSet<String> {
+        let examples = TABLE.iter().flat_map(|row| row.example);
+        with_variants(examples.chain(UNUSUAL_NAMES).chain(names_of_pairs()))
+    }
+
+    #[test]
+    fn patterns_of_the_table_replace_the_same_as_the_regex_crate() {
+        let names = sample_names();
+        for row in TABLE.iter() {
+            let regex = Regex::new(row.find).unwrap();
+            for name in &names {
+                let replaced = row.pattern().replace_all(name, row.replacement);
+                let expected = match regex.replace_all(name, row.replacement) {
+                    Cow::Owned(expected) => Some(expected),
+                    Cow::Borrowed(_) => None,
+                };
+                assert_eq!(replaced, expected, "{}: {name}", row.name);
+            }
+        }
+    }
+
+    #[test]
+    fn rule_changes_no_name_that_contains_none_of_its_words() {
+        let names = sample_names();
+        for row in TABLE.iter() {
+            for name in &names {
+                if !row.may_match(name, TextCharacters::new(name)) {
+                    let replaced = row.pattern().replace_all(name, row.replacement);
+                    let is_changed = replaced.is_some_and(|replaced| replaced != *name);
+                    assert!(!is_changed, "{}: {name}", row.name);
+                }
+            }
         }
     }
 
