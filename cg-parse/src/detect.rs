@@ -1,18 +1,20 @@
 //! Recognises a format by content, never by file name.
 //!
 //! The readers know the signs of their formats, and the list of formats names the functions that check them. This module
-//! decides in which order signs are checked, and how much of an input to read before that.
+//! decides how much of an input to read for that.
 
 use std::io::Read;
 
-use cg_reader::{Error, FARTHEST_LOOK, Head, Reach, excerpt};
+use cg_reader::{Error, Head, Reach, excerpt};
 use cg_stream::lines::LineReader;
 
-use crate::format::{Format, Sign};
+use crate::format::Format;
 use crate::formats::FORMATS;
+use crate::recognition::Recognition;
 use crate::unsupported::{self, Binary};
 
-/// Returns the format of an input: `requested`, or the format that its first lines show.
+/// Returns the format of an input: `requested`, or the format that its first lines show. Reads no further than the decisive
+/// line.
 pub(crate) fn detect_format<R: Read>(
     lines: &mut LineReader<R>,
     requested: Option<&'static Format>,
@@ -22,6 +24,8 @@ pub(crate) fn detect_format<R: Read>(
             "this is a stream already; cg-filter, cg-diff, cg-fmt and leak-check read streams directly",
         ));
     }
+    let mut recognition = Recognition::new(FORMATS);
+    let mut is_checked = false;
     let mut seen = 0;
     loop {
         let (bytes, is_whole) = look(lines, seen)?;
@@ -29,17 +33,19 @@ pub(crate) fn detect_format<R: Read>(
         if is_whole && seen == 0 {
             return Err(Error::whole("the input is empty"));
         }
-        // The amount of data in one read, from a pipe or a compressed file, must not affect the result.
-        match unsupported::match_binary(bytes) {
-            Binary::Is(message) => return Err(Error::whole(message)),
-            Binary::MayBe if !is_whole => continue,
-            Binary::MayBe | Binary::IsNot => {}
+        if !is_checked {
+            match unsupported::match_binary(bytes) {
+                Binary::Is(message) => return Err(Error::whole(message)),
+                Binary::MayBe if !is_whole => continue,
+                Binary::MayBe | Binary::IsNot => is_checked = true,
+            }
         }
-        if let Some(format) = requested.or_else(|| recognise(&Head::new(bytes, is_whole))) {
+        let head = Head::new(bytes, is_whole);
+        if let Some(format) = requested.or_else(|| recognition.judge(&head)) {
             return Ok(format);
         }
-        if is_whole || seen > FARTHEST_LOOK {
-            return Err(unrecognised(bytes));
+        if head.reach != Reach::Beginning {
+            return Err(unrecognised(head.bytes));
         }
     }
 }
@@ -54,12 +60,17 @@ fn look<R: Read>(lines: &mut LineReader<R>, seen: usize) -> Result<(&[u8], bool)
     Ok((bytes, bytes.len() == seen))
 }
 
+/// The maximum length of a stream's first line that does not begin with its type.
+const LONGEST_FIRST_LINE: usize = 64 * 1024;
+
 /// Returns true if an input is a stream. Blocks only until the beginning of the first line has arrived.
 pub(crate) fn is_stream<R: Read>(lines: &mut LineReader<R>) -> Result<bool, Error> {
     let mut seen = 0;
+    let mut searched = 0;
     loop {
         let (bytes, is_whole) = look(lines, seen)?;
         seen = bytes.len();
+        let bytes = &bytes[..seen.min(LONGEST_FIRST_LINE)];
         let text = bytes.trim_ascii_start();
         if text.first().is_some_and(|byte| *byte != b'{') {
             return Ok(false);
@@ -68,61 +79,29 @@ pub(crate) fn is_stream<R: Read>(lines: &mut LineReader<R>) -> Result<bool, Erro
             return Ok(true);
         }
         // The keys can be in any order, so a complete first line is needed.
-        let line_end = memchr::memchr(b'\n', text).or(is_whole.then_some(text.len()));
-        if let Some(line_end) = line_end {
-            #[derive(serde::Deserialize)]
-            struct TypedLine {
-                #[serde(rename = "type")]
-                _type: String,
-            }
-            return Ok(serde_json::from_slice::<TypedLine>(&text[..line_end]).is_ok());
+        let start = bytes.len() - text.len();
+        searched = start.max(searched);
+        let line_end = memchr::memchr(b'\n', &bytes[searched..]).map(|length| searched + length);
+        if let Some(line_end) = line_end.or(is_whole.then_some(bytes.len())) {
+            return Ok(has_type(&bytes[start..line_end]));
         }
-        if seen > FARTHEST_LOOK {
+        if seen > LONGEST_FIRST_LINE {
             return Ok(false);
         }
+        searched = seen;
     }
 }
 
-/// Returns the format that the beginning of an input shows, if any.
-fn recognise(head: &Head) -> Option<&'static Format> {
-    let find = |has_sign: &dyn Fn(&Sign) -> bool| {
-        FORMATS
-            .iter()
-            .find(|format| format.signs.iter().any(has_sign))
-    };
-    let begins = |sign: &Sign| matches!(sign, Sign::Beginning(matches) if matches(head));
-    if let Some(format) = find(&begins) {
-        return Some(format);
+/// Returns true if a line is an object with a type.
+fn has_type(line: &[u8]) -> bool {
+    #[derive(serde::Deserialize)]
+    struct TypedLine {
+        #[serde(rename = "type")]
+        _type: String,
     }
-    let costs = cg_callgrind::recognise::recognise(head);
-    let before = costs.map_or(usize::MAX, |(at, _)| at);
-    if let Some(format) = recognise_by_line(head, before) {
-        return Some(format);
-    }
-    match costs {
-        Some((_, tool)) => {
-            let tool = tool?;
-            find(&|sign| matches!(sign, Sign::CostHeader(summed) if *summed == tool))
-        }
-        None if head.reach == Reach::Beginning => None,
-        None => find(&|sign| matches!(sign, Sign::ManyLines(matches) if matches(head))),
-    }
-}
-
-/// Returns the format of the first line before offset `before` that occurs in only one format.
-fn recognise_by_line(head: &Head, before: usize) -> Option<&'static Format> {
-    // The head can have a megabyte of lines, so collect the signs only once.
-    let signs = FORMATS.iter().flat_map(|format| {
-        let signs = format.signs.iter();
-        signs.filter_map(move |sign| match sign {
-            Sign::Line(matches) => Some((format, matches)),
-            _ => None,
-        })
-    });
-    let signs: Vec<_> = signs.collect();
-    let lines = head.whole_lines().take_while(|(at, _)| *at < before);
-    let mut found = lines.filter_map(|(_, line)| signs.iter().find(|(_, matches)| matches(line)));
-    found.next().map(|(format, _)| *format)
+    // A profile may be one long line, so search it before it is parsed.
+    memchr::memmem::find(line, b"\"type\"").is_some()
+        && serde_json::from_slice::<TypedLine>(line).is_ok()
 }
 
 fn unrecognised(bytes: &[u8]) -> Error {
@@ -144,27 +123,75 @@ fn unrecognised(bytes: &[u8]) -> Error {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-    use std::path::Path;
+    use std::path::{Path, PathBuf};
+    use std::{fs, io};
+
+    use crate::format::Sign;
+    use crate::{input, packed};
 
     use super::*;
+
+    fn test_data() -> PathBuf {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data")
+    }
+
+    /// Returns the files of texts of other kinds.
+    fn others() -> Vec<PathBuf> {
+        let entries = fs::read_dir(test_data().join("others")).unwrap();
+        entries.map(|entry| entry.unwrap().path()).collect()
+    }
+
+    /// Returns the decompressed contents of a file, up to the first error.
+    fn read_unpacked(path: &Path) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let reader = packed::unpacked(fs::File::open(path).unwrap()).unwrap();
+        if let Ok(mut lines) = input::lines(reader) {
+            let _ = lines.read_to_end(&mut bytes);
+        }
+        bytes
+    }
+
+    /// Returns the name of the format of an input, or the message of the error.
+    fn detected(input: impl Read) -> Result<&'static str, String> {
+        detect_format(&mut LineReader::new(input), None)
+            .map(|format| format.name)
+            .map_err(|error| error.to_string())
+    }
 
     /// Returns true if an input has a sign of the format. It may have signs of other formats, too.
     fn has_sign(head: &Head, format: &Format) -> bool {
         format.signs.iter().any(|sign| match sign {
-            Sign::Beginning(matches) | Sign::ManyLines(matches) => matches(head),
-            Sign::Line(matches) => head.whole_lines().any(|(_, line)| matches(line)),
-            Sign::CostHeader(tool) => cg_callgrind::recognise::recognise(head)
-                .is_some_and(|(_, found)| found == Some(*tool)),
+            Sign::Beginning(matches) => matches(head),
+            Sign::Line(matches) => head.whole_lines().any(matches),
+            Sign::CostHeader(tool) => cg_callgrind::recognise::find_format(head) == Some(*tool),
+            Sign::ManyLines(evidence) => {
+                let mut evidence = evidence();
+                let is_proven = head.whole_lines().any(|line| {
+                    evidence.add(line);
+                    evidence.is_proven()
+                });
+                is_proven || evidence.is_likely()
+            }
         })
     }
 
     #[test]
     fn an_input_with_signs_of_two_formats_has_the_format_that_is_checked_first() {
-        let samples = "a  7  1.000001:          2 c: \n\t      10 f (/x)\n\n".repeat(2000);
+        let samples = "a  7  1.000001:          2 c: \n\t      10 f (/x)\n\n".repeat(32);
         let cases = [
-            // Signs of kind `Beginning` are checked in the order of the list.
+            // The first sign decides.
             (format!("{samples}<valgrindoutput>\n"), "perf", "xml"),
+            (
+                "==1== Memcheck\n<valgrindoutput>\n".to_owned(),
+                "memcheck",
+                "xml",
+            ),
+            (
+                "<valgrindoutput><pid>1</pid>\n==1== Memcheck\n".to_owned(),
+                "xml",
+                "memcheck",
+            ),
+            // Signs of kind `Beginning` are checked in the order of the list.
             (
                 r#"{"cmd":"<valgrindoutput><pid>","dhatFileVersion":2}"#.to_owned(),
                 "xml",
@@ -190,12 +217,7 @@ mod tests {
                 "chrome-trace",
                 "gungraun",
             ),
-            // `Beginning` takes precedence over an earlier `Line`, and `Line` over `ManyLines`.
-            (
-                "==1== Memcheck\n<valgrindoutput>\n".to_owned(),
-                "xml",
-                "memcheck",
-            ),
+            // `Line` takes precedence over `ManyLines`.
             (
                 "==1== Memcheck\nmain;f 1\nmain;g 2\n".to_owned(),
                 "memcheck",
@@ -242,19 +264,79 @@ mod tests {
                 let format = Format::find(name).unwrap();
                 assert!(has_sign(&head, format), "{name}: {text}");
             }
-            let found = detect_format(&mut LineReader::new(text.as_bytes()), None);
-            assert_eq!(found.ok(), Format::find(first), "{text}");
+            assert_eq!(detected(text.as_bytes()), Ok(first), "{text}");
+        }
+    }
+
+    /// An input of which each read returns at most `size` bytes.
+    struct Pieces<'a> {
+        bytes: &'a [u8],
+        size: usize,
+    }
+
+    impl Read for Pieces<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let length = out.len().min(self.size);
+            self.bytes.read(&mut out[..length])
+        }
+    }
+
+    #[test]
+    fn the_format_does_not_depend_on_how_bytes_arrive() {
+        let seeds = FORMATS
+            .iter()
+            .flat_map(|format| format.seeds_below(&test_data()).unwrap());
+        let seeds = seeds.map(|path| (path, true));
+        for (path, is_seed) in seeds.chain(others().into_iter().map(|path| (path, false))) {
+            let bytes = read_unpacked(&path);
+            let whole = detected(bytes.as_slice());
+            assert_eq!(whole.is_ok(), is_seed, "{}: {whole:?}", path.display());
+            for size in [1, 3, 4096] {
+                let bytes = bytes.as_slice();
+                let found = detected(Pieces { bytes, size });
+                assert_eq!(found, whole, "{}: pieces of {size} bytes", path.display());
+            }
+        }
+    }
+
+    /// An input that fails after its beginning.
+    struct OnlyBeginning<'a>(Option<&'a [u8]>);
+
+    impl Read for OnlyBeginning<'_> {
+        fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+            let beginning = self.0.take().expect("the beginning decides");
+            out[..beginning.len()].copy_from_slice(beginning);
+            Ok(beginning.len())
+        }
+    }
+
+    #[test]
+    fn nothing_is_read_after_lines_that_decide() {
+        let samples = "a  7  1.000001:          2 c: \n\t      10 f (/x)\n\n".repeat(16);
+        for (beginning, expected) in [
+            ("# callgrind format\n", "callgrind"),
+            (
+                "version: 1\ncreator: x\nevents: Ir\n\nfn=(1) main\n",
+                "callgrind",
+            ),
+            ("==7== Memcheck, a memory error detector\n", "memcheck"),
+            ("desc: (none)\ncmd: ./a\ntime_unit: i\n", "massif"),
+            ("heap profile: 1: 2 [3: 4] @ heap/1048576\n", "pprof"),
+            ("{\"dhatFileVersion\":2,\n", "dhat"),
+            ("main;work;read 17\n".repeat(32).as_str(), "folded"),
+            (samples.as_str(), "perf"),
+        ] {
+            let found = detected(OnlyBeginning(Some(beginning.as_bytes())));
+            assert_eq!(found, Ok(expected), "{beginning}");
         }
     }
 
     #[test]
     fn texts_of_other_kinds_are_not_recognised() {
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data/others");
-        let mut files = 0;
-        for entry in fs::read_dir(folder).unwrap() {
-            let path = entry.unwrap().path();
+        let others = others();
+        assert!(others.len() > 150, "{}", others.len());
+        for path in others {
             let bytes = fs::read(&path).unwrap();
-            files += 1;
             // Checks the first line, and then the whole text.
             let first = bytes
                 .iter()
@@ -270,16 +352,15 @@ mod tests {
                     );
                 }
             }
-            let found = detect_format(&mut LineReader::new(bytes.as_slice()), None);
+            let found = detected(bytes.as_slice());
             assert!(found.is_err(), "{}: {found:?}", path.display());
         }
-        assert!(files > 150, "{files}");
     }
 
     #[test]
     fn an_input_that_begins_with_only_samples_is_recognised_despite_later_lines() {
         let sample = "a  7  1.000001:          2 c: \n\t      10 f (/x)\n\n";
-        let samples = sample.repeat(cg_stacks::perf::LOOK / sample.len() + 1);
+        let samples = sample.repeat(16);
         let massif = "desc: (none)\ncmd: ./a\ntime_unit: i\n";
         for (text, expected) in [
             (format!("{samples}{massif}"), "perf"),
@@ -289,16 +370,14 @@ mod tests {
             (format!("{sample}{massif}"), "massif"),
             (format!("started\n{samples}"), "perf"),
         ] {
-            let recognised = detect_format(&mut LineReader::new(text.as_bytes()), None);
-            assert_eq!(recognised.ok(), Format::find(expected), "{}", &text[..40]);
+            assert_eq!(detected(text.as_bytes()), Ok(expected), "{}", &text[..40]);
         }
     }
 
     #[test]
     fn lines_with_separators_are_counters_only_if_their_fields_match() {
         for text in ["a;b;c 1\n", "1,2,3,4,5\n", "name,unit,event,10,x\n"] {
-            let recognised = detect_format(&mut LineReader::new(text.as_bytes()), None);
-            assert_ne!(recognised.ok(), Format::find("perf-stat"), "{text}");
+            assert_ne!(detected(text.as_bytes()), Ok("perf-stat"), "{text}");
         }
     }
 
@@ -331,8 +410,7 @@ mod tests {
             ("cpu,GHz,\nCPU0,2.241,\nCPU1,2.244,\n", METRICS),
             ("{}\n{\"metric-value\" : \"1.974\"}\n", METRICS),
         ] {
-            let refused = detect_format(&mut LineReader::new(text.as_bytes()), None);
-            let message = refused.unwrap_err().to_string();
+            let message = detected(text.as_bytes()).unwrap_err();
             assert!(message.starts_with(expected), "{text}: {message}");
         }
     }

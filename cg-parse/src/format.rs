@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::{fs, io, slice};
 
 use cg_callgrind::sums::Summed;
-use cg_reader::{Head, ReadRecords};
+use cg_reader::{Head, LineEvidence, ReadRecords};
 
 use crate::formats::FORMATS;
 
@@ -48,17 +48,19 @@ pub enum Answer {
     Inlined,
 }
 
-/// A check that identifies an input of a format.
+/// A check that identifies an input of a format. [`crate::recognition`] decides when it is made.
 pub(crate) enum Sign {
-    /// The beginning of the input matches, or the input contains words that no other format contains.
+    /// The beginning of the input matches, or the input contains words that no other format contains. Checked for a few
+    /// lengths of the beginning.
     Beginning(fn(&Head) -> bool),
     /// The input has a cost header. [`cg_callgrind::recognise`] reads it for both formats that have one.
     CostHeader(Summed),
     /// A line matches that occurs only in this format. A program's own output may precede it.
     Line(fn(&[u8]) -> bool),
-    /// Several lines match. Checked last, after the whole head was searched for logs and profiles that follow the output
-    /// of a program.
-    ManyLines(fn(&Head) -> bool),
+    /// Several lines match. The function returns the evidence before the first line. If the first lines do not prove a
+    /// format, this sign is checked last, after the whole head was searched for logs and profiles that follow the output of
+    /// a program.
+    ManyLines(fn() -> Box<dyn LineEvidence>),
 }
 
 /// The function that reads a format.

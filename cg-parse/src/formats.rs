@@ -1,8 +1,9 @@
 //! The list of formats. An entry contains everything about a format that its reader does not: names, signs, the reader
 //! function, the questions that it answers, and texts for the documents and the tests.
 //!
-//! Detection checks one kind of [`Sign`] after the other, and each kind in the order of this list. If an input of format A
-//! can also contain the signs of format B, then A precedes B.
+//! The first sign that appears in an input decides. If several appear at the same place, detection checks one kind of
+//! [`Sign`] after the other, and each kind in the order of this list. If an input of format A can also contain the signs of
+//! format B at the same place, then A precedes B.
 
 use cg_callgrind::sums::Summed;
 
@@ -111,10 +112,7 @@ pub static FORMATS: &[Format] = &[
         reads: "the output of perf script",
         events: "the period of the sample under the name of its event (nanoseconds for `cpu-clock`), and 1 under `samples`",
         remarks: "the event with the most samples comes first; an event without periods is counted in samples, as `units` shows",
-        signs: &[
-            Sign::Beginning(cg_stacks::perf::begins_with_samples),
-            Sign::ManyLines(cg_stacks::perf::is_perf_script),
-        ],
+        signs: &[Sign::ManyLines(cg_stacks::perf::line_evidence)],
         seeds: &["perf/6.1-busy.perf.txt", "perf/*.perf.txt"],
         ..default_format(Records(cg_stacks::perf::parse))
     },
@@ -298,7 +296,7 @@ pub static FORMATS: &[Format] = &[
         remarks: "totals, without records",
         answers: &[],
         without_inline: NO_FUNCTIONS,
-        signs: &[Sign::Beginning(cg_totals::perf_stat::is_output)],
+        signs: &[Sign::ManyLines(cg_totals::perf_stat::line_evidence)],
         seeds: &["perf-stat/6.1-counters.csv", "perf-stat/*"],
         ..default_format(Records(cg_totals::perf_stat::parse))
     },
@@ -400,7 +398,7 @@ pub static FORMATS: &[Format] = &[
         reads: "the output of bpftrace for a map keyed by stack",
         events: "`samples`, or the name of the map",
         answers: &[Stacks],
-        signs: &[Sign::ManyLines(cg_stacks::bpftrace::is_bpftrace)],
+        signs: &[Sign::ManyLines(cg_stacks::bpftrace::line_evidence)],
         seeds: &["printouts/bpftrace.txt"],
         ..default_format(Records(cg_stacks::bpftrace::parse))
     },
@@ -409,7 +407,7 @@ pub static FORMATS: &[Format] = &[
         reads: "the output of DTrace for an aggregation by stack",
         events: "`samples`",
         answers: &[Stacks],
-        signs: &[Sign::ManyLines(cg_stacks::dtrace::is_dtrace)],
+        signs: &[Sign::ManyLines(cg_stacks::dtrace::line_evidence)],
         seeds: &["printouts/dtrace.txt"],
         ..default_format(Records(cg_stacks::dtrace::parse))
     },
@@ -418,7 +416,7 @@ pub static FORMATS: &[Format] = &[
         reads: "folded stacks, one per line: main;work;read 17",
         events: "`samples`, because the file does not name its event",
         remarks: "lines with two counts describe two runs: the stream is a [diff](#diff) of stacks",
-        signs: &[Sign::ManyLines(cg_stacks::folded::is_folded)],
+        signs: &[Sign::ManyLines(cg_stacks::folded::line_evidence)],
         seeds: &["stacks/before.folded", "stacks/*.folded", "folded/*.folded"],
         ..default_format(Records(cg_stacks::folded::parse))
     },

@@ -11,6 +11,7 @@ mod formats;
 mod input;
 mod layouts;
 mod packed;
+mod recognition;
 mod unsupported;
 mod utf16;
 

@@ -37,7 +37,7 @@ impl Unsupported {
     }
 }
 
-/// All rows. Every input is matched against the binary rows, repeatedly until its format is known.
+/// All rows. Every input is matched against the binary rows, repeatedly until they are ruled out.
 static ROWS: LazyLock<Vec<Unsupported>> = LazyLock::new(|| {
     let rows = include_str!("unsupported.txt").lines();
     rows.filter(|row| !row.starts_with('#'))

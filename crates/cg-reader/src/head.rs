@@ -1,4 +1,4 @@
-//! The beginning of an input, which is used to recognise formats.
+//! The beginning of an input, which is used to recognise formats, and evidence that several lines give together.
 
 /// The maximum number of bytes for recognising a format. It is large because logs may begin with output of the program.
 pub const FARTHEST_LOOK: usize = 1024 * 1024;
@@ -23,26 +23,24 @@ pub enum Reach {
 }
 
 impl<'a> Head<'a> {
-    /// Creates a head. `is_whole` is true if `bytes` are the whole input.
+    /// Creates a head. `is_whole` is true if `bytes` are the whole input. Otherwise bytes beyond [`FARTHEST_LOOK`] are cut
+    /// off.
     pub fn new(bytes: &'a [u8], is_whole: bool) -> Head<'a> {
-        let reach = if is_whole {
-            Reach::All
-        } else if bytes.len() > FARTHEST_LOOK {
-            Reach::Enough
-        } else {
-            Reach::Beginning
+        let (bytes, reach) = match bytes.get(..FARTHEST_LOOK) {
+            _ if is_whole => (bytes, Reach::All),
+            Some(enough) if enough.len() < bytes.len() => (enough, Reach::Enough),
+            _ => (bytes, Reach::Beginning),
         };
         Head { bytes, reach }
     }
 
-    /// Iterates over the complete lines without trailing blanks, each with its start position.
-    pub fn whole_lines(&self) -> impl Iterator<Item = (usize, &'a [u8])> + use<'a> {
+    /// Iterates over the complete lines without trailing blanks.
+    pub fn whole_lines(&self) -> impl Iterator<Item = &'a [u8]> + use<'a> {
         let end = match self.reach {
             Reach::All => self.bytes.len(),
             _ => memchr::memrchr(b'\n', self.bytes).map_or(0, |last| last + 1),
         };
         let mut rest = &self.bytes[..end];
-        let mut start = 0;
         std::iter::from_fn(move || {
             if rest.is_empty() {
                 return None;
@@ -50,9 +48,19 @@ impl<'a> Head<'a> {
             let length = memchr::memchr(b'\n', rest).map_or(rest.len(), |end| end + 1);
             let (line, following) = rest.split_at(length);
             rest = following;
-            let at = start;
-            start += length;
-            Some((at, line.trim_ascii_end()))
+            Some(line.trim_ascii_end())
         })
     }
+}
+
+/// The evidence for a format that needs several lines. Every line of a head is added once, in order.
+pub trait LineEvidence {
+    /// Adds the next line, without its line break and trailing blanks.
+    fn add(&mut self, line: &[u8]);
+
+    /// Returns true if the lines so far prove the format, whatever follows.
+    fn is_proven(&self) -> bool;
+
+    /// Returns true if the input has this format, judged by all lines of its head.
+    fn is_likely(&self) -> bool;
 }

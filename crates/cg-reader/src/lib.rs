@@ -12,7 +12,7 @@ mod reading;
 pub use cg_debug_info::{KeptObjects, Search};
 
 pub use error::{Error, excerpt, get_checked};
-pub use head::{FARTHEST_LOOK, Head, Reach};
+pub use head::{FARTHEST_LOOK, Head, LineEvidence, Reach};
 pub use options::{BYTE_ORDER_MARK, Lines, Options, Revision, Snapshots};
 pub use out::Out;
 pub use reading::{ReadRecords, Reading};

@@ -13,7 +13,7 @@
 
 use cg_collections::intern::TooMany;
 use cg_collections::sorting::Order as _;
-use cg_reader::{Error, Head, Lines, Reading};
+use cg_reader::{Error, LineEvidence, Lines, Reading};
 use cg_stream::record::Count;
 
 use super::table::{FrameId, FrameParts, NameId, StackKey, StackTable};
@@ -23,23 +23,37 @@ use super::write;
 /// The event of the map without a name.
 const EVENT: &str = "samples";
 
-/// Returns true if the input contains a map entry with frames.
-pub fn is_bpftrace(head: &Head) -> bool {
-    let mut is_open = false;
-    let mut has_frames = false;
-    for (start, line) in head.whole_lines() {
-        let is_indented =
-            head.bytes[start..].starts_with(b" ") || head.bytes[start..].starts_with(b"\t");
+/// Returns the evidence for the output of bpftrace, before the first line.
+pub fn line_evidence() -> Box<dyn LineEvidence> {
+    Box::new(BpftraceEvidence::default())
+}
+
+/// The parts of a map entry that were found.
+#[derive(Default)]
+struct BpftraceEvidence {
+    is_open: bool,
+    has_frames: bool,
+    is_closed: bool,
+}
+
+impl LineEvidence for BpftraceEvidence {
+    fn add(&mut self, line: &[u8]) {
         if opened(line).is_some() {
-            is_open = true;
-        } else if is_open && is_indented && !line.is_empty() {
-            has_frames = true;
+            self.is_open = true;
+        } else if self.is_open && matches!(line, [b' ' | b'\t', ..]) {
+            self.has_frames = true;
         }
-        if is_open && has_frames && closed(line).is_some() {
-            return true;
-        }
+        self.is_closed |= self.has_frames && closed(line).is_some();
     }
-    false
+
+    /// An entry with frames.
+    fn is_proven(&self) -> bool {
+        self.is_closed
+    }
+
+    fn is_likely(&self) -> bool {
+        self.is_closed
+    }
 }
 
 /// Reads the maps that bpftrace prints: a [`cg_reader::ReadRecords`].

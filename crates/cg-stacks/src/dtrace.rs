@@ -11,7 +11,7 @@
 
 use cg_collections::intern::TooMany;
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, Head, Lines, Reading};
+use cg_reader::{Error, LineEvidence, Lines, Reading};
 
 use super::table::{FrameId, FrameParts, NameId, StackKey, StackTable};
 use super::unread::UnreadLines;
@@ -20,19 +20,40 @@ use super::write;
 /// The event: how often DTrace aggregated a stack.
 const EVENT: &str = "samples";
 
-/// Returns true if the input has frames with a module, and counts, and more of these than other lines.
-pub fn is_dtrace(head: &Head) -> bool {
-    let (mut frames, mut counts, mut others) = (0u64, 0u64, 0u64);
-    for (start, line) in head.whole_lines() {
+/// Returns the evidence for the output of DTrace, before the first line.
+pub fn line_evidence() -> Box<dyn LineEvidence> {
+    Box::new(DtraceEvidence::default())
+}
+
+/// The numbers of lines of each kind.
+#[derive(Default)]
+struct DtraceEvidence {
+    /// Frames with a module.
+    frames: u64,
+    counts: u64,
+    others: u64,
+}
+
+impl LineEvidence for DtraceEvidence {
+    fn add(&mut self, line: &[u8]) {
         match ScriptLine::parse(line) {
             ScriptLine::Blank | ScriptLine::Probe => {}
-            _ if !head.bytes[start..].starts_with(b" ") => others += 1,
-            ScriptLine::Frame => frames += u64::from(line.contains(&b'`')),
-            ScriptLine::Number(_) => counts += 1,
-            ScriptLine::Text => others += 1,
+            _ if !line.starts_with(b" ") => self.others += 1,
+            ScriptLine::Frame => self.frames += u64::from(line.contains(&b'`')),
+            ScriptLine::Number(_) => self.counts += 1,
+            ScriptLine::Text => self.others += 1,
         }
     }
-    frames > 0 && counts > 0 && frames + counts > others
+
+    /// Many frames, and few other lines.
+    fn is_proven(&self) -> bool {
+        self.frames >= 16 && self.counts > 0 && self.frames + self.counts > self.others * 4
+    }
+
+    /// Frames with a module and counts, and more of these than other lines.
+    fn is_likely(&self) -> bool {
+        self.frames > 0 && self.counts > 0 && self.frames + self.counts > self.others
+    }
 }
 
 /// Reads the aggregations of stacks that DTrace prints: a [`cg_reader::ReadRecords`].

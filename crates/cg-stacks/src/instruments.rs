@@ -29,10 +29,13 @@ const WEIGHTS: [&[u8]; 3] = [b"Weight", b"Running Time", b"Bytes Used"];
 
 /// Returns true for the first line of a copied call tree.
 pub fn is_header_line(line: &[u8]) -> bool {
-    let mut cells = line.split(|byte| *byte == b'\t');
-    cells.next().is_some_and(|first| WEIGHTS.contains(&first))
-        && cells
-            .next_back()
+    let Some(first_end) = memchr::memchr(b'\t', line) else {
+        return false;
+    };
+    WEIGHTS.contains(&&line[..first_end])
+        && line
+            .rsplit(|byte| *byte == b'\t')
+            .next()
             .is_some_and(|last| matches!(last, b"Symbol Name" | b"Symbol Names"))
 }
 

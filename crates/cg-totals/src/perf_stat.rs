@@ -19,27 +19,48 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use cg_reader::{Error, Head, Lines, Reach, Reading, excerpt};
+use cg_reader::{Error, LineEvidence, Lines, Reading, excerpt};
 use cg_stream::record::{CounterFacts, RunRecord};
 use serde::Deserialize;
 
 /// Fractional values are stored as integers, in millionths of their unit.
 const FRACTION: u128 = 1_000_000;
 
-/// Returns true if all whole lines at the beginning have the format and one of them has a counter.
-pub fn is_output(head: &Head) -> bool {
-    let mut has_counter = false;
-    for (_, line) in head.whole_lines() {
-        match CounterLine::parse(line) {
-            Some(CounterLine::Counter(..)) => has_counter = true,
-            Some(CounterLine::Nothing) => {}
-            None => return false,
+/// Returns the evidence for counters of `perf stat`, before the first line.
+pub fn line_evidence() -> Box<dyn LineEvidence> {
+    Box::new(CounterEvidence::Nothing)
+}
+
+/// The lines up to the first counter. All must have the format.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum CounterEvidence {
+    Nothing,
+    Counter,
+    Other,
+}
+
+impl LineEvidence for CounterEvidence {
+    fn add(&mut self, line: &[u8]) {
+        /// The maximum length of a counter's line. A line is split at each possible separator, which is slow.
+        const LONGEST: usize = 1024;
+        if *self != CounterEvidence::Nothing {
+            return;
         }
-        if has_counter && head.reach == Reach::Beginning {
-            break;
-        }
+        let line = (line.len() <= LONGEST).then_some(line);
+        *self = match line.and_then(CounterLine::parse) {
+            Some(CounterLine::Counter(..)) => CounterEvidence::Counter,
+            Some(CounterLine::Nothing) => CounterEvidence::Nothing,
+            None => CounterEvidence::Other,
+        };
     }
-    has_counter
+
+    fn is_proven(&self) -> bool {
+        *self == CounterEvidence::Counter
+    }
+
+    fn is_likely(&self) -> bool {
+        self.is_proven()
+    }
 }
 
 /// Reads the counters of `perf stat`: a [`cg_reader::ReadRecords`].

@@ -5,7 +5,7 @@ mod stacks;
 
 use cg_reader::{Error, FARTHEST_LOOK, Head, Reading};
 
-use crate::recognise::recognise;
+use crate::recognise::find_format;
 use crate::sums::{Summed, Sums};
 
 /// Reads a Callgrind profile.
@@ -16,7 +16,7 @@ pub(crate) fn callgrind(reading: &mut Reading) -> Result<(), Error> {
 /// Reads a profile of the detected tool, or of Callgrind if no tool is detected.
 pub(crate) fn recognised(reading: &mut Reading) -> Result<(), Error> {
     let text = reading.lines.peek(FARTHEST_LOOK).map_err(Error::Input)?;
-    let (_, tool) = recognise(&Head::new(text, true)).unwrap_or_default();
+    let tool = find_format(&Head::new(text, true));
     read(tool.unwrap_or(Summed::Callgrind), reading)
 }
 

@@ -21,7 +21,7 @@ mod frame;
 mod scanner;
 mod summary_element;
 
-use cg_reader::{Error, Head, Lines, Reading};
+use cg_reader::{Error, Head, Lines, Reach, Reading};
 
 use self::document::XmlDocument;
 use self::scanner::{XmlScanner, XmlToken};
@@ -37,8 +37,10 @@ pub fn is_document(head: &Head) -> bool {
     const ROOT: &[u8] = b"<valgrindoutput>";
     memchr::memmem::find_iter(head.bytes, ROOT).any(|at| {
         // Exclude prose that mentions the element.
-        let rest = head.bytes[at + ROOT.len()..].trim_ascii_start();
-        rest.is_empty() || rest.starts_with(b"<")
+        match head.bytes[at + ROOT.len()..].trim_ascii_start() {
+            [] => head.reach != Reach::Beginning,
+            rest => rest.starts_with(b"<"),
+        }
     })
 }
 

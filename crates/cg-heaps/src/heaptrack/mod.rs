@@ -46,7 +46,7 @@ use trees::HeapTrees;
 
 /// Returns true if an input begins like a recording.
 pub fn is_recording(head: &Head) -> bool {
-    let mut lines = head.whole_lines().map(|(_, line)| line);
+    let mut lines = head.whole_lines();
     let is_version = |line: &[u8]| {
         line.strip_prefix(b"v ").is_some_and(|rest| {
             let is_number = |byte: &u8| byte.is_ascii_hexdigit() || *byte == b' ';

@@ -16,7 +16,7 @@
 
 pub(crate) mod frame;
 
-use cg_reader::{Error, Head, Lines, Options, Reach, Reading};
+use cg_reader::{Error, Head, LineEvidence, Lines, Options, Reach, Reading};
 
 use self::frame::{FoldedFrames, thread_name};
 use super::count::{CountUnit, Decimal};
@@ -30,38 +30,79 @@ const EVENT: &str = "samples";
 /// The number of bytes that are searched for lines with two counts.
 const LOOK: usize = 1024 * 1024;
 
-/// Returns true if at least half of the lines are stacks with a count, and a quarter of these have two frames. Lines of logs
-/// end in numbers too, and some contain a `;`. If all lines have as many `;` as the first line, the input is a table.
-pub fn is_folded(head: &Head) -> bool {
-    let (mut stacks, mut others, mut several_frames) = (0, 0, 0);
-    let (mut columns, mut is_table) = (None, true);
-    for (_, line) in head.whole_lines().filter(|(_, line)| !line.is_empty()) {
+/// Returns the evidence for folded stacks, before the first line.
+pub fn line_evidence() -> Box<dyn LineEvidence> {
+    Box::new(FoldedEvidence::default())
+}
+
+/// The numbers of lines of each kind. Lines of logs end in numbers too, and some contain a `;`.
+#[derive(Default)]
+struct FoldedEvidence {
+    /// Stacks with a count.
+    stacks: u64,
+    /// Stacks that have at least two frames.
+    deep_stacks: u64,
+    /// The number of `;` in all stacks.
+    semicolons: usize,
+    /// Lines that are neither stacks nor comments.
+    others: u64,
+    /// The number of `;` in the first line except comments, if it is not a stack: the headings of a table.
+    columns: Option<usize>,
+    /// The number of stacks with as many `;` as the headings.
+    rows: u64,
+}
+
+impl LineEvidence for FoldedEvidence {
+    fn add(&mut self, line: &[u8]) {
+        if line.is_empty() {
+            return;
+        }
         let semicolons = memchr::memchr_iter(b';', line).count();
         match split_count(line) {
             Some((stack, _)) if may_be_stack(stack) => {
-                stacks += 1;
-                several_frames += u64::from(semicolons > 0);
-                is_table &= columns == Some(semicolons);
+                self.stacks += 1;
+                self.deep_stacks += u64::from(semicolons > 0);
+                self.semicolons += semicolons;
+                self.rows += u64::from(self.columns == Some(semicolons));
             }
             _ if line.starts_with(b"#") => {}
             _ => {
-                others += 1;
-                columns = columns.or(Some(semicolons).filter(|_| stacks == 0));
+                self.others += 1;
+                if self.stacks == 0 && self.columns.is_none() {
+                    self.columns = Some(semicolons);
+                }
             }
         }
     }
-    several_frames > 0 && several_frames * 4 >= stacks && stacks >= others && !is_table
+
+    /// Many lines, or a few lines with many frames, if all are stacks.
+    fn is_proven(&self) -> bool {
+        let are_many = self.stacks >= 32 || self.stacks >= 3 && self.semicolons >= 64;
+        are_many && self.others == 0 && self.is_likely()
+    }
+
+    /// At least half of the lines are stacks, and a quarter of these have two frames. If all stacks have as many `;` as the
+    /// headings, the input is a table.
+    fn is_likely(&self) -> bool {
+        let is_table = self.rows == self.stacks;
+        self.deep_stacks > 0
+            && self.deep_stacks * 4 >= self.stacks
+            && self.stacks >= self.others
+            && !is_table
+    }
 }
 
 /// Returns false for lines of a log, a table or a program, in which a `;` is inside quotation marks or before a blank.
 fn may_be_stack(text: &[u8]) -> bool {
     let quotes = |frame: &[u8]| frame.iter().filter(|byte| **byte == b'"').count();
+    let has_closed_quotes = || {
+        let mut frames = text.split(|byte| *byte == b';');
+        memchr::memchr(b'"', text).is_none() || frames.all(|frame| quotes(frame) % 2 == 0)
+    };
     !text.is_empty()
-        && !text.contains(&b'\t')
+        && memchr::memchr(b'\t', text).is_none()
         && memchr::memmem::find(text, b"; ").is_none()
-        && text
-            .split(|byte| *byte == b';')
-            .all(|frame| quotes(frame) % 2 == 0)
+        && has_closed_quotes()
 }
 
 /// Reads folded stacks: a [`cg_reader::ReadRecords`].
@@ -109,7 +150,7 @@ fn has_two_counts(bytes: &[u8]) -> bool {
         },
     };
     let mut lines = 0;
-    for (_, line) in head.whole_lines() {
+    for line in head.whole_lines() {
         let Some((stack, _)) = split_count(line) else {
             continue;
         };

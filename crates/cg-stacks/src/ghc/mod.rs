@@ -13,9 +13,12 @@
 //!   tenths of a per cent; the units of the run record state this.
 //! - The name of a function is its module and its label.
 
+use std::sync::LazyLock;
+
 use cg_reader::number::whole_u64;
 use cg_reader::{Error, Lines, Reading, excerpt};
 use cg_stream::record::{Count, RunRecord};
+use memchr::memmem::Finder;
 
 use super::count::Decimal;
 use super::outline::Outline;
@@ -32,7 +35,10 @@ const BYTES: &str = "bytes";
 
 /// Returns true for a line that only reports of GHC's profiler contain.
 pub fn is_header_line(line: &[u8]) -> bool {
-    memchr::memmem::find(line, b" Time and Allocation Profiling Report  (").is_some()
+    /// Built once, because every line of a program's output is searched.
+    static TITLE: LazyLock<Finder<'static>> =
+        LazyLock::new(|| Finder::new(b" Time and Allocation Profiling Report  ("));
+    TITLE.find(line).is_some()
 }
 
 /// Reads a report of GHC's profiler: a [`cg_reader::ReadRecords`].

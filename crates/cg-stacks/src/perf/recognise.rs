@@ -4,14 +4,14 @@
 //! perf prints, and more lines of perf than other lines. If `-F` excluded every field that proves a sample (`-F ip`, `-F
 //! comm,tid,time`), the text must not have other lines.
 
-use cg_reader::{Head, Reach};
+use cg_reader::LineEvidence;
 
 use super::frame;
 use super::is_instruction;
 use super::sample_line::{Anchor, SampleLine, Task};
 
 /// The number of bytes in which to look for samples with a time.
-pub const LOOK: usize = 64 * 1024;
+pub(super) const LOOK: usize = 64 * 1024;
 
 /// The columns of a frame's address (`tools/perf/util/evsel_fprintf.c`: `"%16" PRIx64`).
 const ADDRESS_WIDTH: usize = 16;
@@ -33,31 +33,20 @@ pub(super) fn has_times(bytes: &[u8]) -> bool {
     })
 }
 
-/// Returns true if the input begins with many lines that are all samples, frames or comments. No other program prints such
-/// lines, so the rest does not matter.
-pub fn begins_with_samples(head: &Head) -> bool {
-    let Some(bytes) = head.bytes.get(..LOOK) else {
-        return false;
-    };
-    let reach = Reach::Enough;
-    let evidence = Evidence::collect(&Head { bytes, reach });
-    evidence.others == 0 && evidence.is_enough()
+/// Returns the evidence for the output of `perf script`, before the first line.
+pub fn line_evidence() -> Box<dyn LineEvidence> {
+    Box::new(PerfEvidence {
+        header: HeaderPart::Missing,
+        before: LineKind::Blank,
+        own: 0,
+        others: 0,
+        proofs: 0,
+        hints: 0,
+    })
 }
 
-/// Returns true if a sample is proven and most lines are samples and frames, or if the text begins with the header of a
-/// recording.
-pub fn is_perf_script(head: &Head) -> bool {
-    let mut lines = head.whole_lines().filter(|(_, line)| !line.is_empty());
-    let mut next_is = |begins: &dyn Fn(&[u8]) -> bool| lines.next().is_some_and(|(_, l)| begins(l));
-    // `perf_session__fprintf_info` writes the date first. Later lines may be missing.
-    let is_header = |line: &[u8]| HEADER.iter().any(|key| line.starts_with(key));
-    if next_is(&|line| line == b"# ========") && next_is(&is_header) {
-        return true;
-    }
-    Evidence::collect(head).is_enough()
-}
-
-/// The possible beginnings of a header's first line.
+/// The possible beginnings of the second line of a recording's header. `perf_session__fprintf_info` writes the date first.
+/// Later lines may be missing.
 const HEADER: [&[u8]; 4] = [
     b"# captured on",
     b"# header version",
@@ -65,9 +54,23 @@ const HEADER: [&[u8]; 4] = [
     b"# perf version",
 ];
 
+/// The part of a recording's header that was found. It begins the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum HeaderPart {
+    /// No line was read.
+    Missing,
+    /// Only the rule above the header was read.
+    Rule,
+    Found,
+    /// The text begins with something else.
+    Absent,
+}
+
 /// The numbers of lines of each kind.
-#[derive(Default)]
-struct Evidence {
+struct PerfEvidence {
+    header: HeaderPart,
+    /// The kind of the previous line.
+    before: LineKind,
     /// Lines of samples, frames and other records.
     own: u64,
     others: u64,
@@ -93,35 +96,53 @@ enum LineKind {
     Other,
 }
 
-impl Evidence {
-    fn collect(head: &Head) -> Evidence {
-        let mut evidence = Evidence::default();
-        let mut before = LineKind::Blank;
-        for (_, line) in head.whole_lines() {
-            let now = classify_line(line, before);
-            let is_frame = line.starts_with(b"\t")
-                && matches!(now, LineKind::Proof | LineKind::Hint | LineKind::Frame);
-            if is_frame && matches!(before, LineKind::Sample | LineKind::Other) {
-                evidence.others -= 1;
-                evidence.own += 1;
-                evidence.proofs += u64::from(before == LineKind::Sample);
-            }
-            match now {
-                LineKind::Nothing | LineKind::Blank => {}
-                LineKind::Sample | LineKind::Other => evidence.others += 1,
-                LineKind::Proof | LineKind::Hint | LineKind::Frame => evidence.own += 1,
-            }
-            evidence.proofs += u64::from(now == LineKind::Proof);
-            evidence.hints += u64::from(now == LineKind::Hint);
-            if now != LineKind::Nothing {
-                before = now;
-            }
+impl LineEvidence for PerfEvidence {
+    fn add(&mut self, line: &[u8]) {
+        self.add_to_header(line);
+        let before = self.before;
+        let now = classify_line(line, before);
+        let is_frame = line.starts_with(b"\t")
+            && matches!(now, LineKind::Proof | LineKind::Hint | LineKind::Frame);
+        if is_frame && matches!(before, LineKind::Sample | LineKind::Other) {
+            self.others -= 1;
+            self.own += 1;
+            self.proofs += u64::from(before == LineKind::Sample);
         }
-        evidence
+        match now {
+            LineKind::Nothing | LineKind::Blank => {}
+            LineKind::Sample | LineKind::Other => self.others += 1,
+            LineKind::Proof | LineKind::Hint | LineKind::Frame => self.own += 1,
+        }
+        self.proofs += u64::from(now == LineKind::Proof);
+        self.hints += u64::from(now == LineKind::Hint);
+        if now != LineKind::Nothing {
+            self.before = now;
+        }
     }
 
-    fn is_enough(&self) -> bool {
-        self.proofs > 0 && self.own > self.others || self.hints > 0 && self.others == 0
+    /// The header of a recording, or many lines that are all samples, frames or comments. After other lines, a program may
+    /// have printed the samples.
+    fn is_proven(&self) -> bool {
+        self.header == HeaderPart::Found || self.own >= 32 && self.others == 0 && self.is_likely()
+    }
+
+    /// The header of a recording, or a proven sample and more samples and frames than other lines.
+    fn is_likely(&self) -> bool {
+        self.header == HeaderPart::Found
+            || self.proofs > 0 && self.own > self.others
+            || self.hints > 0 && self.others == 0
+    }
+}
+
+impl PerfEvidence {
+    fn add_to_header(&mut self, line: &[u8]) {
+        self.header = match self.header {
+            header if line.is_empty() => header,
+            HeaderPart::Missing if line == b"# ========" => HeaderPart::Rule,
+            HeaderPart::Rule if HEADER.iter().any(|key| line.starts_with(key)) => HeaderPart::Found,
+            HeaderPart::Found => HeaderPart::Found,
+            _ => HeaderPart::Absent,
+        };
     }
 }
 

@@ -37,7 +37,7 @@ const HEAD: usize = 4096;
 /// Reads a profile of pprof, protocol buffer or legacy: a [`cg_reader::ReadRecords`].
 pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let head = reading.lines.peek(HEAD).map_err(Error::Input)?;
-    if !is_protocol_buffer(head, head.len() < HEAD)
+    if !is_protocol_buffer(&Head::new(head, head.len() < HEAD))
         && let Some(kind) = legacy::kind(head)
     {
         return legacy::parse(kind, reading);
@@ -60,15 +60,23 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
 
 /// Returns true if an input with this head is a profile.
 pub fn is_profile(head: &Head) -> bool {
-    is_protocol_buffer(head.bytes, head.reach == Reach::All) || legacy::kind(head.bytes).is_some()
+    is_protocol_buffer(head) || legacy::kind(head.bytes).is_some()
 }
 
-fn is_protocol_buffer(bytes: &[u8], is_whole: bool) -> bool {
+fn is_protocol_buffer(head: &Head) -> bool {
     /// The number of fields that rules out a coincidence.
     const ENOUGH: usize = 64;
-    let mut fields = MessageFields::new(bytes);
+    /// The numbers of fields or bytes that are sufficient if more of the input may follow.
+    const ENOUGH_OF_BEGINNING: usize = 8;
+    const MANY_BYTES: usize = 4096;
+    let is_enough = |count: usize| {
+        head.reach != Reach::Beginning
+            || count >= ENOUGH_OF_BEGINNING
+            || head.bytes.len() >= MANY_BYTES
+    };
+    let mut fields = MessageFields::new(head.bytes);
     let mut has_sample_type = false;
-    for _ in 0..ENOUGH {
+    for count in 0..ENOUGH {
         match fields.next() {
             Ok(Some((number, value))) => {
                 let is_expected = match (number, value) {
@@ -86,8 +94,8 @@ fn is_protocol_buffer(bytes: &[u8], is_whole: bool) -> bool {
                 }
                 has_sample_type |= number == 1;
             }
-            Ok(None) => return has_sample_type,
-            Err(Broken { is_cut, .. }) => return is_cut && !is_whole && has_sample_type,
+            Ok(None) => return has_sample_type && is_enough(count),
+            Err(Broken { is_cut, .. }) => return is_cut && has_sample_type && is_enough(count),
         }
     }
     has_sample_type
