@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use cg_parse::record_args::{RecordArgs, SnapshotArgs};
-use cg_parse::{Format, KeptObjects, Options, Revision, Search};
+use crate::record_args::{RecordArgs, SnapshotArgs};
+use crate::{Format, KeptObjects, Options, Revision, Search};
 use cg_tool::{CommandLine, Spellings};
 use clap::Parser;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};

@@ -4,6 +4,8 @@
 //! `cg-totals`. Each format is one module there, with one reader function, and one entry of the list in `formats`.
 #![warn(missing_docs)]
 
+#[cfg(feature = "cli")]
+mod args;
 mod detect;
 mod directory;
 mod format;
@@ -29,3 +31,13 @@ pub use input::without_empty_bases;
 pub use layouts::find_mixed_layouts;
 pub use profiles::parse;
 pub use unsupported::hints;
+
+/// Runs the tool with the arguments of the process, and returns its exit status.
+#[cfg(feature = "cli")]
+pub fn main() -> std::process::ExitCode {
+    cg_tool::main(|args: args::Args, output, diagnostics| {
+        let files = cg_tool::inputs(&args.files, diagnostics);
+        parse(&files, args.from, &args.options(), output, diagnostics)?;
+        Ok(cg_tool::Outcome::Done)
+    })
+}

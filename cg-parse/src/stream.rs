@@ -7,7 +7,7 @@ use std::io::{self, Read, Write};
 use std::path::Path;
 
 use cg_reader::{Error, Lines, Options};
-use cg_stream::rows::{RowSink, hand_over};
+use cg_stream::rows::{RowSink, StreamRows};
 use cg_stream::{Completeness, Diagnostics, Framing, Line, Reader, Writer};
 
 use crate::input::{self, Input};
@@ -75,7 +75,8 @@ pub fn read(
     match Opened::open(path, diagnostics) {
         None => Ok(Framing::default()),
         Some(Opened::Stream(name, lines)) => {
-            read_stream(&name, lines, diagnostics, &mut ToRows(sink))
+            let rows = StreamRows::default();
+            read_stream(&name, lines, diagnostics, &mut ToRows { rows, sink })
         }
         Some(Opened::Profile(name, lines)) => {
             profiles::parse_lines(&name, lines, options, sink, diagnostics)
@@ -160,11 +161,14 @@ fn read_stream(
 }
 
 /// Passes the records of lines to a sink.
-struct ToRows<'s>(&'s mut dyn RowSink);
+struct ToRows<'s> {
+    rows: StreamRows,
+    sink: &'s mut dyn RowSink,
+}
 
 impl Visitor for ToRows<'_> {
     fn line(&mut self, line: Line<'_>) -> Result<(), cg_stream::Error> {
-        hand_over(&line, self.0)
+        self.rows.hand_over(&line, self.sink)
     }
 }
 

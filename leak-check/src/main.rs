@@ -1,37 +1,7 @@
-//! leak-check: fails a build on memory errors and leaks.
+//! The program leak-check.
 
 use std::process::ExitCode;
 
-mod args;
-mod gate;
-
-mod finding;
-mod process;
-mod stack;
-
-mod children;
-mod collect;
-mod coverage;
-mod directory;
-mod reconcile;
-
-mod baseline;
-mod fingerprint;
-mod frame_patterns;
-mod growth;
-mod own;
-mod policy;
-mod ruling;
-mod sanitizers;
-mod suppression;
-mod unmatched;
-
-mod paths;
-mod report;
-mod sentence;
-
 fn main() -> ExitCode {
-    cg_tool::main(|args: args::Args, output, diagnostics| {
-        gate::run(args.options(output)?, output, diagnostics)
-    })
+    leak_check::main()
 }

@@ -62,24 +62,38 @@ fn first_command() -> String {
 }
 
 #[test]
-fn first_command_of_the_readme_installs_every_tool_with_only_cargo() {
+fn first_command_of_the_readme_installs_every_tool() {
     let folder = tempfile::tempdir().unwrap();
     let stub = folder.path().join("cargo");
+    // A cargo that installs a script, which prints the name that it was started with.
+    let script = "#!/bin/sh\necho \"$@\" >> asked\nmkdir -p \"$CARGO_HOME/bin\"\n\
+        printf '#!/bin/sh\\necho \"${0##*/}\"\\n' > \"$CARGO_HOME/bin/cg-tools\"\n\
+        chmod +x \"$CARGO_HOME/bin/cg-tools\"\n";
     let asked = folder.path().join("asked");
-    let script = format!("#!/bin/sh\necho \"$@\" >> '{}'\n", asked.display());
-    fs::write(&stub, script).unwrap();
+    fs::write(
+        &stub,
+        script.replace(">> asked", &format!(">> '{}'", asked.display())),
+    )
+    .unwrap();
     fs::set_permissions(&stub, fs::Permissions::from_mode(0o755)).unwrap();
+    let home = folder.path().join("home");
+    let path = format!("{}:/usr/bin:/bin", folder.path().display());
     let output = Command::new("/bin/bash")
         .args(["-o", "pipefail", "-c", &first_command()])
-        .env("PATH", folder.path())
+        .env("PATH", path)
+        .env("CARGO_HOME", &home)
+        .env_remove("CARGO_INSTALL_ROOT")
         .current_dir(workspace())
         .output()
         .unwrap();
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}: {stderr}", first_command());
     let asked = fs::read_to_string(&asked).unwrap();
-    let expected = tools::TOOLS.map(|tool| format!("install --locked --path {tool}"));
-    assert_eq!(Vec::from_iter(asked.lines()), expected);
+    assert_eq!(asked, "install --locked --path crates/cg-tools\n");
+    for tool in tools::TOOLS {
+        let output = Command::new(home.join("bin").join(tool)).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&output.stdout), format!("{tool}\n"));
+    }
     // There are no other packages with programs.
     let has_programs = |package: &Value| {
         let mut targets = package["targets"].as_array().unwrap().iter();
@@ -87,6 +101,6 @@ fn first_command_of_the_readme_installs_every_tool_with_only_cargo() {
     };
     assert_eq!(
         packages().into_iter().filter(has_programs).count(),
-        expected.len()
+        tools::TOOLS.len()
     );
 }

@@ -3,7 +3,7 @@
 //! A reader of a format interns names and frames in its own tables, and passes rows of ids together with these
 //! [tables](RowTables). A sink ([`RowSink`]) looks up each id once: the [`Writer`](crate::Writer) renders it as JSON,
 //! and the `Profile` of the crate `cg-profile` interns it. A line of a stream becomes a row that contains text
-//! ([`hand_over`]).
+//! ([`hand_over`]), with the frames of stacks as ids ([`StreamRows`]).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -21,11 +21,13 @@ use crate::{Error, Line};
 mod causes;
 mod json;
 mod known;
+mod stack_lines;
 
 pub use causes::{CauseName, CauseNames, CauseRow};
 pub use json::address_text;
 pub(crate) use json::{Rendered, put};
 pub use known::KnownIds;
+pub use stack_lines::StreamRows;
 
 cg_collections::ids! {
     /// A name in a reader's tables.

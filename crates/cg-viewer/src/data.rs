@@ -175,7 +175,7 @@ impl PageData {
         self.header
             .insert("aliases".to_owned(), self.aliases.into());
         let header = Value::Object(self.header).to_string();
-        let mut packer = ZlibEncoder::new(Vec::new(), Compression::best());
+        let mut packer = ZlibEncoder::new(Vec::new(), Compression::default());
         // The header grows with the number of events, so it never reaches 4 GB.
         packer.write_all(&(header.len() as u32).to_le_bytes())?;
         packer.write_all(header.as_bytes())?;

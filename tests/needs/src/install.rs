@@ -131,7 +131,8 @@ fn install(install: &Install) -> Result<(), Failure> {
         Install::Cargo(words) => {
             let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
             let mut cargo = crate::command(cargo);
-            // Tests run these programs only a few times, so build time matters more than run time.
+            // Tests run these programs only a few times, so build time matters more than run time. Benchmarks build their
+            // own release builds.
             cargo.args(["install", "--quiet", "--locked", "--debug", "--root"]);
             cargo.env("CARGO_PROFILE_DEV_DEBUG", "false");
             cargo.env("CARGO_INCREMENTAL", "0");

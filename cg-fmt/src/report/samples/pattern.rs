@@ -5,7 +5,9 @@
 //! is the pattern if its self cost is a quarter of the total. Otherwise the cost is distributed.
 
 use std::collections::HashMap;
+use std::convert::Infallible;
 
+use cg_collections::intern::Made;
 use cg_collections::sorting::Order as _;
 use cg_document::number;
 use cg_names::code_origin::{Facts, classify_facts};
@@ -70,10 +72,10 @@ struct Charges {
 impl Pattern {
     /// Judges the stacks of a profile by an event. `functions` are the functions of the stacks.
     pub(super) fn judge(profile: &Profile, functions: &Rows, event: usize) -> Pattern {
-        let charges = Charges::collect(profile, event);
         if let Some(samples) = samples(profile).filter(|samples| *samples < ENOUGH) {
             return Pattern::TooFew { samples };
         }
+        let charges = Charges::collect(profile, event);
         if charges.whole <= 0 {
             return Pattern::TooFew { samples: 0 };
         }
@@ -189,23 +191,28 @@ impl Charges {
     fn collect(profile: &Profile, event: usize) -> Charges {
         let stacks = profile.table(RecordType::Stack);
         let mut charges = Charges::default();
-        let mut known: HashMap<(FunctionKey, bool), (Facts, Role)> = HashMap::new();
+        // Frames differ in their lines, functions do not. Only the lookup by frame is cheap.
+        let mut of_functions: HashMap<(FunctionKey, bool), (Facts, Role)> = HashMap::new();
+        let mut of_frames: Made<(Facts, Role)> = Made::default();
+        let (mut facts, mut roles) = (Vec::new(), Vec::new());
         for row in 0..stacks.len() {
             let cost = stacks.count(row, event);
-            let stack = stacks.key(row).stack;
-            let frames = profile.stacks().frames_of(stack);
-            let facts_and_roles: Vec<(Facts, Role)> = frames
-                .iter()
-                .map(|frame| {
-                    *known
-                        .entry((frame.function, frame.marks.kernel))
-                        .or_insert_with(|| classify(profile, frame))
-                })
-                .collect();
-            let facts: Vec<Facts> = facts_and_roles.iter().map(|(facts, _)| *facts).collect();
+            let frames = profile.stacks().frames_of(stacks.key(row).stack);
+            facts.clear();
+            roles.clear();
+            for (id, frame) in frames.numbered() {
+                let find = || {
+                    let function = of_functions.entry((frame.function, frame.marks.kernel));
+                    let known = *function.or_insert_with(|| classify(profile, frame));
+                    Ok::<_, Infallible>(known)
+                };
+                let Ok((known, role)) = of_frames.get_or_make(id, find);
+                facts.push(known);
+                roles.push(role);
+            }
             let origins = classify_facts(&facts);
             let (occupation, spent_for) = find_occupation(frames.len(), |position| {
-                (origins[position], facts_and_roles[position].1)
+                (origins[position], roles[position])
             });
             charges.whole += cost;
             match occupation {

@@ -74,7 +74,7 @@ fn last_word(text: &[u8]) -> Option<u64> {
 }
 
 /// The number of slots in `recent`.
-const RECENT: usize = 4096;
+const RECENT: usize = 8192;
 
 /// The maximum number of objects to compare with the end of a line before the line is parsed.
 const OBJECTS: usize = 16;

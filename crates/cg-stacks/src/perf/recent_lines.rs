@@ -8,7 +8,7 @@ use std::hash::BuildHasher;
 use foldhash::fast::FixedState;
 
 /// The number of slots, and the maximum length of a cached line in bytes.
-const LINES: usize = 1024;
+const LINES: usize = 4096;
 const LONGEST: usize = 256;
 
 /// The cache. `T` is the result of parsing a line.

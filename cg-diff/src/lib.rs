@@ -1,0 +1,55 @@
+//! cg-diff: two or more cost streams to a stream of what changed.
+
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use cg_names::rules;
+use cg_tool::{Outcome, WhenClosed};
+
+mod args;
+mod diff;
+mod extent;
+
+mod caches;
+mod leak_kinds;
+mod pairs;
+mod runs;
+mod sampling;
+mod totals;
+
+mod join;
+mod key;
+
+mod compare;
+mod figures;
+mod inlining;
+mod known_chains;
+mod noise;
+
+mod arcs;
+mod causes;
+mod code;
+mod explain;
+mod notes;
+
+mod gate;
+mod limits;
+mod unjudged;
+
+mod snapshots;
+mod write;
+
+/// Runs the tool with the arguments of the process, and returns its exit status.
+pub fn main() -> ExitCode {
+    cg_tool::main(|args: args::Args, output, diagnostics| {
+        if args.list_rules {
+            output.write_all(rules::table().as_bytes())?;
+            return Ok(Outcome::Done);
+        }
+        let options = args.options()?;
+        if options.is_gate() {
+            output.set_when_closed(WhenClosed::GoOn);
+        }
+        diff::diff(&options, output, diagnostics)
+    })
+}

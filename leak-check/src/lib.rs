@@ -1,0 +1,38 @@
+//! leak-check: fails a build on memory errors and leaks.
+
+use std::process::ExitCode;
+
+mod args;
+mod gate;
+
+mod finding;
+mod process;
+mod stack;
+
+mod children;
+mod collect;
+mod coverage;
+mod directory;
+mod reconcile;
+
+mod baseline;
+mod fingerprint;
+mod frame_patterns;
+mod growth;
+mod own;
+mod policy;
+mod ruling;
+mod sanitizers;
+mod suppression;
+mod unmatched;
+
+mod paths;
+mod report;
+mod sentence;
+
+/// Runs the tool with the arguments of the process, and returns its exit status.
+pub fn main() -> ExitCode {
+    cg_tool::main(|args: args::Args, output, diagnostics| {
+        gate::run(args.options(output)?, output, diagnostics)
+    })
+}
