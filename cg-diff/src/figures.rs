@@ -29,6 +29,8 @@ pub(crate) struct Figures {
     pub(crate) cost: Vec<Figure>,
     /// Inclusive cost; empty if no side has it, or if it is unknown for a sum.
     pub(crate) incl: Vec<Figure>,
+    /// Upper bounds of inclusive cost; empty unless some side has only a bound.
+    pub(crate) incl_bound: Vec<Figure>,
     /// For each side, the number of distinct records of one file that were summed.
     pub(crate) merged: Entries,
 }
@@ -103,6 +105,7 @@ pub(crate) fn row_figures(runs: &Runs, joined: &Joined, row: usize) -> Figures {
         calls: matches!(kind, RecordType::Fn | RecordType::Call).then(Figure::default),
         cost: vec![Figure::default(); runs.events.len()],
         incl: vec![Figure::default(); runs.events.len()],
+        incl_bound: Vec::new(),
         merged: Vec::new(),
     };
     let mut has_incl = false;
@@ -138,7 +141,7 @@ pub(crate) fn row_figures(runs: &Runs, joined: &Joined, row: usize) -> Figures {
                 cost.push(row_count(runs, joined, row, *profile, event, false));
                 let with_incl = records
                     .iter()
-                    .filter_map(|record| table.incl(*record as usize));
+                    .filter_map(|record| table.incl_or_bound(*record as usize));
                 let mut any = records.is_empty();
                 let sum: Count = with_incl.inspect(|_| any = true).map(at).sum();
                 let twice = joined.counted_twice(row, *profile);
@@ -161,6 +164,9 @@ pub(crate) fn row_figures(runs: &Runs, joined: &Joined, row: usize) -> Figures {
     if !has_incl || !is_incl_known {
         figures.incl.clear();
     }
+    if has_bound(runs, joined, row) {
+        figures.incl_bound = std::mem::take(&mut figures.incl);
+    }
     // Cachegrind does not count calls. Missing call counts are not a difference.
     if !are_calls_known {
         figures.calls = None;
@@ -170,6 +176,15 @@ pub(crate) fn row_figures(runs: &Runs, joined: &Joined, row: usize) -> Figures {
         figures.cost.clear();
     }
     figures
+}
+
+/// Returns true if a record of a row has only an upper bound of its inclusive cost.
+fn has_bound(runs: &Runs, joined: &Joined, row: usize) -> bool {
+    runs.profiles.iter().enumerate().any(|(position, profile)| {
+        let table = profile.table(joined.rows[row].kind);
+        let mut records = joined.records(row, position).iter();
+        records.any(|record| table.incl_bound(*record as usize).is_some())
+    })
 }
 
 /// Returns the self or inclusive cost of a row in one profile; 0 if the profile lacks the row or does not count the event.

@@ -101,6 +101,8 @@ struct Undecided {
     excused: Vec<Measured>,
     /// Figures for which places below Massif's threshold decide whether they break the limit.
     by_threshold: Vec<Measured>,
+    /// Figures of which only an upper bound is known, which is beyond the limit.
+    by_bound: Vec<Measured>,
     /// A message about a function whose figure is unknown.
     unknown: Option<String>,
 }
@@ -116,6 +118,11 @@ impl Undecided {
         if let Some(figures) = describe_greatest(&mut self.by_threshold) {
             diagnostics.error(format!(
                 "{limit_text}: not judged: {figures}; rerun Massif with --threshold=0"
+            ));
+        }
+        if let Some(figures) = describe_greatest(&mut self.by_bound) {
+            diagnostics.error(format!(
+                "{limit_text}: not judged, because only an upper bound of the inclusive cost is known: {figures}; cg-parse --inline --calls gives closer bounds"
             ));
         }
         if let Some(sentence) = self.unknown.take() {
@@ -198,6 +205,7 @@ impl Gate<'_> {
             figure.run.clone_from(&run);
             let (old, new) = (figure.old.unwrap_or(0), figure.new.unwrap_or(0));
             let answer = match (figure.chance, figure.hidden) {
+                _ if figure.is_bound => Some(limit.answer_up_to([0, 0], [old, new])),
                 (None, None) => None,
                 (Some(chance), _) => Some(limit.answer(old, new, chance)),
                 (None, Some(more)) => Some(limit.answer_up_to([old, new], more)),
@@ -208,6 +216,7 @@ impl Gate<'_> {
                 Some(LimitAnswer::Kept) => false,
                 Some(LimitAnswer::Open) => {
                     match figure.chance {
+                        _ if figure.is_bound => undecided.by_bound.push(figure),
                         Some(_) => undecided.by_chance.push(figure),
                         None => undecided.by_threshold.push(figure),
                     }
@@ -313,9 +322,13 @@ impl Gate<'_> {
                 continue;
             };
             let mut figures = figures::row_figures(self.runs, self.joined, change.row);
+            let is_bound = is_inclusive && !figures.incl_bound.is_empty();
             let figure = match (&limit.figure, event) {
                 (Limited::Cost(_), Some(event)) => figures.cost.into_iter().nth(event),
-                (Limited::Incl(_), Some(event)) => figures.incl.into_iter().nth(event),
+                (Limited::Incl(_), Some(event)) => match is_bound {
+                    true => figures.incl_bound.into_iter().nth(event),
+                    false => figures.incl.into_iter().nth(event),
+                },
                 _ => figures.calls.take(),
             };
             let Some(figure) = figure else {
@@ -342,6 +355,7 @@ impl Gate<'_> {
                     Gate::sampled(name, &figure, sides)
                 }
                 _ => Measured {
+                    is_bound,
                     hidden: (self.joined.cost_below_threshold(change.row))
                         .and_then(|hidden| hidden.between(sides, is_inclusive)),
                     ..self.measured(name, &figure, sides)
@@ -498,7 +512,7 @@ fn has_calls(profile: &Profile) -> bool {
 fn has_inclusive_cost(profile: &Profile) -> bool {
     profile.types().any(|kind| {
         let table = profile.table(kind);
-        (0..table.len()).any(|record| table.incl(record).is_some())
+        (0..table.len()).any(|record| table.incl_or_bound(record).is_some())
     })
 }
 

@@ -87,6 +87,8 @@ pub(crate) struct Measured {
     pub(crate) chance: Option<Count>,
     /// The maximum cost that Massif's threshold hides in the old and the new figure.
     pub(crate) hidden: Option<[Count; 2]>,
+    /// True if the figures are upper bounds.
+    pub(crate) is_bound: bool,
     /// The total that the figures are shares of, if shares are compared.
     pub(crate) whole: Option<Count>,
     /// The run that broke the limit, if the limit applies to any run.
@@ -253,6 +255,10 @@ impl Measured {
     fn write_change(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(more) = self.hidden {
             return self.write_inexact(f, more);
+        }
+        if self.is_bound {
+            let [old, new] = [self.old, self.new].map(|bound| grouped(bound.unwrap_or(0)));
+            return write!(f, "{} was at most {old} and is at most {new}", self.subject);
         }
         let (Some(old), Some(new)) = (self.old, self.new) else {
             return match (self.old, self.new) {

@@ -273,6 +273,9 @@ impl ComparisonOutput<'_> {
                 .unwrap_or_default(),
             cost: self.per_run(row.kind, &figures.cost, |figure| figure.per_run()),
             incl: self.per_run(row.kind, &figures.incl, |figure| figure.per_run()),
+            incl_bound: (!figures.incl_bound.is_empty())
+                .then(|| self.per_run(row.kind, &figures.incl_bound, |figure| figure.per_run()))
+                .map(Box::new),
             delta: match is_known(false) {
                 true => deltas(&figures.cost),
                 false => Counts::default(),
@@ -287,7 +290,9 @@ impl ComparisonOutput<'_> {
             gone_inline: inlining
                 .map(|inlining| self.per_run(row.kind, &inlining.gone_inline, Figure::per_run))
                 .map(Box::new),
-            hosts: inlining.map_or_else(Vec::new, |inlining| self.hosts(row.kind, &inlining.hosts)),
+            hosts: inlining
+                .map_or_else(Vec::new, |inlining| self.hosts(row.kind, &inlining.hosts))
+                .into(),
             code: code::compare_row(runs, joined, change.row, sides),
             why: why.cloned().map(Box::new),
             explained_by: explained_by

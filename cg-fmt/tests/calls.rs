@@ -263,3 +263,28 @@ fn a_peek_at_stacks_is_exact() {
         "{table}"
     );
 }
+
+#[test]
+fn inclusive_cost_that_may_count_twice_is_an_upper_bound() {
+    // `f` has code in two places, and calls something.
+    let chain = |function: &str, outer: &str, own: u64, incl: u64| {
+        format!(
+            "{{\"type\":\"inline\",\"fn\":\"{function}\",\"cost\":{{\"Ir\":{own}}},\"incl\":{{\"Ir\":{incl}}},\"stack\":[{{\"fn\":\"{function}\"}}{outer}]}}\n"
+        )
+    };
+    let stream = chain("f", "", 30, 60)
+        + &chain("f", ",{\"fn\":\"main\"}", 10, 90)
+        + &chain("main", "", 5, 95);
+    let columns = ["--columns", "Ir,incl.Ir,fn"];
+    let table = cg_fmt(&columns, &stream).stdout;
+    assert!(table.contains("40     ≤150  f\n"), "{table}");
+    assert!(table.contains(" 5       95  main\n"), "{table}");
+    let markdown = cg_fmt(&["-f", "markdown", columns[0], columns[1]], &stream).stdout;
+    assert!(markdown.contains("≤150"), "{markdown}");
+    let csv = cg_fmt(
+        &["-f", "csv", "--columns", "incl.Ir,incl_bound,fn"],
+        &stream,
+    )
+    .stdout;
+    assert_eq!(csv, "incl.Ir,incl_bound,fn\n150,true,f\n95,,main\n");
+}

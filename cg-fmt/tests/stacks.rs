@@ -471,6 +471,9 @@ fn estimated_stacks_are_marked_as_estimated() {
     );
     let warning = "stacks with 25.00% of samples are estimated from a call graph";
     assert!(picture.stderr.contains(warning), "{}", picture.stderr);
+    // The picture itself states the share, too.
+    let line = format!(">40 samples; {warning}<");
+    assert!(picture.stdout.contains(&line), "{}", picture.stdout);
     let all = stream.replacen(
         r#""stack":[{"fn":"a"}"#,
         r#""estimated":true,"stack":[{"fn":"a"}"#,

@@ -684,13 +684,13 @@ fn pruned_cost_of_an_estimate_is_reported() {
     let records = stacks(&run.stdout);
     let pruned = records
         .iter()
-        .filter(|record| record["stack"][0]["fn"] == "[pruned]");
+        .filter(|record| record["stack"].to_string().contains("\"[pruned]\""));
     let pruned: u64 = pruned
         .map(|record| record["cost"]["Ir"].as_u64().unwrap())
         .sum();
     assert!(pruned > 0);
     assert!(
-        run.stderr.contains(&format!(" have {pruned} Ir (")),
+        run.stderr.contains(&format!("; {pruned} Ir (")),
         "{pruned}: {}",
         run.stderr
     );

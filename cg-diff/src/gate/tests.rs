@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use super::*;
 use crate::compare::{CompareOptions, compare};
 use crate::join::{JoinOptions, join, tests::options};
+use crate::known_chains::{InputChains, undo_inlining};
 use crate::runs::tests::{runs, sides};
 
 /// Converts functions `NAME CALLS SELF`, optionally with their inclusive cost, to a stream. Commas separate functions.
@@ -363,5 +364,43 @@ fn events_of_caches_are_misses_and_hits() {
     }
     for event in ["Ir", "Dr", "Dw", "Bc", "bytes"] {
         assert!(!caches::is_cache_event(event), "{event}");
+    }
+}
+
+#[test]
+fn bound_of_an_inclusive_cost_decides_only_limits_above_it() {
+    // `f` may be entered while it is active: its code is in two places, and calls something.
+    let chain = |stack: &str, own: u64, incl: u64| {
+        format!(
+            "{{\"type\":\"inline\",\"fn\":\"f\",\"cost\":{{\"Ir\":{own}}},\"incl\":{{\"Ir\":{incl}}},\"stack\":[{{\"fn\":\"f\"}}{stack}]}}\n"
+        )
+    };
+    let text = chain("", 30, 60) + &chain(",{\"fn\":\"main\"}", 10, 90);
+    for (limit, is_judged) in [
+        ("incl.Ir[^f$]>150", true),
+        ("incl.Ir[^f$]>149", false),
+        // The cost itself may be 0, and may have risen.
+        ("incl.Ir[^f$]>+5%", false),
+        ("Ir[^f$]>40", true),
+    ] {
+        let mut runs = runs(&[&text, &text]);
+        let inputs = runs.profiles.iter();
+        let inputs: Vec<InputChains> = inputs
+            .map(|profile| InputChains::new("run".to_owned(), true, profile))
+            .collect();
+        let (profiles, names) = (&mut runs.profiles, &mut runs.names);
+        let mut diagnostics = Diagnostics::to(|_, _| {});
+        let out_of_line = undo_inlining(profiles, names, &inputs, false, &mut diagnostics);
+        runs.out_of_line = out_of_line.unwrap();
+        let found = judge_runs(runs, &[limit]);
+        assert_eq!(found.broken, [""; 0], "{limit}");
+        assert_eq!(found.has_errors, !is_judged, "{limit} {:?}", found.messages);
+        if !is_judged {
+            let message = &found.messages[0];
+            assert!(
+                message.contains("f was at most 150 and is at most 150"),
+                "{message}"
+            );
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! Facts about functions besides their names, and the likeness of two functions by these facts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use cg_names::code_origin::{CodeOwner, Facts};
 use cg_profile::Symbol;
 use cg_profile::{FrameKey, FunctionKey};
 use cg_stream::record::{Count, RecordType};
@@ -26,12 +27,21 @@ pub(super) struct NodeFacts {
     files: BTreeSet<usize>,
     callers: BTreeSet<FunctionIndex>,
     callees: BTreeSet<FunctionIndex>,
+    /// The calls from each caller, and the self cost of the function's code inlined into each host.
+    entries: BTreeMap<(FunctionIndex, EntryKind), Count>,
     /// The lines of the function's callers that call it.
     sites: BTreeSet<u64>,
     /// The lines of the function itself.
     lines: BTreeSet<u64>,
     /// The distinct fingerprints of the function's machine code.
     codes: BTreeSet<String>,
+}
+
+/// The way in which a function is entered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum EntryKind {
+    Called,
+    Inlined,
 }
 
 /// Collects the facts about these nodes.
@@ -56,6 +66,7 @@ pub(super) fn collect(
         };
         collector.add_functions();
         collector.add_arcs();
+        collector.add_hosts();
         for kind in types.iter().filter(|kind| kind.has_stack()) {
             collector.add_stacks(*kind);
         }
@@ -110,10 +121,8 @@ impl FactCollector<'_> {
     }
 
     fn add_arcs(&mut self) {
-        for key in self.runs.profiles[self.profile]
-            .table(RecordType::Call)
-            .keys()
-        {
+        let table = self.runs.profiles[self.profile].table(RecordType::Call);
+        for (record, key) in table.keys().iter().enumerate() {
             let Some(callee) = key.callee else { continue };
             let ends = (self.node(self.runs.caller(key)), self.node(callee));
             let (Some(from), Some(to)) = ends else {
@@ -125,11 +134,32 @@ impl FactCollector<'_> {
             let line = key.line.filter(|line| *line != 0);
             if let Some(facts) = self.facts.get_mut(&to) {
                 facts.callers.insert(from);
+                *facts.entries.entry((from, EntryKind::Called)).or_default() += table.calls(record);
                 facts.sites.extend(line);
             }
             if let Some(facts) = self.facts.get_mut(&from) {
                 facts.callees.insert(to);
                 facts.lines.extend(line);
+            }
+        }
+    }
+
+    /// Adds the functions that contain inlined code of other functions.
+    fn add_hosts(&mut self) {
+        let first = self.first_event();
+        let table = self.runs.profiles[self.profile].table(RecordType::Inline);
+        for (record, key) in table.keys().iter().enumerate() {
+            let frames = self.runs.names.stacks.frames_of(key.stack);
+            let (Some(inlined), Some(host)) = (frames.first(), frames.get(1).and(frames.last()))
+            else {
+                continue;
+            };
+            let ends = (self.node(inlined.function), self.node(host.function));
+            if let (Some(inlined), Some(host)) = ends
+                && let Some(facts) = self.facts.get_mut(&inlined)
+            {
+                let entry = facts.entries.entry((host, EntryKind::Inlined));
+                *entry.or_default() += table.count(record, first);
             }
         }
     }
@@ -199,6 +229,9 @@ impl NodeFacts {
         self.files.extend(&other.files);
         self.callers.extend(&other.callers);
         self.callees.extend(&other.callees);
+        for (entry, count) in &other.entries {
+            *self.entries.entry(*entry).or_default() += count;
+        }
         self.sites.extend(&other.sites);
         self.lines.extend(&other.lines);
         self.codes.extend(other.codes.iter().cloned());
@@ -238,7 +271,7 @@ impl NodeFacts {
     }
 
     pub(super) fn has_arcs(&self) -> bool {
-        !self.callers.is_empty() || !self.callees.is_empty()
+        !(self.callers.is_empty() && self.callees.is_empty() && self.entries.is_empty())
     }
 
     pub(super) fn has_callees(&self) -> bool {
@@ -264,6 +297,88 @@ pub(super) struct Surroundings {
     pub(super) callees: Option<f64>,
     /// True if the functions have a line, or the line of a call site, in common.
     pub(super) shares_line: bool,
+}
+
+/// The callers of two functions, including the functions that their code is inlined into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct CallerCounts {
+    all: usize,
+    common: usize,
+    /// The number of common callers with equal calls, or with inlined code of equal cost.
+    equal: usize,
+}
+
+/// The number of callers with equal counts that are evidence of a rename. From one or two callers, equal counts are
+/// frequent among functions that have nothing in common.
+const ENOUGH_EQUAL_CALLERS: usize = 3;
+
+impl CallerCounts {
+    /// Compares the callers of two functions.
+    pub(super) fn compare(
+        functions: &Functions,
+        names: &mut JoinNames,
+        a: &NodeFacts,
+        b: &NodeFacts,
+    ) -> CallerCounts {
+        let mut labels = |facts: &NodeFacts| {
+            let mut counts: BTreeMap<(Label, EntryKind), f64> = BTreeMap::new();
+            for ((node, kind), count) in &facts.entries {
+                let label = label(functions, names, *node);
+                *counts.entry((label, *kind)).or_default() += *count as f64 / facts.file_count();
+            }
+            counts
+        };
+        let (a, b) = (labels(a), labels(b));
+        let common = || {
+            a.iter()
+                .filter_map(|(caller, count)| Some((*count, *b.get(caller)?)))
+        };
+        CallerCounts {
+            all: a.len() + b.len() - common().count(),
+            common: common().count(),
+            equal: common().filter(|(a, b)| a == b).count(),
+        }
+    }
+
+    /// Returns true if most callers are the same, and most of these call both functions equally often.
+    pub(super) fn are_evidence(self) -> bool {
+        self.equal >= ENOUGH_EQUAL_CALLERS
+            && 2 * self.common >= self.all
+            && 2 * self.equal >= self.common
+    }
+
+    /// Returns the share of the callers with equal counts.
+    pub(super) fn equal_share(self) -> f64 {
+        self.equal as f64 / self.all.max(1) as f64
+    }
+}
+
+/// Returns the number of common callees that belong to the program or its dependencies. Library functions, such as
+/// allocators, have too many callers to be evidence.
+pub(super) fn common_own_callees(
+    functions: &Functions,
+    names: &mut JoinNames,
+    a: &NodeFacts,
+    b: &NodeFacts,
+) -> usize {
+    let mut labels = |facts: &NodeFacts| -> BTreeSet<Label> {
+        let callees = facts.callees.iter().copied();
+        let own: Vec<FunctionIndex> = callees
+            .filter(|callee| is_of_program(names, functions.key(*callee)))
+            .collect();
+        own.into_iter()
+            .map(|callee| label(functions, names, callee))
+            .collect()
+    };
+    let (a, b) = (labels(a), labels(b));
+    a.intersection(&b).count()
+}
+
+fn is_of_program(names: &JoinNames, function: FunctionKey) -> bool {
+    match Facts::from_frame(&function.frame(&names.symbols)).owner_without_context() {
+        CodeOwner::Own | CodeOwner::Dependency => true,
+        CodeOwner::Std | CodeOwner::System | CodeOwner::Kernel => false,
+    }
 }
 
 /// Compares callers, callees and lines.

@@ -1,8 +1,8 @@
 //! Guesses moved and renamed functions among the remaining functions of both sides.
 //!
 //! A function with the same name in another file, object, module or crate was moved. A function with another name in the
-//! same file was renamed, if it has similar callers, callees and costs. Rows are marked as guesses. A name alone is never
-//! enough evidence.
+//! same file was renamed, if it has similar callees and costs, or if several callers call it as often as before. Rows are
+//! marked as guesses. A name alone is never enough evidence.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use cg_profile::{FunctionKey, Symbol};
 
 use super::assign::{self, LikelyPair};
 use super::buckets::Buckets;
-use super::facts::{self, MOST_LIKE, NodeFacts, Surroundings, ratio};
+use super::facts::{self, CallerCounts, MOST_LIKE, NodeFacts, Surroundings, ratio};
 use super::functions::{Certainty, FunctionIndex};
 use super::{Joiner, Map};
 use crate::code;
@@ -33,6 +33,16 @@ const SIMILAR_SURROUNDINGS: f64 = 0.5;
 /// Without arcs, the figures are the only evidence, so they must be almost equal and large enough.
 const EQUAL_COST: f64 = 0.99;
 const CONSIDERABLE_COST: f64 = 100.0;
+
+/// The number of common callees that are evidence of a rename. Functions of one file often share one helper.
+const ENOUGH_CALLEES: usize = 2;
+
+/// A renamed function has to be more alike than any other candidate. The likeness of the others, as a share of its own, is
+/// at most this.
+const CLEARLY_LESS: f64 = 0.9;
+
+/// The same for moved functions. The best of all assignments is chosen, so the pairs need not differ.
+const ANY_LESS: f64 = f64::INFINITY;
 
 /// If this many functions moved together, their module or crate was renamed, and its other functions moved too.
 const ENOUGH_TOGETHER: usize = 2;
@@ -68,7 +78,7 @@ impl Joiner<'_> {
         }
         let mut any = false;
         for bucket in by_tail.into_vec() {
-            any |= self.join_best(&bucket, &facts, |joiner, a, b| {
+            any |= self.join_best(&bucket, &facts, ANY_LESS, |joiner, a, b| {
                 joiner.likeness_of_moved(a, b, &renamed_paths)
             });
         }
@@ -87,7 +97,7 @@ impl Joiner<'_> {
         }
         let mut any = false;
         for bucket in by_place.into_vec() {
-            any |= self.join_best(&bucket, &facts, Joiner::likeness_of_renamed);
+            any |= self.join_best(&bucket, &facts, CLEARLY_LESS, Joiner::likeness_of_renamed);
         }
         any
     }
@@ -136,7 +146,7 @@ impl Joiner<'_> {
         let is_alike = self.have_distinctive_code(a, b)
             || match a_name == b_name {
                 true => is_moved_under_its_name(a.1, b.1, around),
-                false => has_moved_with_others || is_moved_under_its_last_name(a.1, b.1, around),
+                false => has_moved_with_others || self.is_moved_under_its_last_name(a, b, around),
             };
         is_alike.then_some(
             likeness
@@ -158,18 +168,26 @@ impl Joiner<'_> {
         let codes = a_facts.code().zip(b_facts.code());
         let has_other_code = codes.is_some_and(|(a, b)| code::is_other(a, b));
         let has_distinctive_code = self.have_distinctive_code(a, b);
+        let callers = CallerCounts::compare(&self.functions, &mut self.names, a_facts, b_facts);
         let is_alike = if has_distinctive_code {
             let around = facts::surroundings(&self.functions, &mut self.names, a_facts, b_facts);
             around
                 .callers
                 .is_none_or(|share| share >= SIMILAR_SURROUNDINGS)
+        } else if callers.are_evidence() {
+            !self.are_instances(a.0, b.0)
         } else if a_facts.has_arcs() || b_facts.has_arcs() {
             let around = facts::surroundings(&self.functions, &mut self.names, a_facts, b_facts);
             let has_callees = a_facts.has_callees() || b_facts.has_callees();
-            // Equal callers, an equal place and a similar cost can be coincidence. Equal callees, or an exactly equal cost
-            // per call, are evidence.
+            // Few equal callers, an equal place and a similar cost can be coincidence. Equal callees, or an exactly equal
+            // cost per call, are evidence.
             let (enough, is_evidence) = match has_callees {
-                true => (SIMILAR_COST_WITH_MORE, is_similar(around.callees)),
+                true => (
+                    SIMILAR_COST_WITH_MORE,
+                    is_similar(around.callees)
+                        && self.common_own_callees(a_facts, b_facts) >= ENOUGH_CALLEES
+                        && !self.are_instances(a.0, b.0),
+                ),
                 false => (
                     SIMILAR_COST,
                     have_equal_cost_per_call(a_facts, b_facts) && !has_other_code,
@@ -189,7 +207,54 @@ impl Joiner<'_> {
                 && !has_other_code
         };
         let likeness = facts::likeness(&self.functions, &mut self.names, a, b);
-        is_alike.then_some(1 + likeness + MOST_LIKE * i64::from(has_distinctive_code))
+        let equal_callers = (callers.equal_share() * MOST_LIKE as f64) as i64;
+        is_alike
+            .then_some(1 + likeness + equal_callers + MOST_LIKE * i64::from(has_distinctive_code))
+    }
+
+    /// Returns true if functions whose names agree only in the last segment are similar enough to be one function. A moved
+    /// function may also have changed. Methods of a trait and instances of a template have the same last name for every
+    /// type, so they need more evidence.
+    fn is_moved_under_its_last_name(
+        &mut self,
+        (a, a_facts): (FunctionIndex, &NodeFacts),
+        (b, b_facts): (FunctionIndex, &NodeFacts),
+        around: Surroundings,
+    ) -> bool {
+        let common_callees = self.common_own_callees(a_facts, b_facts);
+        let has_callees = is_similar(around.callees) && common_callees > 0;
+        let costs_alike = ratio(weight(a_facts), weight(b_facts)) >= SIMILAR_COST_WITH_MORE
+            && ratio(a_facts.calls(), b_facts.calls()) >= SIMILAR_COST;
+        let is_considerable =
+            weight(a_facts).max(weight(b_facts)) >= CONSIDERABLE_COST || has_callees;
+        let has_common_name = self.are_instances(a, b)
+            || [a, b].into_iter().any(|function| {
+                let name = self.normal_name(function);
+                let name = ParsedName::new(self.text(name).as_bytes());
+                name.implementor().is_some()
+            });
+        let is_surrounded_alike = match has_common_name {
+            true => {
+                let (functions, names) = (&self.functions, &mut self.names);
+                CallerCounts::compare(functions, names, a_facts, b_facts).are_evidence()
+                    || (has_callees && common_callees >= ENOUGH_CALLEES)
+            }
+            false => is_similar(around.callers) || has_callees,
+        };
+        costs_alike
+            && is_considerable
+            && (is_surrounded_alike || have_equal_figures(a_facts, b_facts))
+    }
+
+    fn common_own_callees(&mut self, a: &NodeFacts, b: &NodeFacts) -> usize {
+        facts::common_own_callees(&self.functions, &mut self.names, a, b)
+    }
+
+    /// Returns true if two names are instances of one template with different types.
+    fn are_instances(&mut self, a: FunctionIndex, b: FunctionIndex) -> bool {
+        let (a, b) = (self.normal_name(a), self.normal_name(b));
+        let path = |name| ParsedName::new(self.text(name).as_bytes()).identifiers();
+        path(a) == path(b)
     }
 
     /// Returns true if two functions have the same machine code and are not instances of one template, whose code can also
@@ -203,9 +268,7 @@ impl Joiner<'_> {
         if !codes.is_some_and(|(a, b)| code::is_same(a, b)) {
             return false;
         }
-        let (a, b) = (self.normal_name(a.0), self.normal_name(b.0));
-        let path = |name| ParsedName::new(self.text(name).as_bytes()).identifiers();
-        a == b || path(a) != path(b)
+        self.normal_name(a.0) == self.normal_name(b.0) || !self.are_instances(a.0, b.0)
     }
 
     /// Joins the best pairs of a bucket, all at once. Returns true if any was joined.
@@ -213,6 +276,7 @@ impl Joiner<'_> {
         &mut self,
         bucket: &[FunctionIndex],
         facts: &Map<FunctionIndex, NodeFacts>,
+        clearly_less: f64,
         mut likeness: impl FnMut(
             &mut Self,
             (FunctionIndex, &NodeFacts),
@@ -242,7 +306,7 @@ impl Joiner<'_> {
                     }
                 }
             }
-            drop_ambiguous(&mut candidates, |c| {
+            drop_ambiguous(&mut candidates, clearly_less, |c| {
                 [paired[c.a], new[c.b]]
                     .iter()
                     .any(|class| facts.get(class).is_some_and(NodeFacts::has_arcs))
@@ -309,17 +373,6 @@ fn is_moved_under_its_name(a: &NodeFacts, b: &NodeFacts, around: Surroundings) -
     is_called_alike && (costs_alike || is_similar(around.callees))
 }
 
-/// Returns true if functions whose names agree only in the last segment are similar enough to be one function. A moved
-/// function may also have changed.
-fn is_moved_under_its_last_name(a: &NodeFacts, b: &NodeFacts, around: Surroundings) -> bool {
-    let costs_alike = ratio(weight(a), weight(b)) >= SIMILAR_COST_WITH_MORE
-        && ratio(a.calls(), b.calls()) >= SIMILAR_COST;
-    let is_considerable =
-        weight(a).max(weight(b)) >= CONSIDERABLE_COST || is_similar(around.callees);
-    let is_surrounded_alike = is_similar(around.callers) || is_similar(around.callees);
-    costs_alike && is_considerable && (is_surrounded_alike || have_equal_figures(a, b))
-}
-
 fn is_similar(share: Option<f64>) -> bool {
     share.is_some_and(|share| share >= SIMILAR_SURROUNDINGS)
 }
@@ -345,12 +398,21 @@ fn have_equal_figures(a: &NodeFacts, b: &NodeFacts) -> bool {
         && ratio(a.calls(), b.calls()) >= EQUAL_COST
 }
 
-/// Drops pairs without arcs if one of the functions has another candidate.
-fn drop_ambiguous(candidates: &mut Vec<LikelyPair>, has_arcs: impl Fn(&LikelyPair) -> bool) {
+/// Drops pairs if one of the functions has another candidate that is not clearly less alike. Without arcs, no other
+/// candidate is clearly less alike.
+fn drop_ambiguous(
+    candidates: &mut Vec<LikelyPair>,
+    clearly_less: f64,
+    has_arcs: impl Fn(&LikelyPair) -> bool,
+) {
     let all = candidates.clone();
     candidates.retain(|own| {
-        let is_rival = |c: &&LikelyPair| (c.a == own.a) != (c.b == own.b);
-        has_arcs(own) || !all.iter().any(|c| is_rival(&c))
+        let most = match has_arcs(own) {
+            true => own.likeness as f64 * clearly_less,
+            false => 0.0,
+        };
+        let is_rival = |c: &LikelyPair| (c.a == own.a) != (c.b == own.b);
+        !all.iter().any(|c| is_rival(c) && c.likeness as f64 > most)
     });
 }
 

@@ -5,11 +5,18 @@ use crate::runs::tests::runs;
 
 mod records;
 
-/// Converts lines `NAME FILE OBJ COST` to a stream without framing; `-` is a missing name.
+/// Converts lines `NAME FILE OBJ COST` to a stream without framing; `-` is a missing name. A line `CALLER > CALLEE CALLS`
+/// has calls between two functions in `a.c` of the object `o`.
 fn stream(functions: &str) -> String {
     let mut stream = String::new();
     for line in functions.lines() {
         let words: Vec<&str> = line.split_whitespace().collect();
+        if let [caller, ">", callee, calls] = words[..] {
+            stream += &format!(
+                "{{\"type\":\"call\",\"fn\":\"{caller}\",\"file\":\"a.c\",\"obj\":\"o\",\"callee\":{{\"fn\":\"{callee}\",\"file\":\"a.c\",\"obj\":\"o\"}},\"calls\":{calls},\"incl\":{{\"Ir\":1}}}}\n"
+            );
+            continue;
+        }
         let [name, file, obj, cost] = words[..] else {
             continue;
         };
@@ -366,6 +373,70 @@ fn function_with_equal_cost_in_the_same_file_was_renamed() {
         &["old a.c o 5000", "new a.c o 4000"],
         &["new -,4000", "old 5000,-"],
     );
+}
+
+/// Returns functions `a`, `b` …, which call the function `name` these numbers of times.
+fn called(name: &str, cost: u64, calls: &[u64]) -> String {
+    let mut text = format!("{name} a.c o {cost}\n");
+    for (caller, calls) in ["a", "b", "c", "d", "e"].iter().zip(calls) {
+        text += &format!("{caller} a.c o 9\n");
+        if *calls > 0 {
+            text += &format!("{caller} > {name} {calls}\n");
+        }
+    }
+    text
+}
+
+#[test]
+fn equal_calls_from_three_callers_are_evidence_of_a_rename() {
+    for (old, new, is_renamed) in [
+        (&[5, 7, 9][..], &[5, 7, 9][..], true),
+        // Most callers agree.
+        (&[5, 7, 9, 4, 1], &[5, 7, 9, 3, 2], true),
+        (&[5, 7, 9, 0, 0], &[5, 7, 9, 2, 0], true),
+        (&[5, 7, 0], &[5, 7, 0], false),
+        (&[600, 0, 0], &[600, 0, 0], false),
+        (&[5, 7, 9, 4], &[5, 7, 8, 3], false),
+    ] {
+        // The cost per call may differ.
+        let rows = rows_with(
+            &options(),
+            &[&called("old", 1000, old), &called("new", 1700, new)],
+        );
+        let is_found = rows.contains(&"old 1000,1700 guess".to_owned());
+        assert_eq!(is_found, is_renamed, "{old:?} {new:?} {rows:?}");
+    }
+}
+
+#[test]
+fn rename_with_a_rival_is_no_guess() {
+    let calls = [5, 7, 9];
+    let new = called("new", 1000, &calls) + &called("other", 1000, &calls);
+    let rows = rows_with(&options(), &[&called("old", 1000, &calls), &new]);
+    assert!(rows.contains(&"old 1000,-".to_owned()), "{rows:?}");
+    // The rival is called much less often by the same callers.
+    let new = called("new", 1000, &calls) + &called("other", 10, &[5, 1, 2]);
+    let rows = rows_with(&options(), &[&called("old", 1000, &calls), &new]);
+    assert!(rows.contains(&"old 1000,1000 guess".to_owned()), "{rows:?}");
+}
+
+#[test]
+fn one_common_helper_is_no_evidence_of_a_rename() {
+    let calls = |name: &str, cost: u64, callees: &[&str]| {
+        let mut text = called(name, cost, &[3]);
+        for callee in callees {
+            text += &format!("{callee} a.c o 50\n{name} > {callee} 3\n");
+        }
+        text
+    };
+    for (callees, is_renamed) in [(&["grow"][..], false), (&["grow", "check"], true)] {
+        let rows = rows_with(
+            &options(),
+            &[&calls("old", 234, callees), &calls("new", 180, callees)],
+        );
+        let is_found = rows.contains(&"old 234,180 guess".to_owned());
+        assert_eq!(is_found, is_renamed, "{rows:?}");
+    }
 }
 
 #[test]

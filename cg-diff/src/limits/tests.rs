@@ -141,6 +141,7 @@ fn message_for_a_broken_limit_has_its_figures() {
         limit.sentence(&Measured {
             chance: None,
             hidden: None,
+            is_bound: false,
             whole: None,
             subject: "the total".to_owned(),
             old,

@@ -112,10 +112,15 @@ fn cell_text(cell: &Cell) -> String {
         Cell::Placed { lead, name, place } if place.is_empty() => escaped(&format!("{lead}{name}")),
         Cell::Placed { lead, name, place } => escaped(&format!("{lead}{name} ({place})")),
         Cell::Count(count) => number::grouped(*count),
+        Cell::AtMost(count) => number::at_most(&number::grouped(*count)),
         Cell::Delta(delta) => number::signed(*delta),
         Cell::Ordinal(number) => number.to_string(),
         Cell::Quotient { .. } => cell.ratio().map(number::quotient).unwrap_or_default(),
         Cell::Share { .. } => cell.percentage().map(number::percent).unwrap_or_default(),
+        Cell::ShareAtMost { .. } => cell
+            .percentage()
+            .map(|percent| number::at_most(&number::percent(percent)))
+            .unwrap_or_default(),
         Cell::Change { .. } => cell
             .percentage()
             .map(number::signed_percent)

@@ -18,6 +18,11 @@ pub fn grouped(count: Count) -> String {
     text
 }
 
+/// Marks a number as an upper bound: `≤1,234`.
+pub fn at_most(number: &str) -> String {
+    format!("≤{number}")
+}
+
 /// Returns a count with its noun: `1 byte`, `1,234 bytes`.
 pub fn plural(count: Count, one: &str, many: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { one } else { many })

@@ -170,9 +170,14 @@ impl FieldWriter {
                 self.push_text(text, name);
             }
             Cell::Text(words) => self.push_text(text, words),
-            Cell::Count(number) | Cell::Delta(number) => self.push_integer(text, *number),
+            Cell::Count(number) | Cell::AtMost(number) | Cell::Delta(number) => {
+                self.push_integer(text, *number);
+            }
             Cell::Ordinal(number) => self.push_integer(text, Count::from(*number)),
-            Cell::Quotient { .. } | Cell::Share { .. } | Cell::Change { .. } => {
+            Cell::Quotient { .. }
+            | Cell::Share { .. }
+            | Cell::ShareAtMost { .. }
+            | Cell::Change { .. } => {
                 if let Some(value) = cell.ratio().or_else(|| cell.percentage()) {
                     push_hundredths(value, text);
                 }

@@ -140,7 +140,7 @@ impl Screen {
             Cell::Delta(delta) | Cell::Change { delta, .. } if *delta < 0 => {
                 colour(AnsiColor::Green)
             }
-            Cell::Share { .. } => Style::new().dimmed(),
+            Cell::Share { .. } | Cell::ShareAtMost { .. } => Style::new().dimmed(),
             _ => Style::new(),
         })
     }
@@ -273,14 +273,19 @@ fn text(cell: &Cell) -> String {
             format!("{lead}{} ({})", visible(name), visible(place))
         }
         Cell::Count(count) => number::grouped(*count),
+        Cell::AtMost(count) => number::at_most(&number::grouped(*count)),
         Cell::Delta(delta) => number::signed(*delta),
         Cell::Ordinal(number) => number.to_string(),
         Cell::Quotient { .. } => cell.ratio().map(number::quotient).unwrap_or_default(),
         // A share of 0 is empty, as in callgrind_annotate.
-        Cell::Share { part: 0, .. } => String::new(),
+        Cell::Share { part: 0, .. } | Cell::ShareAtMost { part: 0, .. } => String::new(),
         Cell::Share { .. } => cell
             .percentage()
             .map(number::annotate_percent)
+            .unwrap_or_default(),
+        Cell::ShareAtMost { .. } => cell
+            .percentage()
+            .map(|percent| format!("({})", number::at_most(&number::percent(percent))))
             .unwrap_or_default(),
         Cell::Change { .. } => cell
             .percentage()

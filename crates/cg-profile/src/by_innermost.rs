@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use super::inclusive::InclusiveCosts;
 use super::rows::table_index;
 use super::sum::NotAdded;
 use super::{FunctionKey, Profile, Rows};
@@ -24,8 +25,7 @@ impl Profile {
     ///
     /// The inclusive cost of a function is the sum over the chains whose innermost function it is. Chains that also have the
     /// function further out (it was inlined into itself) are left out, because the outer chain's inclusive cost includes
-    /// their cost. If a function is inlined into several functions that call each other, their shared cost is counted more
-    /// than once.
+    /// their cost. If a function may be entered while it is active, the sum is only a [bound](Rows::incl_bound).
     ///
     /// # Errors
     /// Returns an error if a sum does not fit in 64 bits, or if there are too many rows.
@@ -44,11 +44,22 @@ impl Profile {
     ) -> Result<InlinedFunctions, Error> {
         let mut functions = InlinedFunctions::default();
         let mut hosts = HashSet::new();
+        let mut inclusive = InclusiveCosts::new(self);
         let inlines = self.table(RecordType::Inline);
         for row in 0..inlines.len() {
             let host = self.stacks().frames_of(inlines.key(row).stack).last();
             let plain = (host.map(|frame| frame.function)).filter(|host| is_plain(*host));
             self.add_chain(&mut functions, &mut hosts, inlines, row, plain)?;
+            match plain {
+                Some(host) => inclusive.add_plain(inlines, row, host),
+                None => inclusive.add_chain(inlines, row),
+            }
+        }
+        inclusive.add_calls(is_plain);
+        for (key, cost) in inclusive.compute() {
+            if let Some(row) = functions.rows.find(&key) {
+                functions.rows.set_incl(row, &cost.counts, cost.is_bound);
+            }
         }
         Ok(functions)
     }
@@ -119,8 +130,6 @@ impl Profile {
         let frames = self.stacks().frames_of(key.stack);
         // A function's inclusive cost includes the code that is inlined into it.
         let is_inlined = frames.len() > 1;
-        let innermost = frames.first().map_or(key.function, |frame| frame.function);
-        let mut outer = frames.iter().skip(1);
         match frames.last().filter(|_| is_inlined && plain.is_none()) {
             Some(host) => {
                 functions.hosts[function] += Count::from(hosts.insert((function, host.function)))
@@ -130,15 +139,6 @@ impl Profile {
                 own.resize(self.events.len(), 0);
                 add_counts(own, inlines.cost(row));
             }
-        }
-        let is_same =
-            |frame: FunctionKey| (frame.name, frame.file) == (innermost.name, innermost.file);
-        let is_inside = match plain {
-            Some(_) => is_inlined,
-            None => outer.any(|frame| is_same(frame.function)),
-        };
-        if let Some(incl) = inlines.incl(row).filter(|_| !is_inside) {
-            functions.rows.add_incl(function, incl, &self.events)?;
         }
         Ok(())
     }
@@ -156,7 +156,7 @@ mod tests {
         let row = (0..functions.rows.len()).find(named).unwrap();
         (
             functions.rows.cost(row)[0],
-            functions.rows.incl(row).unwrap()[0],
+            functions.rows.incl_or_bound(row).unwrap()[0],
             functions.out_of_line[row].first().copied().unwrap_or(0),
             functions.hosts[row],
         )

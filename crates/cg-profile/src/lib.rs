@@ -10,6 +10,7 @@ mod by_innermost;
 mod call_functions;
 mod derived;
 pub mod formula;
+mod inclusive;
 mod key;
 mod order;
 mod rows;

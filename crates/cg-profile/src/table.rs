@@ -43,6 +43,8 @@ pub struct OtherNumbers {
     pub max_blocks: Numbers<u64>,
     /// Lifetimes of blocks, in `program_point` records.
     pub lifetime: Numbers<u64>,
+    /// True if the inclusive cost is only known to be at most a number.
+    incl_bound: Numbers<bool>,
     /// True if a part of the cost is an estimate, in `stack` records.
     pub estimated: Numbers<bool>,
 }
@@ -185,6 +187,21 @@ impl Rows {
         has_incl.then(|| self.incl.row(row))
     }
 
+    /// Returns the upper bound of a row's inclusive cost, if the inclusive cost itself is unknown. Events after the end of the
+    /// slice are 0.
+    pub fn incl_bound(&self, row: usize) -> Option<&[Count]> {
+        self.has_incl_bound(row).then(|| self.incl.row(row))
+    }
+
+    /// Returns the inclusive cost of a row, or its upper bound.
+    pub fn incl_or_bound(&self, row: usize) -> Option<&[Count]> {
+        self.incl(row).or_else(|| self.incl_bound(row))
+    }
+
+    fn has_incl_bound(&self, row: usize) -> bool {
+        self.numbers.incl_bound.get(row) == Some(true)
+    }
+
     /// Returns the numbers besides `cost` and `incl`.
     pub fn numbers(&self) -> &OtherNumbers {
         &self.numbers
@@ -322,6 +339,17 @@ impl Rows {
         *self.cost.cell(row, event) = cost;
         if let Some(incl) = incl {
             *self.incl.cell(row, event) = incl;
+        }
+    }
+
+    /// Sets the inclusive cost of a row, or its upper bound.
+    pub(super) fn set_incl(&mut self, row: usize, counts: &[Count], is_bound: bool) {
+        for (event, count) in counts.iter().enumerate() {
+            *self.incl.cell(row, event) = *count;
+        }
+        match is_bound {
+            true => self.numbers.incl_bound.any(row, true),
+            false => self.set_has_incl(row),
         }
     }
 

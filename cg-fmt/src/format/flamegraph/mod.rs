@@ -257,7 +257,15 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
         };
         let drawn = CodeOwner::ALL.into_iter().filter(is_drawn);
         let legend: Vec<&str> = drawn.map(color::legend).collect();
-        vec![self.measure(), legend.join(", ")]
+        let estimated = self.estimate_note().map(|note| format!("; {note}"));
+        let measure = self.measure() + &estimated.unwrap_or_default();
+        vec![measure, legend.join(", ")]
+    }
+
+    /// Returns the words about the share of estimated stacks, if there are any.
+    fn estimate_note(&self) -> Option<String> {
+        let (estimated, total) = ([self.estimated], [self.layout.total]);
+        self.stacks.estimate_note(&estimated, &total)
     }
 
     /// Returns the lines above the picture of a diff: the drawn cost with its change, and the meaning of widths and colours.
@@ -370,8 +378,7 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
     fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if self.stacks.runs.is_none() {
-            let (estimated, total) = ([self.estimated], [self.layout.total]);
-            notes.extend(self.stacks.estimate_note(&estimated, &total));
+            notes.extend(self.estimate_note());
         }
         for layout in [&self.layout, &self.gone] {
             if layout.narrow > 0 {

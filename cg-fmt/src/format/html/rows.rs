@@ -388,6 +388,8 @@ fn owned(cell: Cell<'_>) -> Cell<'static> {
         Some(text) => Cell::Text(text.into()),
         None => match cell {
             Cell::Count(count) => Cell::Count(count),
+            Cell::AtMost(count) => Cell::AtMost(count),
+            Cell::ShareAtMost { part, whole } => Cell::ShareAtMost { part, whole },
             Cell::Delta(delta) => Cell::Delta(delta),
             Cell::Ordinal(number) => Cell::Ordinal(number),
             Cell::Share { part, whole } => Cell::Share { part, whole },
@@ -401,6 +403,7 @@ fn owned(cell: Cell<'_>) -> Cell<'static> {
 fn counted(cell: &Cell<'_>) -> Option<Count> {
     match cell {
         Cell::Ordinal(number) => Some((*number).into()),
+        Cell::AtMost(count) => Some(*count),
         cell => cell.number(),
     }
 }

@@ -152,7 +152,10 @@ impl Diffs<'_> {
         let records = &self.records;
         let is_self = prefix.is_empty();
         let full_name = format!("{prefix}{name}");
-        let counts = move |row: usize| self_or_inclusive(&records[row], is_self);
+        let bound = move |row: usize| records[row].incl_bound.as_deref().filter(|_| !is_self);
+        let counts = move |row: usize| {
+            bound(row).unwrap_or_else(|| self_or_inclusive(&records[row], is_self))
+        };
         for run in 0..self.runs.len() {
             let word = self.run_column(run);
             let column = Column::new(format!("{full_name}.{word}"), Layout::Number, move |row| {
@@ -160,6 +163,7 @@ impl Diffs<'_> {
             });
             columns.push(
                 column
+                    .with_bounds(move |row| bound(row).is_some())
                     .titled(format!("{full_name} {}", self.run_title(run)))
                     .for_audience(audience)
                     .with_total(match is_self {

@@ -34,9 +34,9 @@ pub(crate) fn rows_table<'a>(
         push_events(&mut columns, events, "", move |row| Some(rows.cost(row)));
     }
     // Cachegrind does not record calls, so it has no inclusive cost.
-    let has_incl = rows.is_empty() || (0..rows.len()).any(|row| rows.incl(row).is_some());
+    let has_incl = rows.is_empty() || (0..rows.len()).any(|row| rows.incl_or_bound(row).is_some());
     if has_incl && matches!(kind, RecordType::Fn | RecordType::Line | RecordType::Call) {
-        push_events(&mut columns, events, "incl.", move |row| rows.incl(row));
+        push_inclusive(&mut columns, rows, events);
     }
     push_numbers(&mut columns, rows, kind);
     if kind == RecordType::ProgramPoint {
@@ -62,6 +62,29 @@ pub(crate) fn rows_table<'a>(
         _ => set_totals(&mut columns, events),
     }
     Table::new(columns, order_by_cost(profile, rows, kind, events))
+}
+
+/// Adds the columns of inclusive costs, some of which may be upper bounds.
+fn push_inclusive<'a>(columns: &mut Vec<Column<'a>>, rows: &'a Rows, events: &EventColumns) {
+    let mut inclusive = Vec::new();
+    push_events(&mut inclusive, events, "incl.", move |row| {
+        rows.incl_or_bound(row)
+    });
+    let is_bound = move |row: usize| rows.incl_bound(row).is_some();
+    if !(0..rows.len()).any(is_bound) {
+        columns.extend(inclusive);
+        return;
+    }
+    let inclusive = inclusive.into_iter();
+    columns.extend(inclusive.map(|column| column.with_bounds(is_bound)));
+    columns.push(
+        Column::new("incl_bound", Layout::Text, move |row| match is_bound(row) {
+            true => Cell::Text("true".into()),
+            false => Cell::Empty,
+        })
+        .titled("incl. is at most")
+        .for_audience(Audience::Programs),
+    );
 }
 
 /// Adds the columns of numbers that are not costs of events.

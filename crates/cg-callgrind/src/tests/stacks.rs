@@ -67,25 +67,11 @@ fn self_costs(text: &str) -> (ByFunction, ByFunction) {
     (functions, leaves)
 }
 
-/// Compares the innermost frames with the functions. Returns false if some cost is in pruned stacks.
+/// Checks that the stacks that end in a function sum to its self cost.
 #[track_caller]
-fn check_self_costs(text: &str) -> bool {
-    let (functions, mut leaves) = self_costs(text);
-    let pruned: i128 = (leaves.iter())
-        .filter(|((name, ..), _)| name == "[pruned]")
-        .map(|(_, count)| count)
-        .sum();
-    leaves.retain(|(name, ..), _| name != "[pruned]");
-    if pruned == 0 {
-        assert_eq!(functions, leaves);
-        return true;
-    }
-    for (function, count) in &leaves {
-        assert!(*count <= functions[function], "{function:?}");
-    }
-    let missing = functions.values().sum::<i128>() - leaves.values().sum::<i128>();
-    assert_eq!(missing, pruned);
-    false
+fn check_self_costs(text: &str) {
+    let (functions, leaves) = self_costs(text);
+    assert_eq!(functions, leaves);
 }
 
 /// Checks that all stacks add up to the total of the run without stacks.
@@ -125,11 +111,11 @@ fn cost_is_divided_among_callers_by_the_cost_of_their_calls() {
     assert_eq!(
         folded(&parsed),
         [
-            "main 1~",
-            "main;end 2~",
+            "main 1",
+            "main;end 2",
             "main;end;shared 6~",
             "main;end;shared;leaf 12~",
-            "main;start 1~",
+            "main;start 1",
             "main;start;shared 14~",
             "main;start;shared;leaf 25~",
         ]
@@ -147,7 +133,7 @@ fn cost_is_divided_among_callers_by_the_cost_of_their_calls() {
 fn a_circle_is_entered_once() {
     let text = "events: Ir\nfl=c.c\nfn=(1) main\n1 1\ncfn=(2) a\ncalls=1 2\n1 30\nfn=(2)\n2 10\ncfn=(3) b\ncalls=2 3\n2 25\nfn=(3)\n3 20\ncfn=(2)\ncalls=1 2\n3 12\ntotals: 31\n";
     let parsed = stacks(text);
-    assert_eq!(folded(&parsed), ["main 1~", "main;a 10~", "main;a;b 20~"]);
+    assert_eq!(folded(&parsed), ["main 1", "main;a 10~", "main;a;b 20~"]);
     // The stacks inside a circle are unknown.
     assert!(parsed.messages[0].contains("3.2%"), "{:?}", parsed.messages);
 }
@@ -157,7 +143,7 @@ fn each_recursion_level_is_a_frame() {
     let text = "creator: callgrind-3.19.0\nevents: Ir\nfl=a.c\nfn=(1) main\n1 1\ncfn=(2) f\ncalls=1 1\n1 100\nfn=(2)\n1 40\ncfn=(3) f'2\ncalls=1 1\n1 60\nfn=(3)\n1 60\ncfn=(3)\ncalls=2 1\n1 20\n";
     assert_eq!(
         folded(&stacks(text)),
-        ["main 1~", "main;f 40~", "main;f;f 60~"]
+        ["main 1", "main;f 40", "main;f;f 60~"]
     );
 }
 
@@ -167,14 +153,7 @@ fn cost_without_a_caller_begins_a_stack() {
     let text = "events: Ir\nfl=a.c\nfn=(1) main\n1 1\ncfn=(2) f\ncalls=1 1\n1 4\ncfn=(4) h\ncalls=3 1\n1 0\nfn=(2)\n1 10\nfn=(3) g\n1 7\ncfn=(4)\ncalls=1 1\n1 0\nfn=(4)\n1 8\n";
     assert_eq!(
         folded(&stacks(text)),
-        [
-            "f 6~",
-            "g 7~",
-            "g;h 2~",
-            "main 1~",
-            "main;f 4~",
-            "main;h 6~"
-        ]
+        ["f 6~", "g 7", "g;h 2~", "main 1", "main;f 4~", "main;h 6~"]
     );
 }
 
@@ -296,7 +275,8 @@ fn stacks_sum_to_the_functions_of_every_profile() {
             continue;
         }
         check_total(&text, &parsed);
-        seen += usize::from(check_self_costs(&text));
+        check_self_costs(&text);
+        seen += 1;
     }
     assert!(seen > 15, "{seen}");
 }
@@ -342,11 +322,10 @@ fn simulated(seed: u64, functions: u64) -> (String, BTreeMap<Vec<u64>, u64>) {
 
 #[test]
 fn estimates_keep_what_is_certain() {
-    let mut whole = 0;
     for seed in 1..40 {
         let (text, real) = simulated(seed, 2 + seed);
         check_total(&text, &stacks(&text));
-        whole += usize::from(check_self_costs(&text));
+        check_self_costs(&text);
         // Below the root, no estimated stack costs more than any of its calls.
         let mut calls: BTreeMap<(u64, u64), u64> = BTreeMap::new();
         for (path, cost) in &real {
@@ -355,10 +334,10 @@ fn estimates_keep_what_is_certain() {
             }
         }
         for record in records(&stacks(&text), "stack") {
-            if record["stack"][0]["fn"] == "[pruned]" {
+            let frames = record["stack"].as_array().unwrap().iter().rev();
+            if frames.clone().any(|frame| frame["fn"] == "[pruned]") {
                 continue;
             }
-            let frames = record["stack"].as_array().unwrap().iter().rev();
             let path: Vec<u64> = frames
                 .map(|frame| frame["fn"].as_str().unwrap()[1..].parse().unwrap())
                 .collect();
@@ -373,7 +352,6 @@ fn estimates_keep_what_is_certain() {
             }
         }
     }
-    assert!(whole > 5, "{whole}");
 }
 
 #[test]
@@ -404,7 +382,7 @@ fn a_tree_of_calls_is_reconstructed() {
                 at /= 2;
                 path.insert(0, format!("f{at}"));
             }
-            format!("{} {function}~", path.join(";"))
+            format!("{} {function}", path.join(";"))
         })
         .collect();
     expected.sort();
@@ -447,16 +425,22 @@ fn a_dense_graph_is_pruned() {
         }
     }
     let parsed = check_bounded(&text, Duration::from_secs(60));
-    let pruned = parsed.records_of_type("stack");
-    let pruned = pruned
-        .iter()
-        .filter(|record| record.contains("\"stack\":[{\"fn\":\"[pruned]\"}"));
-    assert!(pruned.count() > 100);
-    assert!(
-        parsed.records_of_type("stack").len() < 300_000,
-        "{}",
-        parsed.records_of_type("stack").len()
-    );
+    let found = parsed.records_of_type("stack");
+    assert!(found.iter().any(|record| record.contains("[pruned]")));
+    let ends = "\"stack\":[{\"fn\":\"[pruned]\"}";
+    assert!(!found.iter().any(|record| record.contains(ends)));
+    check_self_costs(&text);
+    let calls = Options {
+        calls: true,
+        ..Options::default()
+    };
+    let calls = parsed::read(tests::recognised, text.as_bytes(), &calls);
+    let size = |parsed: &Parsed, kind| -> usize {
+        let records = parsed.records_of_type(kind);
+        records.iter().map(|record| record.len()).sum()
+    };
+    let most = 3 * (size(&calls, "fn") + size(&calls, "call"));
+    assert!(size(&parsed, "stack") <= most, "{}", size(&parsed, "stack"));
 }
 
 #[test]
@@ -489,14 +473,8 @@ fn large_circles_and_deep_calls_are_bounded() {
         .iter()
         .map(|record| record["stack"].as_array().unwrap().len())
         .max();
-    assert_eq!(deepest, Some(257));
-    let pruned = folded(&parsed)
-        .into_iter()
-        .filter(|stack| stack.contains("[pruned]"));
-    let pruned: Vec<String> = pruned
-        .map(|stack| stack[stack.rfind(' ').unwrap()..].to_owned())
-        .collect();
-    assert_eq!(pruned, [" 4744~"]);
+    assert!(deepest <= Some(258), "{deepest:?}");
+    check_self_costs(&chain);
 }
 
 #[test]
@@ -529,7 +507,7 @@ fn stacks_need_calls_and_nonnegative_costs() {
 #[test]
 fn truncated_parts_have_stacks_and_no_end() {
     let parsed = stacks("creator: callgrind-3.19.0\nevents: Ir\nsummary: 7\nfl=a.c\nfn=f\n1 5\n");
-    assert_eq!(folded(&parsed), ["f 5~"]);
+    assert_eq!(folded(&parsed), ["f 5"]);
     assert!(parsed.has_errors && !parsed.is_whole());
 }
 
@@ -537,7 +515,7 @@ fn truncated_parts_have_stacks_and_no_end() {
 fn parts_are_written_separately_or_summed() {
     let text = "part: 1\nevents: Ir\nfl=a.c\nfn=(1) m\n1 1\ncfn=(2) f\ncalls=1 1\n1 5\nfn=(2)\n1 5\n\npart: 2\nevents: Ir Dr\nfl=a.c\nfn=(1)\n1 2\ncfn=(2)\ncalls=1 1\n1 6 1\nfn=(2)\n1 6 1\n";
     let parsed = stacks(text);
-    assert_eq!(folded(&parsed), ["m 3~", "m;f 11~"]);
+    assert_eq!(folded(&parsed), ["m 3", "m;f 11"]);
     check_total(text, &parsed);
     let options = Options {
         stacks: true,
@@ -545,6 +523,6 @@ fn parts_are_written_separately_or_summed() {
         ..Options::default()
     };
     let parts = parsed::read(tests::recognised, text.as_bytes(), &options);
-    assert_eq!(folded(&parts), ["m 1~", "m 2~", "m;f 5~", "m;f 6~"]);
+    assert_eq!(folded(&parts), ["m 1", "m 2", "m;f 5", "m;f 6"]);
     assert_eq!(records(&parts, "run").len(), 2);
 }

@@ -4,7 +4,9 @@
 //! The number of paths can be too large to write, for example with thirty layers of functions that each call the whole next
 //! layer. So the most expensive path is followed first. Some paths are not followed: paths below 1/[`FINEST`] of the total
 //! if there are already [`ENOUGH`] paths, paths deeper than [`DEEPEST`], and all paths after the first [`MOST_CONTEXTS`].
-//! They become one frame called `[pruned]` on the stack of their caller.
+//! If the stacks are too large to write, those with the least cost are not followed to their end either. A function keeps the
+//! cost that reaches it on these paths, below its nearest caller on a followed path and a frame called `[pruned]`
+//! (`unfollowed.rs`).
 //!
 //! On each path into a cycle, every member appears once. It is reached by the most expensive calls from the member at which
 //! the cycle was entered. Callgrind counts calls inside a cycle repeatedly, so their cost cannot be used for shares.
@@ -14,8 +16,10 @@ use std::collections::BinaryHeap;
 use std::rc::Rc;
 
 use cg_collections::maps::Map;
+use cg_collections::sorting::Order as _;
 
 use super::apportion::{ROUNDING, WHOLE, apportion, part};
+use super::unfollowed::{CutWay, StackShare, Unfollowed, UnfollowedStacks};
 use super::units::{ContextGraph, ContextUnits};
 
 /// The divisor of the total that gives the minimum cost of a path, after the first [`ENOUGH`] paths.
@@ -25,10 +29,16 @@ const FINEST: u128 = 100_000;
 const ENOUGH: usize = 20_000;
 
 /// The maximum number of frames in a followed path.
-const DEEPEST: usize = 256;
+pub(super) const DEEPEST: usize = 256;
 
 /// The maximum number of paths into functions.
 const MOST_CONTEXTS: usize = 1_000_000;
+
+/// The size of a record besides its frames, in bytes.
+pub(super) const RECORD_BYTES: usize = 100;
+
+/// The size of a frame `[pruned]`, in bytes.
+pub(super) const PRUNED_BYTES: usize = 20;
 
 /// The maximum number of arcs and members to visit for paths inside cycles. After that, the entry member counts as the
 /// caller of all other members.
@@ -41,9 +51,9 @@ pub(super) struct Estimate {
     pub(super) rows: Vec<EstimatedRow>,
     /// The self cost, by the ranking event, of functions with only one chain of callers.
     pub(super) certain: u128,
-    /// The self cost in `[pruned]`, by the ranking event.
+    /// The self cost below frames `[pruned]`, by the ranking event.
     pub(super) pruned: u128,
-    /// The number of functions with self cost in `[pruned]`.
+    /// The number of functions with self cost below `[pruned]`.
     pub(super) pruned_functions: usize,
 }
 
@@ -53,13 +63,17 @@ pub(super) struct Path {
     /// The index of the caller's stack.
     pub(super) outer: Option<usize>,
     pub(super) at: PathFrame,
+    /// The number of frames.
+    pub(super) depth: usize,
+    /// The size of a record with this stack, in bytes.
+    pub(super) bytes: usize,
 }
 
 /// The innermost frame of a stack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PathFrame {
     Context(usize),
-    /// A replacement for calls that are not followed.
+    /// A replacement for the frames of calls that are not followed.
     Pruned,
 }
 
@@ -68,6 +82,8 @@ pub(super) enum PathFrame {
 pub(super) struct EstimatedRow {
     pub(super) path: usize,
     pub(super) cost: Vec<u64>,
+    /// True if the function has only this chain of callers.
+    pub(super) is_certain: bool,
 }
 
 /// A path into a unit that has not been followed yet.
@@ -99,8 +115,7 @@ struct Expansion<'g> {
     paths: Vec<Path>,
     /// The stacks of each context.
     charged: Vec<Vec<ChargedStack>>,
-    /// The stacks that end in `[pruned]`, with the cost that was not followed.
-    pruned: Vec<(usize, Vec<u128>)>,
+    unfollowed: Unfollowed,
     ways: BinaryHeap<Way>,
     found: usize,
     /// The minimum cost of a followed path, in units of 1/[`WHOLE`].
@@ -138,7 +153,7 @@ pub(super) fn estimate(graph: &ContextGraph) -> Estimate {
         units: &units,
         paths: Vec::new(),
         charged: graph.own.iter().map(|_| Vec::new()).collect(),
-        pruned: Vec::new(),
+        unfollowed: Unfollowed::new(units.all.len()),
         ways: BinaryHeap::new(),
         found: 0,
         threshold: total.saturating_mul(u128::from(WHOLE)) / FINEST,
@@ -154,21 +169,15 @@ impl Expansion<'_> {
     /// Queues the paths without a caller, for the cost of each unit that does not enter by calls.
     fn begin(&mut self) {
         let events = self.graph.event_count();
-        let mut pruned = vec![0; events];
         for (position, unit) in self.units.all.iter().enumerate() {
             let share: Box<[u64]> = (0..events).map(|event| unit.root_share(event)).collect();
             let is_certain = unit.entering.is_empty();
             let entry = unit.root(self.graph);
-            if !self.find(None, 0, position, entry, share.clone(), is_certain) {
-                for (event, sum) in pruned.iter_mut().enumerate() {
-                    *sum += part(share[event], unit.flow[event]);
-                }
-            }
+            self.find(None, 0, position, entry, share, is_certain);
         }
-        self.prune(None, pruned);
     }
 
-    /// Queues a path if it is worth following. Returns true if it was queued.
+    /// Queues a path if it is worth following.
     fn find(
         &mut self,
         outer: Option<usize>,
@@ -177,12 +186,20 @@ impl Expansion<'_> {
         entry: usize,
         share: Box<[u64]>,
         is_certain: bool,
-    ) -> bool {
+    ) {
         let ranking = self.graph.ranking;
         let flow = self.units.all[unit].flow.get(ranking).copied().unwrap_or(0);
         let amount = u128::from(share.get(ranking).copied().unwrap_or(0)) * flow;
         if !self.is_worth(amount) || depth >= DEEPEST {
-            return false;
+            self.unfollowed.enter(
+                unit,
+                StackShare {
+                    stack: outer,
+                    share,
+                },
+                &self.paths,
+            );
+            return;
         }
         self.ways.push(Way {
             amount,
@@ -195,7 +212,6 @@ impl Expansion<'_> {
             is_certain,
         });
         self.found += 1;
-        true
     }
 
     /// Returns true if a path with this cost is followed.
@@ -209,19 +225,13 @@ impl Expansion<'_> {
         while let Some(way) = self.ways.pop() {
             followed += 1;
             if followed > MOST_CONTEXTS {
-                let flow = self.flow_of(&way);
-                self.prune(way.outer, flow);
+                let (stack, share) = (way.outer, way.share);
+                let share = StackShare { stack, share };
+                self.unfollowed.enter(way.unit, share, &self.paths);
                 continue;
             }
             self.follow_way(&way);
         }
-    }
-
-    /// Returns the cost that flows through a path, by event.
-    fn flow_of(&self, way: &Way) -> Vec<u128> {
-        let flow = &self.units.all[way.unit].flow;
-        let flows = way.share.iter().zip(flow);
-        flows.map(|(share, flow)| part(*share, *flow)).collect()
     }
 
     fn follow_way(&mut self, way: &Way) {
@@ -230,30 +240,23 @@ impl Expansion<'_> {
         let tree = self.tree(way.unit, way.entry);
         let mut paths: Map<usize, usize> = Map::default();
         let is_certain = way.is_certain && unit.members.len() == 1 && !unit.recurses;
-        let (mut left, mut taken) = (self.flow_of(way), 1);
-        let take = |left: &mut Vec<u128>, flow: &dyn Fn(usize) -> u128| {
-            for (event, left) in left.iter_mut().enumerate() {
-                *left = left.saturating_sub(flow(event));
-            }
-        };
+        let (mut members, mut arcs) = (0, 0);
         for (position, context) in unit.members.iter().enumerate() {
             let own = graph.own[*context];
             let ranked = u128::from(own.get(graph.ranking).copied().unwrap_or(0));
             let amount = u128::from(way.share[graph.ranking]) * ranked;
+            let depth = way.depth + tree.caller(position).1;
             // A single function gets a stack for each path, even if it is cheap. A cycle has one stack per member, so its
             // cheap members get none.
-            if !self.is_worth(amount) && unit.members.len() > 1 {
+            let is_cheap = !self.is_worth(amount) && unit.members.len() > 1;
+            if is_cheap || depth >= DEEPEST {
                 break;
             }
-            let depth = way.depth + tree.caller(position).1;
-            if own.iter().all(|count| *count == 0) || depth >= DEEPEST {
+            members += 1;
+            if own.iter().all(|count| *count == 0) {
                 continue;
             }
             let path = self.path(way, &tree, position, &mut paths);
-            taken += 1;
-            take(&mut left, &|event| {
-                part(way.share[event], u128::from(own[event]))
-            });
             self.charged[*context].push(ChargedStack {
                 path,
                 share: way.share.clone(),
@@ -263,33 +266,29 @@ impl Expansion<'_> {
         for arc in &unit.leaving {
             let (caller, callee) = (graph.arcs[*arc].caller, graph.arcs[*arc].callee);
             let flow = units.flow(graph, *arc, graph.ranking);
-            if !self.is_worth(u128::from(way.share[graph.ranking]) * flow) {
-                break;
-            }
             let position = units.position[caller];
             let depth = way.depth + tree.caller(position).1 + 1;
-            if depth >= DEEPEST {
-                continue;
+            if !self.is_worth(u128::from(way.share[graph.ranking]) * flow) || depth > DEEPEST {
+                break;
             }
-            let share: Box<[u64]> = (way.share.iter().enumerate())
-                .map(|(event, share)| units.share(graph, *arc, event, *share))
-                .collect();
+            arcs += 1;
+            let share = units.shares(graph, *arc, &way.share);
             let path = self.path(way, &tree, position, &mut paths);
             let into = units.unit_of[callee];
             let is_only = is_certain && units.all[into].entering.len() == 1;
             let is_only = is_only && units.all[into].root_share(graph.ranking) <= ROUNDING;
-            if self.find(Some(path), depth, into, callee, share, is_only) {
-                taken += 1;
-                take(&mut left, &|event| {
-                    part(way.share[event], units.flow(graph, *arc, event))
-                });
-            }
+            self.find(Some(path), depth, into, callee, share, is_only);
         }
-        // Each subtracted number was rounded down, so a small remainder is not a cost.
-        if left.iter().any(|count| *count > taken) {
+        if members < unit.members.len() || arcs < unit.leaving.len() {
             let entry = units.position[way.entry];
-            let path = self.path(way, &tree, entry, &mut paths);
-            self.prune(Some(path), left);
+            let stack = Some(self.path(way, &tree, entry, &mut paths));
+            let share = way.share.clone();
+            let cut = CutWay {
+                share: StackShare { stack, share },
+                members,
+                arcs,
+            };
+            self.unfollowed.cut(way.unit, cut);
         }
     }
 
@@ -313,28 +312,18 @@ impl Expansion<'_> {
         };
         let members = &self.units.all[way.unit].members;
         for position in inwards.into_iter().rev() {
-            self.paths.push(Path {
+            let context = members[position];
+            let path = push_path(
+                &mut self.paths,
                 outer,
-                at: PathFrame::Context(members[position]),
-            });
-            let path = self.paths.len() - 1;
+                PathFrame::Context(context),
+                self.graph,
+            );
             known.insert(position, path);
             outer = Some(path);
         }
         // The stack of `position` is either known or has just been added.
         outer.unwrap_or(0)
-    }
-
-    /// Adds a `[pruned]` frame to the stack `outer`, for cost that is not followed.
-    fn prune(&mut self, outer: Option<usize>, flow: Vec<u128>) {
-        if flow.iter().all(|count| *count == 0) {
-            return;
-        }
-        self.paths.push(Path {
-            outer,
-            at: PathFrame::Pruned,
-        });
-        self.pruned.push((self.paths.len() - 1, flow));
     }
 
     /// Returns the callers of a unit's members, which follow the most expensive calls from the entry member.
@@ -388,83 +377,159 @@ impl Expansion<'_> {
         callers
     }
 
-    /// Divides each function's self cost among its stacks, and the remainder among the `[pruned]` stacks.
+    /// Divides each function's self cost among its stacks.
     fn finish(mut self) -> Estimate {
-        let (graph, events) = (self.graph, self.graph.event_count());
-        let mut rows = Vec::new();
-        let mut left_over = vec![0u64; events];
-        let mut pruned_functions = 0;
-        let mut certain = 0;
-        for (context, charged) in self.charged.iter().enumerate() {
-            let own = graph.own[context];
-            if let [only] = &charged[..]
-                && only.is_certain
-            {
-                certain += u128::from(own[graph.ranking]);
-            }
-            let first_row = rows.len();
-            rows.extend(charged.iter().map(|charged| EstimatedRow {
-                path: charged.path,
-                cost: vec![0; events],
-            }));
-            let mut is_pruned = false;
-            for event in 0..events {
-                let mut weights: Vec<u64> =
-                    charged.iter().map(|charged| charged.share[event]).collect();
-                let given: u128 = weights.iter().map(|weight| u128::from(*weight)).sum();
-                let rest = u128::from(WHOLE).saturating_sub(given) as u64;
-                weights.push(if rest > ROUNDING || given == 0 {
-                    rest.max(1)
-                } else {
-                    0
-                });
-                let parts = apportion(own[event], &weights);
-                for (row, part) in rows[first_row..].iter_mut().zip(&parts) {
-                    row.cost[event] = *part;
-                }
-                left_over[event] += parts[charged.len()];
-                is_pruned |= parts[charged.len()] > 0;
-            }
-            pruned_functions += usize::from(is_pruned);
-        }
-        let has_no_place = |event: usize| {
-            left_over[event] > 0 && self.pruned.iter().all(|(_, flow)| flow[event] == 0)
-        };
-        if (0..events).any(has_no_place) {
-            self.prune(None, vec![1; events]);
-        }
-        let pruned = left_over
-            .get(graph.ranking)
-            .map_or(0, |cost| (*cost).into());
-        let first_row = rows.len();
-        rows.extend(self.pruned.iter().map(|(path, _)| EstimatedRow {
-            path: *path,
-            cost: vec![0; events],
-        }));
-        for (event, left_over) in left_over.into_iter().enumerate() {
-            // The counts of an event add up to at most 64 bits, so parts of the counts fit too.
-            let weight = |(_, flow): &(usize, Vec<u128>)| {
-                u64::try_from(flow[event])
-                    .unwrap_or(u64::MAX)
-                    .min(u64::MAX >> 1)
-            };
-            let weights: Vec<u64> = self.pruned.iter().map(weight).collect();
-            for (row, part) in rows[first_row..]
-                .iter_mut()
-                .zip(apportion(left_over, &weights))
-            {
-                row.cost[event] = part;
-            }
-        }
-        rows.retain(|row| row.cost.iter().any(|count| *count > 0));
-        Estimate {
+        let graph = self.graph;
+        let mut unfollowed = self.unfollowed.spread(graph, self.units, &self.paths);
+        let bytes = keep_largest(&mut self.charged, &mut unfollowed, graph, &self.paths);
+        let room = graph.most_bytes.saturating_sub(bytes);
+        let unfollowed = unfollowed.fold_to_size(graph, &self.paths, room);
+        let mut estimate = Estimate {
             paths: self.paths,
-            rows,
-            certain,
-            pruned,
-            pruned_functions,
+            rows: Vec::new(),
+            certain: 0,
+            pruned: 0,
+            pruned_functions: 0,
+        };
+        let mut pruned_stacks: Map<Option<usize>, usize> = Map::default();
+        let stacks = self.charged.into_iter().zip(unfollowed);
+        for (context, (mut charged, mut unfollowed)) in stacks.enumerate() {
+            let followed = charged.len();
+            // Shares of shares can become too small for a number.
+            if followed == 0 && unfollowed.is_empty() {
+                let share = vec![0; graph.event_count()].into();
+                unfollowed.push(StackShare { stack: None, share });
+            }
+            for StackShare { stack, share } in unfollowed {
+                let paths = &mut estimate.paths;
+                let pruned = *pruned_stacks
+                    .entry(stack)
+                    .or_insert_with(|| push_path(paths, stack, PathFrame::Pruned, graph));
+                let at = PathFrame::Context(context);
+                charged.push(ChargedStack {
+                    path: push_path(paths, Some(pruned), at, graph),
+                    share,
+                    is_certain: false,
+                });
+            }
+            estimate.divide(graph, context, &charged, followed);
+        }
+        estimate
+    }
+}
+
+/// Keeps the stacks with the largest cost in `charged`, as many as can be written. The callers of the other stacks become
+/// `unfollowed`. Returns the size of the kept stacks.
+fn keep_largest(
+    charged: &mut [Vec<ChargedStack>],
+    unfollowed: &mut UnfollowedStacks,
+    graph: &ContextGraph,
+    paths: &[Path],
+) -> usize {
+    let cost = |context: usize, stack: &ChargedStack| {
+        part(
+            stack.share[graph.ranking],
+            u128::from(graph.own[context][graph.ranking]),
+        )
+    };
+    let mut largest: Vec<(Reverse<u128>, usize, usize)> = Vec::new();
+    for (context, stacks) in charged.iter().enumerate() {
+        let stacks = stacks.iter();
+        largest.extend(stacks.map(|stack| (Reverse(cost(context, stack)), context, stack.path)));
+    }
+    // A record names the innermost function twice.
+    let size = |context: usize, path: usize| paths[path].bytes + graph.bytes[context];
+    let sizes = largest
+        .iter()
+        .map(|(_, context, path)| size(*context, *path));
+    let bytes: usize = sizes.sum();
+    if bytes + unfollowed.least_bytes(graph) <= graph.most_bytes {
+        return bytes;
+    }
+    largest.order_by_key(|stack| *stack);
+    let mut kept = 0;
+    let mut is_kept = vec![false; paths.len()];
+    for (_, context, path) in largest {
+        kept += size(context, path);
+        if kept > graph.most_bytes / 3 * 2 {
+            kept -= size(context, path);
+            break;
+        }
+        is_kept[path] = true;
+    }
+    for (context, stacks) in charged.iter_mut().enumerate() {
+        let others = stacks.extract_if(.., |stack| !is_kept[stack.path]);
+        for stack in others {
+            let outer = paths[stack.path].outer;
+            unfollowed.add(context, outer, stack.share);
         }
     }
+    kept
+}
+
+impl Estimate {
+    /// Divides a function's self cost among its stacks, of which the first `followed` are without `[pruned]`.
+    fn divide(
+        &mut self,
+        graph: &ContextGraph,
+        context: usize,
+        charged: &[ChargedStack],
+        followed: usize,
+    ) {
+        let own = graph.own[context];
+        let mut costs = vec![vec![0; own.len()]; charged.len()];
+        for (event, count) in own.iter().enumerate() {
+            let mut weights: Vec<u64> = charged.iter().map(|stack| stack.share[event]).collect();
+            // The shares of an event that has no cost among the calls can all be 0.
+            if weights.iter().all(|weight| *weight == 0) {
+                weights.fill(1);
+            }
+            for (cost, part) in costs.iter_mut().zip(apportion(*count, &weights)) {
+                cost[event] = part;
+            }
+        }
+        let ranked = |cost: &Vec<u64>| u128::from(cost[graph.ranking]);
+        let pruned = &costs[followed..];
+        self.pruned += pruned.iter().map(ranked).sum::<u128>();
+        self.pruned_functions += usize::from(pruned.iter().flatten().any(|count| *count > 0));
+        let is_only = charged.len() == 1;
+        for (stack, cost) in charged.iter().zip(costs) {
+            let is_certain = is_only && stack.is_certain;
+            if is_certain {
+                self.certain += ranked(&cost);
+            }
+            if cost.iter().any(|count| *count > 0) {
+                self.rows.push(EstimatedRow {
+                    path: stack.path,
+                    cost,
+                    is_certain,
+                });
+            }
+        }
+    }
+}
+
+/// Adds a stack. Returns its index.
+fn push_path(
+    paths: &mut Vec<Path>,
+    outer: Option<usize>,
+    at: PathFrame,
+    graph: &ContextGraph,
+) -> usize {
+    let (depth, bytes) = outer.map_or((0, RECORD_BYTES), |outer| {
+        (paths[outer].depth, paths[outer].bytes)
+    });
+    paths.push(Path {
+        outer,
+        at,
+        depth: depth + 1,
+        bytes: bytes
+            + match at {
+                PathFrame::Context(context) => graph.bytes[context],
+                PathFrame::Pruned => PRUNED_BYTES,
+            },
+    });
+    paths.len() - 1
 }
 
 impl Ord for Way {

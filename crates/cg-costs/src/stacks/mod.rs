@@ -8,6 +8,7 @@
 mod apportion;
 mod expand;
 pub mod graph;
+mod unfollowed;
 mod units;
 
 use cg_collections::intern::{Id as _, TooMany};
@@ -22,7 +23,16 @@ use expand::{Estimate, PathFrame, estimate};
 use graph::{Callers, Context, StackGraph};
 use units::{ContextArc, ContextGraph};
 
-/// The name of the frame that replaces calls that an estimate does not follow.
+/// The size of a frame in a record besides its names, in bytes: `{"fn":"","file":"","obj":""},`.
+const FRAME_BYTES: usize = 30;
+
+/// The size of the numbers of a `fn` or `call` record and of their keys, in bytes.
+const NUMBERS_BYTES: usize = 50;
+
+/// The size of estimated stacks up to which nothing is folded for its size, in bytes.
+const SMALL_BYTES: usize = 64 * 1024;
+
+/// The name of the frame that replaces the frames of calls that an estimate does not follow.
 const PRUNED: &[u8] = b"[pruned]";
 
 /// The maximum number of frames for a recursive function. The last frame includes all deeper levels.
@@ -128,9 +138,14 @@ impl<'s> Stacked<'s> {
         for (position, (id, _)) in ids().enumerate() {
             positions[id.index()] = position;
         }
+        let bytes: Vec<usize> = (contexts.iter())
+            .map(|context| self.frame_bytes(context.function))
+            .collect();
         let calls = ContextGraph {
             ranking: self.section.ranking_event(),
             own: ids().map(|(id, _)| graph.own(id)).collect(),
+            most_bytes: self.most_bytes(&bytes, &positions),
+            bytes,
             arcs: (graph.calls())
                 .map(|(caller, callee, calls, cost)| ContextArc {
                     caller: positions[caller.index()],
@@ -166,7 +181,7 @@ impl<'s> Stacked<'s> {
         for row in &rows {
             let estimated = StackKey {
                 stack: Some(stacks[row.path]),
-                estimated: true,
+                estimated: !row.is_certain,
                 ..StackKey::default()
             };
             self.add(estimated, &row.cost)?;
@@ -178,6 +193,23 @@ impl<'s> Stacked<'s> {
         Ok(message)
     }
 
+    /// Returns the approximate size of a function's frame in a record.
+    fn frame_bytes(&self, function: FunctionId) -> usize {
+        let key = self.section.key_of(self.section.merged_into(function));
+        let text = |id| self.section.strings.get(id).len();
+        FRAME_BYTES + text(key.name) + text(key.file) + text(key.object)
+    }
+
+    /// Returns the maximum size of estimated stacks: almost three times that of the records of functions and calls.
+    fn most_bytes(&self, frames: &[usize], positions: &[usize]) -> usize {
+        let functions: usize = frames.iter().map(|frame| frame + NUMBERS_BYTES).sum();
+        let calls = self.graph.calls().map(|(caller, callee, ..)| {
+            let ends = [caller, callee].map(|end| frames[positions[end.index()]]);
+            ends.iter().sum::<usize>() + NUMBERS_BYTES
+        });
+        SMALL_BYTES.max((functions + calls.sum::<usize>()) * 11 / 4)
+    }
+
     /// Describes the cost that the estimate does not follow, and its number of functions.
     fn pruned_message(&self, pruned: u128, functions: usize, calls: &ContextGraph) -> String {
         let own = calls.own.iter().filter_map(|own| own.get(calls.ranking));
@@ -186,8 +218,7 @@ impl<'s> Stacked<'s> {
         let thousandths = (pruned * 100_000).div_ceil(total.max(1));
         let event = self.section.events().get(calls.ranking);
         format!(
-            "; frames {} have {pruned} {} ({}.{:03}%) of {functions} {}, from paths too cheap or too deep to follow",
-            String::from_utf8_lossy(PRUNED),
+            "; {pruned} {} ({}.{:03}%) of {functions} {} below frames {}, on paths too cheap or too deep to follow",
             event.map_or("", String::as_str),
             thousandths / 1000,
             thousandths % 1000,
@@ -196,6 +227,7 @@ impl<'s> Stacked<'s> {
             } else {
                 "functions"
             },
+            String::from_utf8_lossy(PRUNED),
         )
     }
 

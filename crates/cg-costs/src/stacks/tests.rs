@@ -10,8 +10,16 @@ use crate::write::write_stacks;
 /// Calls: caller, callee, number of calls, and cost by event.
 type Calls<'c> = (usize, usize, u64, &'c [u64]);
 
+/// The size of a frame.
+const FRAME: usize = 100;
+
 /// Estimates the stacks of functions with these self costs.
 fn estimate_stacks(own: &[&[u64]], calls: &[Calls]) -> Estimate {
+    estimate_within(usize::MAX, own, calls)
+}
+
+/// Estimates stacks of at most this size.
+fn estimate_within(most_bytes: usize, own: &[&[u64]], calls: &[Calls]) -> Estimate {
     let arc = |(caller, callee, calls, cost): &Calls<'static>| ContextArc {
         caller: *caller,
         callee: *callee,
@@ -25,6 +33,8 @@ fn estimate_stacks(own: &[&[u64]], calls: &[Calls]) -> Estimate {
         ranking: 0,
         own: own.to_vec(),
         arcs: calls.iter().map(arc).collect(),
+        bytes: vec![FRAME; own.len()],
+        most_bytes,
     })
 }
 
@@ -203,11 +213,15 @@ fn stacks_are_certain_only_along_single_calls_without_recursion() {
     assert_eq!(certain(&own, &more), 11);
 }
 
+/// A chain of calls in which each function costs 1, without its last function.
+fn chain(depth: usize) -> (Vec<[u64; 1]>, Vec<[u64; 1]>) {
+    let costs = (1..depth as u64).rev().map(|left| [left]).collect();
+    (vec![[1]; depth], costs)
+}
+
 #[test]
-fn frames_beyond_256_are_one_pruned_frame() {
-    let depth = 300;
-    let own: Vec<[u64; 1]> = vec![[1]; depth];
-    let costs: Vec<[u64; 1]> = (1..depth as u64).rev().map(|left| [left]).collect();
+fn functions_beyond_256_frames_are_below_one_pruned_frame() {
+    let (own, costs) = chain(300);
     let calls: Vec<Calls> = costs
         .iter()
         .enumerate()
@@ -216,15 +230,51 @@ fn frames_beyond_256_are_one_pruned_frame() {
     let own: Vec<&[u64]> = own.iter().map(|own| &own[..]).collect();
     let found = estimate_stacks(&own, &calls);
     assert_eq!((found.pruned, found.pruned_functions), (44, 44));
-    assert_eq!(found.rows.len(), 257);
-    let pruned: Vec<String> = folded(&found)
-        .into_iter()
-        .filter(|stack| stack.contains('p'))
-        .collect();
     let frames: Vec<String> = (0..256)
         .map(|function: usize| function.to_string())
         .collect();
-    assert_eq!(pruned, [format!("{};p 44", frames.join(";"))]);
+    let mut pruned: Vec<String> = (256..300)
+        .map(|function| format!("{};p;{function} 1", frames.join(";")))
+        .collect();
+    pruned.sort();
+    let stacks = folded(&found);
+    let found: Vec<&String> = stacks.iter().filter(|stack| stack.contains('p')).collect();
+    assert_eq!(found, pruned.iter().collect::<Vec<_>>());
+    assert_eq!(stacks.len(), 300);
+}
+
+#[test]
+fn stacks_that_are_too_large_keep_the_function_and_its_costliest_callers() {
+    // 0 calls 1, which calls 2 to 6. Each of these calls 7.
+    let own: [&[u64]; 8] = [&[1], &[2], &[10], &[20], &[30], &[40], &[900], &[500]];
+    let middle = [[5u64], [15], [20], [60], [400]];
+    let mut calls: Vec<Calls> = vec![(0, 1, 1, &[1502])];
+    let all = [[15u64], [35], [50], [100], [1300]];
+    for (position, (cost, below)) in middle.iter().zip(&all).enumerate() {
+        calls.push((1, position + 2, 1, below));
+        calls.push((position + 2, 7, 1, cost));
+    }
+    let whole = estimate_stacks(&own, &calls);
+    assert_eq!(whole.pruned, 0);
+    for bytes in [0, 2000, 3000, 4000, 5000] {
+        let found = estimate_within(bytes, &own, &calls);
+        let written = found.rows.iter().map(|row| found.paths[row.path].bytes);
+        let names = found.rows.len() * FRAME;
+        assert!(
+            bytes < 5000 || written.sum::<usize>() + names <= bytes,
+            "{bytes}"
+        );
+        let mut costs = [0; 8];
+        for row in &found.rows {
+            let PathFrame::Context(function) = found.paths[row.path].at else {
+                panic!("a stack ends in [pruned]");
+            };
+            costs[function] += row.cost[0];
+        }
+        assert_eq!(costs, own.map(|own| own[0]), "{bytes}");
+        let is_whole = folded(&found).contains(&"0;1;6;7 400".to_owned());
+        assert_eq!(is_whole, bytes >= 2000, "{bytes} {:?}", folded(&found));
+    }
 }
 
 /// Writes stacks that a profile records: each has a level, callers from the nearest outwards, and a cost.

@@ -16,6 +16,10 @@ pub(super) struct ContextGraph<'g> {
     /// The self cost of each context, with one entry per event.
     pub(super) own: Vec<&'g [u64]>,
     pub(super) arcs: Vec<ContextArc<'g>>,
+    /// The size of each context's frame, in bytes.
+    pub(super) bytes: Vec<usize>,
+    /// The maximum size of all stacks, in bytes. Each function with cost gets a stack even if they are larger.
+    pub(super) most_bytes: usize,
 }
 
 /// Calls between two contexts.
@@ -152,6 +156,34 @@ impl ContextUnits {
             0 => part_of_share(caller, 1, unit.entering.len() as u128),
             calls => part_of_share(caller, arc.calls, calls),
         }
+    }
+
+    /// Returns these shares of the callee's unit for all events.
+    pub(super) fn shares(&self, graph: &ContextGraph, arc: usize, caller: &[u64]) -> Box<[u64]> {
+        let shares = caller.iter().enumerate();
+        shares
+            .map(|(event, share)| self.share(graph, arc, event, *share))
+            .collect()
+    }
+
+    /// Returns the units in an order in which callers precede their callees.
+    pub(super) fn callers_first(&self, graph: &ContextGraph) -> Vec<usize> {
+        let mut waiting: Vec<usize> = self.all.iter().map(|unit| unit.entering.len()).collect();
+        let mut order: Vec<usize> = (0..self.all.len())
+            .filter(|unit| waiting[*unit] == 0)
+            .collect();
+        let mut next = 0;
+        while let Some(unit) = order.get(next) {
+            for arc in &self.all[*unit].leaving {
+                let callee = self.unit_of[graph.arcs[*arc].callee];
+                waiting[callee] -= 1;
+                if waiting[callee] == 0 {
+                    order.push(callee);
+                }
+            }
+            next += 1;
+        }
+        order
     }
 
     /// Returns the self cost that flows through an arc.

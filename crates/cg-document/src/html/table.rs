@@ -252,12 +252,17 @@ pub(super) fn text(cell: &Cell) -> String {
         Cell::Called { name, calls } => format!("{name} ({}x)", number::grouped(*calls)),
         Cell::Placed { name, place, .. } => format!("{name} {place}"),
         Cell::Count(count) => number::grouped(*count),
+        Cell::AtMost(count) => number::at_most(&number::grouped(*count)),
         Cell::Delta(delta) => number::signed(*delta),
         Cell::Ordinal(number) => number.to_string(),
         Cell::Quotient { .. } => cell.ratio().map(number::quotient).unwrap_or_default(),
         // A share of 0 is empty, as in text.
-        Cell::Share { part: 0, .. } => String::new(),
+        Cell::Share { part: 0, .. } | Cell::ShareAtMost { part: 0, .. } => String::new(),
         Cell::Share { .. } => cell.percentage().map(number::percent).unwrap_or_default(),
+        Cell::ShareAtMost { .. } => cell
+            .percentage()
+            .map(|percent| number::at_most(&number::percent(percent)))
+            .unwrap_or_default(),
         Cell::Change { .. } => cell
             .percentage()
             .map(number::signed_percent)

@@ -138,6 +138,9 @@ pub struct DiffRecord<'a> {
     /// Inclusive cost.
     #[serde(borrow, skip_serializing_if = "CountsPerRun::is_empty")]
     pub incl: CountsPerRun<'a>,
+    /// Upper bounds of inclusive cost, in place of `incl`, if some run has only a bound.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub incl_bound: Option<Box<CountsPerRun<'a>>>,
     /// Self cost of the last run minus that of the first run (or of the run in `relative_to` of the `run` record), per
     /// event, in the range of `i64`.
     #[serde(borrow, skip_serializing_if = "Counts::is_empty")]
@@ -152,8 +155,8 @@ pub struct DiffRecord<'a> {
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub gone_inline: Option<Box<CountsPerRun<'a>>>,
     /// The functions that the code is inlined into, each with its part of the cost, if the inlining changed.
-    #[serde(borrow, skip_serializing_if = "Vec::is_empty")]
-    pub hosts: Vec<Host<'a>>,
+    #[serde(borrow, skip_serializing_if = "<[_]>::is_empty")]
+    pub hosts: Box<[Host<'a>]>,
     /// The change of the machine code, if the function's instructions are known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub code: Option<CodeChange>,
@@ -212,6 +215,7 @@ impl DiffRecord<'_> {
             calls: self.calls,
             cost: self.cost.shared(texts),
             incl: self.incl.shared(texts),
+            incl_bound: (self.incl_bound).map(|bound| Box::new(bound.shared(texts))),
             delta: self.delta.shared(texts),
             incl_delta: self.incl_delta.shared(texts),
             out_of_line: self.out_of_line.map(|own| Box::new(own.shared(texts))),
