@@ -289,9 +289,12 @@ fn update_baseline(
         return Ok(None);
     }
     let present = Baseline::renewed(evidence, &verdict.rulings);
-    present
+    let replaced = present
         .write(file)
         .with_context(|| format!("{name}: cannot write the baseline"))?;
+    if let Some(warning) = replaced.warning(&name.to_string()) {
+        diagnostics.warn(warning);
+    }
     let gone = verdict.gone.iter().filter(|gone| gone.present == 0).count();
     let new = (present.len() + gone).saturating_sub(known.len());
     diagnostics.warn(format!(
