@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use cg_names::rules::Rules;
 use cg_parse::Snapshots;
-use cg_parse::record_args::RecordArgs;
+use cg_parse::record_args::{RecordArgs, RedactArgs};
 use cg_stream::percent::Percent;
 use cg_stream::record::RecordType;
 use cg_tool::{CommandLine, Spellings, Suggested};
@@ -142,6 +142,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     pub(crate) records: RecordArgs,
+
+    #[command(flatten)]
+    redact: RedactArgs,
 
     /// Also look for objects and debug files of the old side below DIR.
     ///
@@ -374,7 +377,10 @@ impl Args {
             },
             statistic: self.statistic,
             by_function: self.by.is_some(),
-            records: self.records.options(),
+            records: cg_parse::Options {
+                redact: self.redact.redact,
+                ..self.records.options()
+            },
             debug_roots: [self.debug_root_old, self.debug_root_new],
             samples_by_function: self.types.is_empty(),
             shares: self.shares,

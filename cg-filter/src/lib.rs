@@ -1,9 +1,6 @@
 //! cg-filter: keeps the records of a stream that match.
 
-use std::fs::File;
 use std::io::{self, BufRead as _, IsTerminal as _};
-use std::os::fd::AsFd as _;
-use std::os::unix::fs::FileTypeExt as _;
 use std::process::ExitCode;
 
 use positionals::Stdin;
@@ -45,12 +42,24 @@ fn stdin() -> Stdin {
     if !stdin.lock().fill_buf().is_ok_and(|bytes| bytes.is_empty()) {
         return Stdin::Something;
     }
-    let metadata = stdin
-        .as_fd()
-        .try_clone_to_owned()
-        .and_then(|descriptor| File::from(descriptor).metadata());
-    match metadata {
-        Ok(metadata) if metadata.file_type().is_fifo() => Stdin::EmptyPipe,
-        _ => Stdin::Nothing,
+    match is_pipe(&stdin) {
+        true => Stdin::EmptyPipe,
+        false => Stdin::Nothing,
     }
+}
+
+#[cfg(unix)]
+fn is_pipe(stdin: &io::Stdin) -> bool {
+    use std::os::fd::AsFd as _;
+    use std::os::unix::fs::FileTypeExt as _;
+
+    let file = stdin.as_fd().try_clone_to_owned().map(std::fs::File::from);
+    let metadata = file.and_then(|file| file.metadata());
+    metadata.is_ok_and(|metadata| metadata.file_type().is_fifo())
+}
+
+/// Windows reports no difference between a pipe that was closed and no input at all.
+#[cfg(not(unix))]
+fn is_pipe(_: &io::Stdin) -> bool {
+    false
 }

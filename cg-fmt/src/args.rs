@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use cg_parse::record_args::SearchArgs;
+use cg_parse::record_args::{RedactArgs, SearchArgs};
 use cg_profile::formula::Formula;
 use cg_sources::{Places, rust_sources};
 use cg_stream::record::RecordType;
@@ -161,6 +161,9 @@ pub(crate) struct Args {
 
     #[command(flatten)]
     search: SearchArgs,
+
+    #[command(flatten)]
+    redact: RedactArgs,
 
     /// Show this many lines of source around each line with a cost.
     #[arg(long, value_name = "N", default_value_t = 8)]
@@ -395,6 +398,7 @@ impl Args {
             view: self.view(),
             inline: self.inline,
             search: self.search.search(),
+            redact: self.redact.redact,
             threshold: self.threshold,
             all_frames: self.all_frames,
             is_diff: self.diff,

@@ -38,6 +38,8 @@ pub(crate) struct Options {
     pub(crate) inline: bool,
     /// The search paths for objects of raw profiles.
     pub(crate) search: Search,
+    /// True if secrets in command lines are replaced.
+    pub(crate) redact: bool,
     /// The percentage below which branches of a tree of stacks are folded.
     pub(crate) threshold: Option<f64>,
     /// True if every frame of a stack is shown, also those of libraries.

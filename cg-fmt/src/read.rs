@@ -149,6 +149,7 @@ fn parse_options(options: &Options) -> cg_parse::Options {
         times: options.format.has_times() && !options.is_diff,
         levels: options.format.has_lines() && !options.is_diff,
         search: options.search.clone(),
+        redact: options.redact,
         snapshots: match options.view {
             View::Snapshot(number) => Snapshots::Number(number),
             _ if options.is_full_page()

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::record_args::{RecordArgs, SnapshotArgs};
+use crate::record_args::{RecordArgs, RedactArgs, SnapshotArgs};
 use crate::{Format, KeptObjects, Options, Revision, Search};
 use cg_tool::{CommandLine, Spellings};
 use clap::Parser;
@@ -82,6 +82,9 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Output")]
     stable_names: bool,
 
+    #[command(flatten)]
+    redact: RedactArgs,
+
     /// Add a label to run records: commit, machine, …
     ///
     /// Replaces a label of the same name in the input. Can be given several times.
@@ -148,6 +151,7 @@ impl Args {
         Options {
             demangle: !self.no_demangle,
             stable_names: self.stable_names,
+            redact: self.redact.redact,
             labels: self.labels.iter().cloned().collect(),
             revision: match (&self.base, self.old) {
                 (Some(base), _) => Revision::Base(base.clone()),

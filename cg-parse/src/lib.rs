@@ -20,6 +20,7 @@ mod utf16;
 mod profiles;
 #[cfg(feature = "args")]
 pub mod record_args;
+mod redact;
 mod stable_names;
 pub mod stream;
 

@@ -7,6 +7,7 @@
 use std::error::Error as _;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
+use cg_collections::limits;
 use flate2::bufread::GzDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 use ruzstd::decoding::{BlockDecodingStrategy, FrameDecoder};
@@ -17,8 +18,12 @@ const MAGIC_LENGTH: u64 = 4;
 /// The maximum number of compressed bytes per read.
 const BUFFER_SIZE: usize = 128 * 1024;
 
+/// The number of unpacked bytes between two checks of the memory.
+const BETWEEN_CHECKS: u64 = 4 << 20;
+
 /// Decompresses the input if it begins with a magic number; otherwise returns it unchanged.
-pub(crate) fn unpacked(mut input: impl Read + 'static) -> io::Result<Box<dyn Read>> {
+pub(crate) fn unpacked(input: impl Read + 'static) -> io::Result<Box<dyn Read>> {
+    let mut input = Counted(input);
     let mut head = Vec::new();
     (&mut input).take(MAGIC_LENGTH).read_to_end(&mut head)?;
     let is_packed = matches!(
@@ -30,10 +35,22 @@ pub(crate) fn unpacked(mut input: impl Read + 'static) -> io::Result<Box<dyn Rea
         Box::new(Members {
             state: State::Between(BufReader::with_capacity(BUFFER_SIZE, whole)),
             seen: false,
+            length: 0,
         })
     } else {
         whole
     })
+}
+
+/// Counts the bytes of an input, which raise the limits of its contents.
+struct Counted<R>(R);
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let length = self.0.read(out)?;
+        limits::count_input(length as u64);
+        Ok(length)
+    }
 }
 
 /// A compressed input. Dynamic dispatch is cheap here, because each call reads a large buffer.
@@ -44,6 +61,8 @@ struct Members {
     state: State,
     /// True if a member was read. Only then are zeros padding.
     seen: bool,
+    /// The number of unpacked bytes.
+    length: u64,
 }
 
 enum State {
@@ -65,6 +84,7 @@ impl Read for Members {
                 State::Zstd(frame) => frame.read(out)?,
             };
             if length > 0 || out.is_empty() {
+                self.count(length as u64)?;
                 return Ok(length);
             }
             self.state = match std::mem::replace(&mut self.state, State::AtEnd) {
@@ -78,6 +98,22 @@ impl Read for Members {
 }
 
 impl Members {
+    /// Counts unpacked bytes, and checks the limits now and then.
+    fn count(&mut self, length: u64) -> io::Result<()> {
+        let before = self.length;
+        self.length += length;
+        if before / BETWEEN_CHECKS == self.length / BETWEEN_CHECKS {
+            return Ok(());
+        }
+        if self.length > limits::longest_unpacked() {
+            return Err(invalid_data(format!(
+                "the compressed data unpacks to more than {} MiB, too much for its size",
+                self.length >> 20
+            )));
+        }
+        limits::check_memory(0).map_err(|error| invalid_data(error.to_string()))
+    }
+
     /// Begins the next member, if any.
     fn begin(&mut self, mut input: Packed) -> io::Result<State> {
         let first = loop {
@@ -329,6 +365,18 @@ mod tests {
             let expected = (text.to_vec(), Some(error.to_owned()));
             assert_eq!(read(&packed), expected, "{case}");
         }
+    }
+
+    #[test]
+    fn unpacked_length_is_limited() {
+        let mut members = Members {
+            state: State::AtEnd,
+            seen: true,
+            length: 0,
+        };
+        assert!(members.count(BETWEEN_CHECKS).is_ok());
+        // Other tests of this process raise the limit by the bytes that they read.
+        assert!(members.count(u64::MAX / 2).is_err());
     }
 
     #[test]

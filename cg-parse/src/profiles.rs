@@ -14,6 +14,7 @@ use cg_stream::{Diagnostics, Framing, Writer};
 use crate::format::{Format, FormatReader};
 use crate::input::{self, Input};
 use crate::layouts::find_mixed_layouts;
+use crate::redact::Redacted;
 use crate::stable_names::StableNames;
 use crate::{detect, directory};
 
@@ -51,15 +52,18 @@ pub fn parse(
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
     let mut writer = Writer::new(output);
-    match options.stable_names {
-        true => parse_all(
-            inputs,
-            from,
-            options,
-            &mut StableNames::new(&mut writer),
-            diagnostics,
-        )?,
-        false => parse_all(inputs, from, options, &mut writer, diagnostics)?,
+    {
+        let (mut stable, mut redacted);
+        let mut sink: &mut dyn RowSink = &mut writer;
+        if options.stable_names {
+            stable = StableNames::new(sink);
+            sink = &mut stable;
+        }
+        if options.redact {
+            redacted = Redacted::new(sink);
+            sink = &mut redacted;
+        }
+        parse_all(inputs, from, options, sink, diagnostics)?;
     }
     writer.flush().map_err(Error::Output)
 }

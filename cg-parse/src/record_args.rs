@@ -103,6 +103,19 @@ impl SearchArgs {
     }
 }
 
+/// The treatment of secrets in profiles that are published.
+#[derive(clap::Args, Clone, Copy, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub struct RedactArgs {
+    /// Replace passwords and tokens in command lines and labels.
+    ///
+    /// Profiles contain the command line of the program, and options of Java's virtual machine. With this option, *** stands
+    /// in place of the values of options, properties and variables whose names look like secrets (token, password, key, …),
+    /// of passwords in URLs, and of texts in the form of known tokens. Names of functions and threads do not change.
+    #[arg(long)]
+    pub redact: bool,
+}
+
 /// The snapshots of Massif and heaptrack to read.
 #[derive(clap::Args, Clone, Debug)]
 pub struct SnapshotArgs {

@@ -11,6 +11,7 @@ use cg_stream::rows::{RowSink, StreamRows};
 use cg_stream::{Completeness, Diagnostics, Framing, Line, Reader, Writer};
 
 use crate::input::{self, Input};
+use crate::redact::Redacted;
 use crate::{detect, profiles};
 
 /// A receiver of lines, for tools that pass the bytes of an input on unchanged.
@@ -72,6 +73,14 @@ pub fn read(
     diagnostics: &mut Diagnostics,
     sink: &mut dyn RowSink,
 ) -> Result<Framing, Error> {
+    let mut redacted;
+    let sink = match options.redact {
+        true => {
+            redacted = Redacted::new(sink);
+            &mut redacted
+        }
+        false => sink,
+    };
     match Opened::open(path, diagnostics) {
         None => Ok(Framing::default()),
         Some(Opened::Stream(name, lines)) => {

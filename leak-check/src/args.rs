@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use cg_document::text::Screen;
+use cg_parse::record_args::RedactArgs;
 use cg_sources::{Places, rust_sources};
 use cg_stream::record::Count;
 use cg_tool::{ColorChoice, CommandLine, Output, Spellings, Suggested};
@@ -223,6 +224,9 @@ pub(crate) struct Args {
     )]
     format: Option<ReportFormat>,
 
+    #[command(flatten)]
+    redact: RedactArgs,
+
     /// Show source paths relative to DIR, the root of the repository.
     ///
     /// The formats for code hosts need this. Text logs contain only the base names of files; for code hosts, leak-check
@@ -327,6 +331,7 @@ impl Args {
             write_suppressions: self.write_suppressions,
             baseline: self.baseline,
             update_baseline: self.update_baseline,
+            redact: self.redact.redact,
             format,
             screen: Screen {
                 width: output.terminal_width(),

@@ -10,7 +10,7 @@ use std::path::Path;
 
 use anyhow::Context;
 use cg_stream::record::Count;
-use cg_tool::whole_file::Replaceable;
+use cg_tool::whole_file::{Replaceable, Replaced};
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Evidence, Finding, ProcessId};
@@ -238,11 +238,11 @@ impl Baseline {
         Baseline(normal)
     }
 
-    /// Replaces the file with the baseline. On an error, the file stays unchanged.
+    /// Replaces the file with the baseline.
     ///
     /// # Errors
     /// Returns an error if the file cannot be written.
-    pub(crate) fn write(&self, file: &Replaceable) -> std::io::Result<()> {
+    pub(crate) fn write(&self, file: &Replaceable) -> std::io::Result<Replaced> {
         let mut text = Vec::new();
         for (fingerprint, known) in &self.0 {
             serde_json::to_writer(&mut text, &KnownLine::new(fingerprint, known))?;
@@ -332,7 +332,7 @@ mod tests {
                 known(1, None),
             ),
         ]));
-        baseline.write(&Replaceable::at(&path).unwrap()).unwrap();
+        let _ = baseline.write(&Replaceable::at(&path).unwrap()).unwrap();
         assert_eq!(Baseline::read(&path).unwrap(), baseline);
         let text = std::fs::read_to_string(&path).unwrap();
         assert!(text.starts_with(

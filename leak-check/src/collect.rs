@@ -31,9 +31,9 @@ pub(crate) struct Lenience {
 pub(crate) fn collect(
     inputs: &[PathBuf],
     lenience: Lenience,
+    options: &cg_parse::Options,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Evidence> {
-    let options = cg_parse::Options::default();
     let mut collector = Collector::new(lenience.fragments);
     for path in inputs {
         let source = if path.as_os_str() == "-" {
@@ -42,7 +42,7 @@ pub(crate) fn collect(
             path.display().to_string()
         };
         collector.begin_input(source);
-        let framing = cg_parse::stream::read(path, &options, diagnostics, &mut collector)?;
+        let framing = cg_parse::stream::read(path, options, diagnostics, &mut collector)?;
         collector.end_input(framing, diagnostics);
     }
     let mut evidence = collector.evidence;

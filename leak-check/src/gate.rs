@@ -41,6 +41,8 @@ pub(crate) struct Options {
     pub(crate) write_suppressions: bool,
     pub(crate) baseline: Option<PathBuf>,
     pub(crate) update_baseline: bool,
+    /// True if secrets in command lines are replaced.
+    pub(crate) redact: bool,
     pub(crate) format: ReportFormat,
     /// The terminal for which the text report is laid out.
     pub(crate) screen: Screen,
@@ -147,7 +149,11 @@ fn read(options: &Options, diagnostics: &mut Diagnostics) -> anyhow::Result<Evid
         fragments: options.allow_fragment,
         exec: options.allow_exec,
     };
-    let evidence = collect(&files, lenience, diagnostics)?;
+    let parse = cg_parse::Options {
+        redact: options.redact,
+        ..cg_parse::Options::default()
+    };
+    let evidence = collect(&files, lenience, &parse, diagnostics)?;
     if let Some(expected) = options.expect {
         check_process_count(expected, &evidence, diagnostics);
     }
@@ -289,9 +295,12 @@ fn update_baseline(
         return Ok(None);
     }
     let present = Baseline::renewed(evidence, &verdict.rulings);
-    present
+    let replaced = present
         .write(file)
         .with_context(|| format!("{name}: cannot write the baseline"))?;
+    if let Some(warning) = replaced.warning(&name.to_string()) {
+        diagnostics.warn(warning);
+    }
     let gone = verdict.gone.iter().filter(|gone| gone.present == 0).count();
     let new = (present.len() + gone).saturating_sub(known.len());
     diagnostics.warn(format!(

@@ -6,10 +6,12 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, LazyLock, Mutex};
 
+use cg_debug_info::{CoveringSymbols, DebugInfo, Limits, MachineCode, ObjectFile, Search};
 use cg_document::separated::{self, ValueReader};
 use cg_document::text::{self, Screen};
 use cg_document::{Block, Cell, Column, Document, Layout, Table, Worth, markdown, visible};
 use cg_parse::{FORMATS, Format, Options};
+use cg_profile::Profile;
 use cg_stream::Diagnostics;
 use serde_json::Value;
 use unicode_width::UnicodeWidthStr as _;
@@ -169,6 +171,72 @@ fn sums_to_its_total(stream: &str) {
     for kind in ["fn", "heap", "program_point", "stack"] {
         if records.iter().any(|record| record["type"] == kind) {
             assert_eq!(sums(kind, "cost"), total, "{kind}: {stream}");
+        }
+    }
+}
+
+/// Checks a stream: a complete one without errors has records whose sums fit its total, and the packed stream is the same.
+///
+/// # Panics
+/// Panics if a law does not hold.
+pub fn stream(bytes: &[u8]) {
+    if bytes.len() > LONGEST {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("stream");
+    let read = |bytes: &[u8]| {
+        fs::write(&path, bytes).unwrap();
+        let mut diagnostics = Diagnostics::to(|_, _| {});
+        let mut profile = Profile::default();
+        let options = Options::default();
+        let framing = cg_parse::stream::read(&path, &options, &mut diagnostics, &mut profile);
+        let sums = profile.check_sums().map_err(|error| error.to_string());
+        let rows = profile
+            .types()
+            .map(|kind| (kind, profile.table(kind).len()));
+        let rows = Vec::from_iter(rows);
+        (framing.ok(), sums.is_ok(), rows, diagnostics.has_errors())
+    };
+    let plain = read(bytes);
+    if !bytes.starts_with(b"\x1f\x8b") && !bytes.starts_with(b"\x28\xb5\x2f\xfd") {
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(bytes).unwrap();
+        assert_eq!(read(&gzip.finish().unwrap()), plain, "packed by gzip");
+    }
+}
+
+/// Makes all lookups in an object: inlined functions, symbols, lines, call frames and fingerprints of its code.
+///
+/// # Panics
+/// Panics if a chain is deeper than the limit.
+pub fn object(bytes: &[u8]) {
+    if bytes.len() > LONGEST {
+        return;
+    }
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(bytes).unwrap();
+    let search = Search::default();
+    let Ok(object) = ObjectFile::open(file.path(), &search.limits) else {
+        return;
+    };
+    let start = object.base_address().unwrap_or(0);
+    let addresses = Vec::from_iter((start..start.saturating_add(0x2000)).step_by(3));
+    let _ = object.unwind_sections();
+    let _ = CoveringSymbols::covering(&[&object], &addresses);
+    if let Ok(info) = DebugInfo::find(&object, &search) {
+        let chains = info.chains(&addresses);
+        for innermost in chains.innermost.iter().flatten() {
+            assert!(chains.chain(*innermost).count() <= Limits::default().depth + 1);
+        }
+        info.rows(std::slice::from_ref(&(0..u64::MAX)));
+    }
+    let symbols = CoveringSymbols::all(&[&object]);
+    let executed = symbols.iter().flat_map(CoveringSymbols::iter);
+    let executed = Vec::from_iter(executed.map(|symbol| symbol.addresses.start).take(64));
+    if let Ok(mut code) = MachineCode::new(object, None) {
+        for address in executed {
+            let _ = code.prints(|_| true, &[address]);
         }
     }
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::process::{Command, Stdio};
 
@@ -387,7 +388,10 @@ fn incomplete_output_does_not_replace_the_file() {
     // A full disk, a missing folder, and a folder instead of a file.
     for (output, expected) in [
         ("/dev/full", "/dev/full: No space left on device"),
-        ("/no/such/folder/file", "/no/such/folder/file: "),
+        (
+            "/no/such/folder/file",
+            "/no/such/folder/file: the directory /no/such/folder does not exist",
+        ),
         (
             folder.path().to_str().unwrap(),
             "expected a regular file, found a directory",
@@ -412,6 +416,31 @@ fn incomplete_output_does_not_replace_the_file() {
         1,
         "nothing temporary is left"
     );
+}
+
+#[test]
+fn interrupted_tool_leaves_only_the_old_file() {
+    let stream = run("cg-parse", &[PROFILE], b"").stdout;
+    for signal in ["INT", "TERM", "HUP"] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("out");
+        fs::write(&path, OLD).unwrap();
+        let mut tool = tools::command("cg-filter");
+        tool.args([".", "-o"]).arg(&path).stdin(Stdio::piped());
+        let mut child = tool.spawn().unwrap();
+        let mut input = child.stdin.take().unwrap();
+        // The input is longer than the buffers, so the tool has written a part of its output when this returns.
+        for _ in 0..4 {
+            input.write_all(&stream).unwrap();
+        }
+        let mut kill = Command::new("kill");
+        let sent = kill.args(["-s", signal, &child.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+        assert!(!child.wait().unwrap().success(), "{signal}");
+        let left = Vec::from_iter(fs::read_dir(folder.path()).unwrap());
+        assert_eq!(left.len(), 1, "{signal}: {left:?}");
+        assert_eq!(fs::read_to_string(&path).unwrap(), OLD, "{signal}");
+    }
 }
 
 #[test]

@@ -127,6 +127,29 @@ fn renderers_keep_their_laws() {
 }
 
 #[test]
+fn streams_keep_their_laws() {
+    for folder in ["fmt", "exports", "code", "perf-stat"] {
+        let is_stream = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "jsonl");
+        for path in files(&data(folder)).into_iter().filter(is_stream) {
+            for bytes in variants(&fs::read(path).unwrap()) {
+                fuzzed::stream(&bytes);
+            }
+        }
+    }
+}
+
+#[test]
+fn objects_keep_their_laws() {
+    let objects = files(&tests::workspace().join("fuzz/seeds/object"));
+    assert!(!objects.is_empty());
+    for path in objects {
+        for bytes in variants(&fs::read(path).unwrap()) {
+            fuzzed::object(&bytes);
+        }
+    }
+}
+
+#[test]
 fn viewers_keep_their_laws() {
     for folder in ["stacks", "printouts", "names", "speedscope"] {
         for path in seeds("viewer", folder) {

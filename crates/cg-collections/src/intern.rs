@@ -2,9 +2,7 @@
 //!
 //! Ids count up from 0, so a `Vec` indexed by id can hold more data about the values. An id is valid only for its own table.
 //! [`ids!`](crate::ids) declares a separate type for each kind of value, so the compiler rejects the id of a file in place of
-//! the id of a function.
-//!
-//! A full table returns [`TooMany`], an error about the input.
+//! the id of a function. A table that exceeds a limit returns [`TooMany`], an error about the input.
 
 use std::hash::{BuildHasher, Hash};
 use std::marker::PhantomData;
@@ -14,10 +12,9 @@ use foldhash::fast::FixedState;
 use hashbrown::HashTable;
 use hashbrown::hash_table::Entry;
 
-/// The error of a table with more distinct values than 32 bits can number.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("more than four billion different names, stacks or rows")]
-pub struct TooMany;
+pub use crate::limits::TooMany;
+
+use crate::limits::{self, Growth};
 
 /// The number of a value in its table; [`ids!`](crate::ids) declares such types.
 pub trait Id: Copy + Eq {
@@ -81,7 +78,7 @@ macro_rules! ids {
             fn at(position: usize) -> Result<$name, $crate::intern::TooMany> {
                 let number = u32::try_from(position).ok().and_then(|number| number.checked_add(1));
                 let number = number.and_then(std::num::NonZeroU32::new);
-                number.map($name).ok_or($crate::intern::TooMany)
+                number.map($name).ok_or($crate::intern::TooMany::Values)
             }
 
             #[inline]
@@ -111,6 +108,9 @@ pub trait Pieces: Default {
     fn piece(&self, place: Range<usize>) -> &Self::Piece;
     /// Removes all values.
     fn clear(&mut self);
+
+    /// Returns the size of a value in bytes, or an error if it is a name that is too long.
+    fn size(piece: &Self::Piece) -> Result<usize, TooMany>;
 }
 
 impl Pieces for String {
@@ -129,6 +129,11 @@ impl Pieces for String {
     #[inline]
     fn piece(&self, place: Range<usize>) -> &str {
         &self[place]
+    }
+
+    #[inline]
+    fn size(piece: &str) -> Result<usize, TooMany> {
+        limits::check_name(piece.len())
     }
 
     fn clear(&mut self) {
@@ -154,6 +159,15 @@ impl<T: Copy + Hash + Eq> Pieces for Vec<T> {
         &self[place]
     }
 
+    /// Elements of one byte are names. Other values are sequences, such as stacks.
+    #[inline]
+    fn size(piece: &[T]) -> Result<usize, TooMany> {
+        match size_of::<T>() {
+            1 => limits::check_name(piece.len()),
+            size => Ok(size * piece.len()),
+        }
+    }
+
     fn clear(&mut self) {
         self.clear();
     }
@@ -177,6 +191,9 @@ impl Slot {
         u64::from(hash) << 32 | u64::from(hash)
     }
 }
+
+/// The size of an entry of an index in bytes, with the end of its value.
+const INDEX_ENTRY: usize = 24;
 
 /// Returns the half of a hash that slots store.
 #[inline]
@@ -212,7 +229,7 @@ impl Index {
             Entry::Occupied(known) => Ok((I::at(known.get().position as usize)?, false)),
             Entry::Vacant(vacant) => {
                 let id = I::at(new)?;
-                let position = u32::try_from(new).map_err(|_| TooMany)?;
+                let position = u32::try_from(new).map_err(|_| TooMany::Values)?;
                 vacant.insert(Slot { hash, position });
                 Ok((id, true))
             }
@@ -232,6 +249,7 @@ pub struct Interner<I, P> {
     ends: Vec<usize>,
     index: Index,
     hasher: FixedState,
+    growth: Growth,
     id: PhantomData<I>,
 }
 
@@ -242,6 +260,7 @@ impl<I, P: Default> Default for Interner<I, P> {
             ends: Vec::new(),
             index: Index::default(),
             hasher: FixedState::default(),
+            growth: Growth::default(),
             id: PhantomData,
         }
     }
@@ -265,6 +284,7 @@ impl<I: Id, P: Pieces> Interner<I, P> {
             ends,
             index,
             hasher,
+            growth,
             ..
         } = self;
         let hash = hasher.hash_one(piece);
@@ -273,6 +293,7 @@ impl<I: Id, P: Pieces> Interner<I, P> {
         if let Some(position) = index.find(hash, is_same) {
             return I::at(position);
         }
+        growth.add(P::size(piece)? + INDEX_ENTRY)?;
         let (id, _) = index.intern(hash, ends.len(), |_| false)?;
         pieces.append(piece);
         ends.push(pieces.end());
@@ -344,6 +365,7 @@ pub struct Keys<I, K> {
     keys: Vec<K>,
     index: Index,
     hasher: FixedState,
+    growth: Growth,
     id: PhantomData<I>,
 }
 
@@ -353,6 +375,7 @@ impl<I, K> Default for Keys<I, K> {
             keys: Vec::new(),
             index: Index::default(),
             hasher: FixedState::default(),
+            growth: Growth::default(),
             id: PhantomData,
         }
     }
@@ -375,15 +398,17 @@ impl<I: Id, K: Copy + Eq + Hash> Keys<I, K> {
             keys,
             index,
             hasher,
+            growth,
             ..
         } = self;
         if index.0.is_empty() && !keys.is_empty() {
-            return Err(TooMany);
+            return Err(TooMany::Values);
         }
         let is_same = |position: usize| keys[position] == key;
         let (id, is_new) = index.intern(hasher.hash_one(key), keys.len(), is_same)?;
         if is_new {
             keys.push(key);
+            growth.add(size_of::<K>() + INDEX_ENTRY)?;
         }
         Ok(id)
     }
@@ -527,7 +552,7 @@ mod tests {
         assert_eq!((keys.len(), keys.get(NameId::FIRST)), (2, &(1, 2)));
         assert_eq!(
             (keys.find(&(0, 9)), keys.intern((7, 7))),
-            (None, Err(TooMany))
+            (None, Err(TooMany::Values))
         );
     }
 
@@ -538,7 +563,9 @@ mod tests {
         struct Few(usize);
         impl Id for Few {
             fn at(position: usize) -> Result<Few, TooMany> {
-                (position < 2).then_some(Few(position)).ok_or(TooMany)
+                (position < 2)
+                    .then_some(Few(position))
+                    .ok_or(TooMany::Values)
             }
             fn index(self) -> usize {
                 self.0
@@ -553,7 +580,7 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(
                 (texts.intern("3"), keys.intern(3)),
-                (Err(TooMany), Err(TooMany))
+                (Err(TooMany::Values), Err(TooMany::Values))
             );
         }
         assert_eq!(
@@ -567,7 +594,7 @@ mod tests {
     #[test]
     fn ids_end_where_32_bits_do() {
         assert!(NameId::at(u32::MAX as usize - 1).is_ok());
-        assert_eq!(NameId::at(u32::MAX as usize), Err(TooMany));
+        assert_eq!(NameId::at(u32::MAX as usize), Err(TooMany::Values));
         assert_eq!(size_of::<Option<NameId>>(), 4);
     }
 }

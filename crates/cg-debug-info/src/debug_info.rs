@@ -1,8 +1,6 @@
 //! The debug information of one object, and the lookups in it.
 
-use std::ffi::OsStr;
 use std::ops::Range;
-use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use cg_collections::maps::Set;
@@ -18,7 +16,7 @@ use crate::names::{DwarfNames, SkeletonFiles};
 use crate::object_file::ObjectFile;
 use crate::search::{DebugFile, DebugSource, Search};
 use crate::walk::{NOTHING, RawNode, Walk};
-use crate::{Error, Limits};
+use crate::{Error, Limits, path_from_bytes};
 
 /// The DWARF of an object, in memory.
 pub struct DebugInfo {
@@ -392,8 +390,8 @@ impl Resolve<'_> {
                 let mut dwarf = borrow(&sections, None, self.info.endian);
                 dwarf.make_dwo(units.dwarf);
                 if self.split_units(&dwarf, units.limits, skeleton.skeleton(), &mut files)? {
-                    let called = Path::new(OsStr::from_bytes(directory));
-                    let called = called.join(OsStr::from_bytes(name.slice()));
+                    let called = path_from_bytes(directory);
+                    let called = called.join(path_from_bytes(name.slice()));
                     self.builder.add_split_file(called, path);
                     return Ok(());
                 }

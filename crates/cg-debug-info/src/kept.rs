@@ -8,7 +8,10 @@
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{self, Read as _};
+#[cfg(unix)]
 use std::os::unix::fs::symlink;
+#[cfg(windows)]
+use std::os::windows::fs::symlink_file as symlink;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 

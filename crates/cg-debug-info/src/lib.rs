@@ -49,3 +49,9 @@ pub use search::{DebugFile, DebugSource, Search};
 pub use stubs::STUB;
 pub use symbols::{CoveringSymbols, ElfSymbol, SymbolAddress, SymbolBinding, without_version};
 pub use unwind::UnwindSections;
+
+/// Returns the path that bytes of a profile or an object spell. On Unix, paths may be any bytes. Elsewhere, bytes that are not
+/// UTF-8 are replaced.
+pub fn path_from_bytes(bytes: &[u8]) -> std::borrow::Cow<'_, std::path::Path> {
+    bstr::ByteSlice::to_path_lossy(bytes)
+}

@@ -3,8 +3,7 @@
 //! Does not map files into memory, because a file that shrinks while it is mapped kills the process.
 
 use std::fs::File;
-use std::io::Read;
-use std::os::unix::fs::FileExt;
+use std::io::{Read, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use gimli::RunTimeEndian;
@@ -217,7 +216,9 @@ impl ObjectFile {
         }
         let length = usize::try_from(length).map_err(|_| Error::TooLarge)?;
         let mut bytes = vec![0; length];
-        self.file.file.read_exact_at(&mut bytes, offset)?;
+        let mut file = &self.file.file;
+        file.seek(SeekFrom::Start(offset))?;
+        file.read_exact(&mut bytes)?;
         Ok(bytes)
     }
 

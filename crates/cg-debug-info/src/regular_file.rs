@@ -1,9 +1,11 @@
 //! Opens paths from profiles and objects. Refuses everything except regular files, because opening other files can block or
 //! have side effects.
 
-use std::fs::{File, OpenOptions};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::fs::{File, Metadata};
+use std::io;
 use std::path::Path;
+
+use cg_collections::limits;
 
 use crate::Error;
 
@@ -19,21 +21,48 @@ const SMALL: u64 = 64 << 20;
 /// Opens a regular file for reading. With `O_NONBLOCK`, opening a FIFO does not wait for its writer. The check of the file
 /// type applies to the opened file, because the path may have changed since.
 pub(crate) fn open(path: &Path) -> Result<RegularFile, Error> {
-    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
-    let file = OpenOptions::new()
-        .read(true)
-        .custom_flags(flags.bits().cast_signed())
-        .open(path)?;
+    let file = open_without_waiting(path)?;
     let metadata = file.metadata()?;
     if !metadata.is_file() {
         return Err(Error::NotRegular);
     }
     let length = metadata.len();
     // A sparse file can claim terabytes. A compressed file system still stores more than a sixteenth of a real file.
-    if length > SMALL && metadata.blocks().saturating_mul(512) < length / 16 {
+    if length > SMALL && stored_length(&metadata) < length / 16 {
         return Err(Error::TooLarge);
     }
+    limits::count_input(length);
     Ok(RegularFile { file, length })
+}
+
+#[cfg(unix)]
+fn open_without_waiting(path: &Path) -> io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+
+    let flags = rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::NOCTTY;
+    let mut options = File::options();
+    options.custom_flags(flags.bits().cast_signed());
+    options.read(true).open(path)
+}
+
+/// Asks for the file type before opening, because other systems have no `O_NONBLOCK`.
+#[cfg(not(unix))]
+fn open_without_waiting(path: &Path) -> io::Result<File> {
+    match std::fs::metadata(path)?.is_file() {
+        true => File::open(path),
+        false => Err(io::ErrorKind::InvalidInput.into()),
+    }
+}
+
+/// Returns the number of bytes that a file takes on its disk.
+#[cfg(unix)]
+fn stored_length(metadata: &Metadata) -> u64 {
+    std::os::unix::fs::MetadataExt::blocks(metadata).saturating_mul(512)
+}
+
+#[cfg(not(unix))]
+fn stored_length(metadata: &Metadata) -> u64 {
+    metadata.len()
 }
 
 /// Opens a regular file at a path from a profile.
@@ -44,7 +73,7 @@ pub fn open_regular(path: &Path) -> Result<File, Error> {
     open(path).map(|regular| regular.file)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
     use super::*;
 

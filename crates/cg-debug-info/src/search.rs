@@ -1,14 +1,12 @@
 //! The search for objects and their debug files.
 
-use std::ffi::OsStr;
 use std::io::Read;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use crate::kept::KeptObjects;
 use crate::object_file::ObjectFile;
 use crate::regular_file;
-use crate::{Error, Limits};
+use crate::{Error, Limits, path_from_bytes};
 
 /// The directory of distributions' debug packages.
 const SYSTEM: &str = "/usr/lib/debug";
@@ -169,7 +167,8 @@ impl Search {
     /// directory below the directory of debug files.
     fn by_link(&self, object: &Path, name: &[u8]) -> Vec<PathBuf> {
         // Use only the file name, so that the link cannot lead to another directory.
-        let Some(name) = Path::new(OsStr::from_bytes(name)).file_name() else {
+        let name = path_from_bytes(name);
+        let Some(name) = name.file_name() else {
             return Vec::new();
         };
         let directory = object.parent().unwrap_or(Path::new("."));
@@ -189,7 +188,7 @@ impl Search {
     /// Finds the file into which dwz moved shared debug information.
     pub(crate) fn alternate_file(&self, file: &ObjectFile) -> Option<ObjectFile> {
         let (name, build_id) = file.alternate_link()?;
-        let name = Path::new(OsStr::from_bytes(&name));
+        let name = &path_from_bytes(&name);
         let directory = file.path().parent().unwrap_or(Path::new("."));
         let mut paths: Vec<PathBuf> = self.by_build_id(&build_id);
         paths.insert(0, directory.join(name));
@@ -204,14 +203,14 @@ impl Search {
 
     /// Returns the candidate paths of a split unit: the compiler's output path, the directory of the object, and the roots.
     pub(crate) fn split_unit(&self, object: &Path, directory: &[u8], name: &[u8]) -> Vec<PathBuf> {
-        let written = Path::new(OsStr::from_bytes(directory)).join(OsStr::from_bytes(name));
+        let written = path_from_bytes(directory).join(path_from_bytes(name));
         let beside = object.parent().unwrap_or(Path::new("."));
         // The split units of a kept object are below the object's directory, under their original paths.
         let mut paths = match below(beside, &written) {
             kept if kept.is_file() => vec![kept],
             _ => Vec::new(),
         };
-        paths.extend([written.clone(), beside.join(OsStr::from_bytes(name))]);
+        paths.extend([written.clone(), beside.join(path_from_bytes(name))]);
         paths.extend(written.file_name().map(|name| beside.join(name)));
         for root in &self.roots {
             paths.push(below(root, &written));

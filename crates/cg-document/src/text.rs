@@ -245,7 +245,8 @@ impl<'a> Aligned<'_, 'a> {
                 blanks += padding;
             }
             let style = self.screen.style(style);
-            write!(out, "{:blanks$}{style}{cell}{style:#}", "")?;
+            write_blanks(blanks, out)?;
+            write!(out, "{style}{cell}{style:#}")?;
             blanks = if column.is_right_aligned() {
                 0
             } else {
@@ -254,6 +255,17 @@ impl<'a> Aligned<'_, 'a> {
         }
         writeln!(out)
     }
+}
+
+/// Writes blanks. A width in a format string is at most 65,535, and names can be longer.
+fn write_blanks(mut count: usize, out: &mut dyn Write) -> io::Result<()> {
+    const BLANKS: &[u8] = &[b' '; 128];
+    while count > 0 {
+        let length = count.min(BLANKS.len());
+        out.write_all(&BLANKS[..length])?;
+        count -= length;
+    }
+    Ok(())
 }
 
 /// Returns a cell's text for people.
@@ -446,5 +458,24 @@ mod tests {
             "{text}"
         );
         assert_eq!(shown.count(), 6);
+    }
+
+    #[test]
+    fn name_longer_than_a_width_of_rust_is_written() {
+        let long = "n".repeat(70_000);
+        let columns = vec![
+            Column::new("fn", Layout::Name, |row| {
+                Cell::Name(if row == 0 { &long } else { "short" })
+            }),
+            Column::new("obj", Layout::Path, |_| Cell::Name("object")),
+        ];
+        let document = Document {
+            blocks: vec![Block::Table(Table::new(columns, vec![0, 1]))],
+        };
+        let mut out = Vec::new();
+        write(&document, Screen::default(), &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let widths = text.lines().map(str::len);
+        assert_eq!(Vec::from_iter(widths), [70_005, 70_008, 70_008]);
     }
 }

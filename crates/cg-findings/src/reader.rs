@@ -55,12 +55,14 @@ fn read(reading: &mut Reading) -> Result<InputContents, Error> {
                 reader.line(reading.lines);
                 ends_in_log = false;
             }
+            log.check_room(reading.lines.line_number())?;
             continue;
         };
         reader.line(reading.lines);
         // A log may begin on the last line of a document.
         ends_in_log = reader.is_between()
             && log.line(reading.lines.last_line(), reading.lines.line_number()) == LogLine::Text;
+        reader.check_room(reading.lines.line_number())?;
         reader.write_processes(reading)?;
     }
     log.finish(

@@ -41,8 +41,7 @@ pub(super) struct FrameRow {
 
 /// Names, frames and stacks by id.
 ///
-/// A full table returns the first id and sets `is_full`; [`FindingTable::check_room`] then keeps the findings from being
-/// written.
+/// A table that exceeds a limit returns the first id and sets `full`; [`FindingTable::check_room`] then ends the reading.
 pub(super) struct FindingTable {
     number: TableNumber,
     /// Names, sentences and other texts.
@@ -55,7 +54,7 @@ pub(super) struct FindingTable {
     /// True to demangle names that the log left mangled.
     demangles: bool,
     stacks: Slices<FindingStackId, FrameId>,
-    is_full: bool,
+    full: Option<TooMany>,
 }
 
 impl FindingTable {
@@ -69,7 +68,7 @@ impl FindingTable {
             raw_frames: Bytes::default(),
             frames: Vec::new(),
             stacks: Slices::default(),
-            is_full: false,
+            full: None,
         };
         table.stack(&[]);
         table
@@ -79,7 +78,7 @@ impl FindingTable {
     #[cfg(test)]
     pub(super) fn full() -> FindingTable {
         FindingTable {
-            is_full: true,
+            full: Some(TooMany::Values),
             ..FindingTable::new(true)
         }
     }
@@ -89,7 +88,7 @@ impl FindingTable {
     /// # Errors
     /// Returns an error if the table was too full for an entry.
     pub(super) fn check_room(&self) -> Result<(), TooMany> {
-        if self.is_full { Err(TooMany) } else { Ok(()) }
+        self.full.map_or(Ok(()), Err)
     }
 
     /// Interns bytes of an input as a [`Name`].
@@ -98,8 +97,8 @@ impl FindingTable {
     }
 
     fn words(&mut self, text: &str) -> NameId {
-        self.names.intern(text).unwrap_or_else(|TooMany| {
-            self.is_full = true;
+        self.names.intern(text).unwrap_or_else(|too_many| {
+            self.full = Some(too_many);
             NameId::FIRST
         })
     }
@@ -144,9 +143,12 @@ impl FindingTable {
         raw: &[u8],
         parse: impl FnOnce(&[u8], &mut FindingTable) -> FrameRow,
     ) -> FrameId {
-        let Ok(id) = self.raw_frames.intern(raw) else {
-            self.is_full = true;
-            return FrameId::FIRST;
+        let id = match self.raw_frames.intern(raw) {
+            Ok(id) => id,
+            Err(too_many) => {
+                self.full = Some(too_many);
+                return FrameId::FIRST;
+            }
         };
         if id.index() == self.frames.len() {
             let row = parse(raw, self);
@@ -158,8 +160,8 @@ impl FindingTable {
 
     /// Interns a stack.
     pub(super) fn stack(&mut self, frames: &[FrameId]) -> FindingStackId {
-        self.stacks.intern(frames).unwrap_or_else(|TooMany| {
-            self.is_full = true;
+        self.stacks.intern(frames).unwrap_or_else(|too_many| {
+            self.full = Some(too_many);
             FindingStackId::EMPTY
         })
     }

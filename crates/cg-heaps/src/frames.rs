@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 
 use cg_collections::intern::{Id as _, TooMany};
+use cg_collections::limits;
 use cg_names::blame::frame_to_blame_in_facts;
 use cg_names::code_origin::Facts;
 use cg_stream::record::{Frame, Name};
@@ -34,25 +35,28 @@ pub(super) struct Blamed {
 const NAMES: usize = 3;
 
 impl<'a> FrameTable<'a> {
-    pub(super) fn new(frames: impl Iterator<Item = Frame<'a>>) -> FrameTable<'a> {
+    pub(super) fn new(
+        mut frames: impl Iterator<Item = Frame<'a>>,
+    ) -> Result<FrameTable<'a>, TooMany> {
         let mut table = FrameTable {
             number: TableNumber::new(),
             frames: Vec::new(),
         };
-        frames.for_each(|frame| table.push(frame));
-        table
+        frames.try_for_each(|frame| table.push(frame))?;
+        Ok(table)
     }
 
-    fn push(&mut self, frame: Frame<'a>) {
-        self.frames.push(TableFrame {
-            frame,
-            facts: OnceCell::new(),
-        });
+    fn push(&mut self, frame: Frame<'a>) -> Result<(), TooMany> {
+        for name in [&frame.name, &frame.file, &frame.obj].into_iter().flatten() {
+            limits::check_name(name.len())?;
+        }
+        let facts = OnceCell::new();
+        limits::push(&mut self.frames, TableFrame { frame, facts })
     }
 
     /// Adds a frame at the end.
     pub(super) fn add(&mut self, frame: Frame<'a>) -> Result<FrameId, TooMany> {
-        self.push(frame);
+        self.push(frame)?;
         FrameId::at(self.frames.len() - 1)
     }
 

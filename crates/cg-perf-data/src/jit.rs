@@ -1,13 +1,10 @@
 //! Names of code generated at run time, from files that the runtime wrote for perf: `/tmp/perf-PID.map`, and `jit-PID.dump`
 //! (`tools/perf/Documentation/jitdump-specification.txt`).
 
-use std::ffi::OsStr;
 use std::io::Read as _;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
 
 use cg_collections::intern::TooMany;
-use cg_debug_info::open_regular;
+use cg_debug_info::{open_regular, path_from_bytes};
 use cg_reader::Search;
 use cg_reader::number::leading_hex;
 use cg_stacks::table::{NameId, StackTable};
@@ -189,7 +186,7 @@ fn moved(mut body: RecordFields) -> Option<(u64, u64, u64)> {
 
 /// Reads a file from the recording, below a root or at its own path.
 fn read(path: &[u8], search: &Search) -> Option<Vec<u8>> {
-    let candidates = search.objects(Path::new(OsStr::from_bytes(path)));
+    let candidates = search.objects(&path_from_bytes(path));
     let file = candidates.iter().find_map(|path| open_regular(path).ok())?;
     let mut bytes = Vec::new();
     file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;

@@ -2,13 +2,11 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use cg_collections::intern::{Id as _, TooMany};
 use cg_collections::maps::Map;
-use cg_debug_info::{ObjectFile, STUB};
+use cg_debug_info::{ObjectFile, STUB, path_from_bytes};
 use cg_names::demangle::demangle_path;
 use cg_reader::Search;
 use cg_stacks::address;
@@ -54,14 +52,14 @@ impl FoundFile {
             .path
             .strip_suffix(b" (deleted)")
             .unwrap_or(&object.path);
-        let mut candidates = search.objects(Path::new(OsStr::from_bytes(path)));
+        let mut candidates = search.objects(&path_from_bytes(path));
         let build = builds.build_id(object);
         candidates.extend(build.into_iter().flat_map(|id| search.cached(id)));
         if let (Some(folder), Some(name)) =
             (&builds.beside, path.rsplit(|byte| *byte == b'/').next())
             && (build.is_some() || !builds.are_all)
         {
-            let beside = folder.join(OsStr::from_bytes(name));
+            let beside = folder.join(path_from_bytes(name));
             candidates.extend(beside.is_file().then_some(beside));
         }
         let mut other = None;

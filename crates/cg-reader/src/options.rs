@@ -40,6 +40,8 @@ pub struct Options {
     pub demangle: bool,
     /// Write names in their normal form, which is the same in every build of a program.
     pub stable_names: bool,
+    /// Replace secrets in command lines and labels.
+    pub redact: bool,
     /// Labels for every `run` record.
     pub labels: BTreeMap<String, String>,
     /// The results to read, if a benchmark also keeps earlier results.
@@ -63,6 +65,7 @@ impl Default for Options {
             times: false,
             demangle: true,
             stable_names: false,
+            redact: false,
             labels: BTreeMap::new(),
             revision: Revision::New,
             snapshots: Snapshots::Peak,

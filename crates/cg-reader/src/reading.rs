@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io::Read as _;
 
+use cg_collections::limits;
 use cg_stream::Diagnostics;
 use cg_stream::record::RunRecord;
 
@@ -44,9 +45,25 @@ impl Reading<'_, '_> {
     /// # Errors
     /// Returns an error if the input cannot be read.
     pub fn bytes(&mut self) -> Result<Vec<u8>, Error> {
+        /// The maximum number of bytes between two looks at the limit.
+        const PART: u64 = 64 << 20;
         let mut bytes = Vec::new();
-        self.lines.read_to_end(&mut bytes).map_err(Error::Input)?;
-        Ok(bytes)
+        // The limit grows while the input is read.
+        loop {
+            let room = limits::longest_whole().saturating_sub(bytes.len() as u64);
+            let read = self
+                .lines
+                .by_ref()
+                .take(room.min(PART))
+                .read_to_end(&mut bytes);
+            match read.map_err(Error::Input)? {
+                0 if room == 0 && !self.lines.is_at_end().map_err(Error::Input)? => {
+                    return Err(Error::whole(limits::TOO_MUCH_MEMORY));
+                }
+                0 => return Ok(bytes),
+                _ => {}
+            }
+        }
     }
 
     /// Warns about the input as a whole.

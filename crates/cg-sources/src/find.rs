@@ -159,6 +159,7 @@ mod tests {
         assert_eq!(outcome(&places, Path::new("/etc/hostname")), OUTSIDE);
     }
 
+    #[cfg(unix)]
     #[test]
     fn no_path_or_link_leads_outside_the_roots() {
         let all = tempfile::tempdir().unwrap();

@@ -4,13 +4,11 @@
 //! addresses. If the debug information lacks a function, its symbol is used.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use cg_debug_info::{
     ChainNodeId, Chains, CoveringSymbols, DebugInfo, ElfSymbol, ObjectFile, Search, SourcePlace,
-    TableLine, TableLineId,
+    TableLine, TableLineId, path_from_bytes,
 };
 
 /// A function at an address. Inlined functions precede the function they are inlined into.
@@ -104,7 +102,7 @@ pub struct FoundObject {
 impl FoundObject {
     /// Finds an object that a profile names; `None` if no candidate has the build id.
     pub fn find(path: &[u8], build_id: &BuildId, search: &Search) -> Option<FoundObject> {
-        let candidates = search.objects(Path::new(OsStr::from_bytes(path)));
+        let candidates = search.objects(&path_from_bytes(path));
         let open = |path: &PathBuf| ObjectFile::open(path, &search.limits).ok();
         let mut files = candidates.iter().filter_map(open);
         let file = files.find(|file| build_id.matches(file))?;

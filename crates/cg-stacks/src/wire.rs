@@ -1,5 +1,6 @@
 //! The wire format of protocol buffers. Reads fields in place, without copies.
 
+use cg_collections::limits;
 use cg_reader::Error;
 
 /// An iterator over the fields of a message, in file order.
@@ -24,6 +25,9 @@ pub(super) enum WireValue<'a> {
     /// A number of 32 bits; no reader needs its value.
     Fixed32,
 }
+
+/// The length of the fields after which the memory is checked. Tables take about 30 times as much.
+const BETWEEN_CHECKS: usize = 1 << 20;
 
 /// The bytes of a field, which may be a message, and their offset in the file.
 #[derive(Clone, Copy)]
@@ -89,6 +93,7 @@ impl<'a> MessageFields<'a> {
         if self.position == self.bytes.len() {
             return Ok(None);
         }
+        let before = self.position;
         let tag = self.varint()?;
         let value = match tag & 7 {
             0 => WireValue::Varint(self.varint()?),
@@ -118,6 +123,9 @@ impl<'a> MessageFields<'a> {
                 );
             }
         };
+        if (before ^ self.position) >= BETWEEN_CHECKS && limits::check_memory(0).is_err() {
+            return Err(self.broken(limits::TOO_MUCH_MEMORY));
+        }
         match tag >> 3 {
             0 => Err(self.broken("expected a field of a protocol buffer, found field number 0")),
             number => Ok(Some((number, value))),
@@ -194,12 +202,26 @@ impl<'a> WireValue<'a> {
         }
     }
 
-    /// Appends the numbers of this value: one number, or several packed ones.
+    /// Appends the numbers of a field of one sample: one number, or several packed ones.
     #[inline]
     pub(super) fn push_to(self, numbers: &mut Vec<u64>) -> Result<(), Broken> {
+        self.push_many_to(numbers)?;
+        match numbers.len() {
+            0..=limits::ITEMS => Ok(()),
+            _ => Err(self.exceeded("expected at most 1048576 numbers in a field, found more")),
+        }
+    }
+
+    /// Appends the numbers of a field that concerns many samples.
+    #[inline]
+    pub(super) fn push_many_to(self, numbers: &mut Vec<u64>) -> Result<(), Broken> {
         match self {
             WireValue::Varint(number) | WireValue::Fixed64(number) => numbers.push(number),
             WireValue::Bytes(message) => {
+                let most = message.bytes.len() * size_of::<u64>();
+                if most >= BETWEEN_CHECKS && limits::check_memory(most).is_err() {
+                    return Err(self.exceeded(limits::TOO_MUCH_MEMORY));
+                }
                 let mut packed = message.fields();
                 while packed.position < packed.bytes.len() {
                     numbers.push(packed.varint()?);
@@ -208,6 +230,15 @@ impl<'a> WireValue<'a> {
             WireValue::Fixed32 => {}
         }
         Ok(())
+    }
+
+    #[cold]
+    fn exceeded(self, what: &'static str) -> Broken {
+        Broken {
+            position: self.message().map_or(0, |message| message.start),
+            what,
+            is_cut: false,
+        }
     }
 }
 
@@ -236,6 +267,22 @@ mod tests {
         assert_eq!(all(&largest), Ok(vec![(1, u64::MAX)]));
         assert!(all(&[&[0x08][..], &[0xff; 9], &[0x02]].concat()).is_err());
         assert!(all(&[&[0x08][..], &[0xff; 11]].concat()).is_err());
+    }
+
+    #[test]
+    fn numbers_of_one_sample_are_limited() {
+        let bytes = vec![1; limits::ITEMS + 1];
+        let field = |length| WireValue::Bytes(MessageBytes {
+            bytes: &bytes[..length],
+            start: 7,
+        });
+        let mut numbers = Vec::new();
+        assert!(field(limits::ITEMS).push_to(&mut numbers).is_ok());
+        let mut numbers = Vec::new();
+        let broken = field(limits::ITEMS + 1).push_to(&mut numbers).unwrap_err();
+        assert_eq!(broken.position, 7);
+        let mut numbers = Vec::new();
+        assert!(field(limits::ITEMS + 1).push_many_to(&mut numbers).is_ok());
     }
 
     #[test]

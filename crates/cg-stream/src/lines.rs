@@ -7,6 +7,8 @@ use std::cell::Cell;
 use std::io::{self, Read};
 use std::rc::Rc;
 
+use cg_collections::limits;
+
 /// Reads lines from any input: a file, a pipe, a decompressor.
 pub struct LineReader<R> {
     input: R,
@@ -29,9 +31,6 @@ pub struct LineReader<R> {
 
 /// The initial size of the buffer.
 const BUFFER_SIZE: usize = 256 * 1024;
-
-/// The maximum length of a line. Longer lines are binary data, so they are refused before they fill the memory.
-const LONGEST_LINE: usize = 256 * 1024 * 1024;
 
 impl<R: Read> LineReader<R> {
     /// Creates a reader of this input.
@@ -67,7 +66,7 @@ impl<R: Read> LineReader<R> {
     /// Returns the next line without its `\n`; `None` at the end of the input. A last line without `\n` counts.
     ///
     /// # Errors
-    /// Returns an error if the input cannot be read, and `InvalidData` if a line is longer than 256 MiB.
+    /// Returns an error if the input cannot be read, and `InvalidData` if a line is longer than [`limits::LINE`].
     pub fn next_line(&mut self) -> io::Result<Option<&[u8]>> {
         Ok(self.advance()?.then(|| self.last_line()))
     }
@@ -259,12 +258,13 @@ impl<R: Read> LineReader<R> {
             self.start = 0;
         }
         if self.end == self.buffer.len() {
-            if self.buffer.len() >= LONGEST_LINE {
+            if self.buffer.len() >= limits::LINE {
                 return Err(io::Error::new(
                     io::ErrorKind::InvalidData,
                     format!(
-                        "line {} is longer than {LONGEST_LINE} bytes",
-                        self.line_number + 1
+                        "line {} is longer than {} bytes",
+                        self.line_number + 1,
+                        limits::LINE
                     ),
                 ));
             }

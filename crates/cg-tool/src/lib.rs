@@ -23,6 +23,7 @@ pub mod whole_file;
 
 pub use cg_stream::diagnostics::Diagnostics;
 pub use clap::ColorChoice;
+use output::Finished;
 pub use output::{Output, WhenClosed};
 pub use own_output::PPROF_COMMENT;
 pub use spelling::{Spellings, check};
@@ -111,10 +112,13 @@ fn run_with<Args: CommandLine>(
         }
         None => run(args, &mut output, diagnostics)?,
     };
-    if let Some(file) = output.finish(diagnostics.has_errors())? {
-        diagnostics.error(format!(
+    match output.finish(diagnostics.has_errors())? {
+        Finished::Written(warnings) => {
+            warnings.iter().for_each(|warning| diagnostics.warn(warning));
+        }
+        Finished::Discarded(file) => diagnostics.error(format!(
             "{file} was not written, because the output is incomplete; without -o, it goes to standard output"
-        ));
+        )),
     }
     Ok(outcome)
 }
@@ -225,8 +229,9 @@ fn is_closed_pipe(error: &anyhow::Error) -> bool {
 struct CommonArgs {
     /// Write to FILE instead of standard output.
     ///
-    /// The file is written when the output is complete; if the tool fails, an old file is unchanged. Devices and pipes are
-    /// written to directly. An existing file is replaced only if it is empty or if one of these tools wrote it.
+    /// The file is written when the output is complete; if the tool fails, an old file is unchanged. A file that cannot be
+    /// replaced, such as one mounted into a container, is overwritten at the end. Devices and pipes are written to directly.
+    /// An existing file is replaced only if it is empty or if one of these tools wrote it.
     #[arg(short, long, value_name = "FILE", display_order = 900)]
     output: Option<PathBuf>,
 

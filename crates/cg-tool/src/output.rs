@@ -33,19 +33,26 @@ pub struct Output {
     keeps_file_on_error: bool,
 }
 
+/// The end of an output.
+pub(super) enum Finished {
+    /// The output is complete. The warnings are about files that were not replaced in one step.
+    Written(Vec<String>),
+    /// The file with this name is unchanged, because the output is incomplete.
+    Discarded(String),
+}
+
 enum OutputSink {
     Stdout(StdoutLock<'static>),
     /// A device or a pipe, which cannot be replaced by a new file.
     Direct(BufWriter<File>),
-    /// A temporary file, which replaces the target once it is complete.
+    /// New contents, which replace the target when they are complete.
     Whole(BufWriter<Unfinished>),
     /// A directory that gets a file for each partition.
     Partitions(Box<Partitions>),
 }
 
 impl Output {
-    /// Opens standard output, or the file at a path. For a regular file, a temporary file is opened in the same folder.
-    /// Devices and pipes are written to directly.
+    /// Opens standard output, or the file at a path. Devices and pipes are written to directly.
     ///
     /// # Errors
     /// Returns an error if no file can be created there, and, unless `force` is true, if the path has a file that none of
@@ -150,34 +157,35 @@ impl Output {
         Ok(())
     }
 
-    /// Moves the file of `-o` into place. After an error, leaves the old file unchanged and returns its name, unless
+    /// Moves the file of `-o` into place. After an error, leaves the old file unchanged, unless
     /// [`Output::keep_file_on_error`] was called.
     ///
     /// # Errors
     /// Returns an error if the output cannot be written completely.
-    pub(super) fn finish(mut self, has_errors: bool) -> io::Result<Option<String>> {
+    pub(super) fn finish(mut self, has_errors: bool) -> io::Result<Finished> {
         let name = self.name.clone();
         let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
         match self.sink {
             OutputSink::Whole(_) | OutputSink::Partitions(_)
                 if has_errors && !self.keeps_file_on_error =>
             {
-                Ok(Some(self.name))
+                Ok(Finished::Discarded(self.name))
             }
             OutputSink::Whole(file) => {
                 let file = file
                     .into_inner()
                     .map_err(|error| named(error.into_error()))?;
-                file.finish().map_err(named)?;
-                Ok(None)
+                let replaced = file.finish().map_err(named)?;
+                let warning = replaced.warning(&name);
+                Ok(Finished::Written(Vec::from_iter(warning)))
             }
             OutputSink::Partitions(partitions) => {
-                partitions.finish().map_err(named)?;
-                Ok(None)
+                let warnings = partitions.finish().map_err(named)?;
+                Ok(Finished::Written(warnings))
             }
             _ => {
                 self.flush()?;
-                Ok(None)
+                Ok(Finished::Written(Vec::new()))
             }
         }
     }

@@ -1,16 +1,17 @@
 //! A directory with a file for each combination of labels: `DIR/commit=4f2a/bench=parse/profile.jsonl.gz`.
 //!
 //! The paths have the form of Hive's partitions, which DuckDB, Spark, Trino and ClickHouse read as columns. The labels of a
-//! stream's `run` record choose its file. Files are moved into place at the end, so that after an error there are none.
+//! stream's `run` record choose its file. Files are written at the end, so that after an error there are none.
 
 use std::fs;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, Read as _, Seek as _, SeekFrom, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::whole_file::{Replaceable, new_file_in};
+use super::whole_file::{Replaceable, unnamed_in};
 use cg_collections::maps::OrderedMap;
 use cg_stream::fields::Fields;
 
@@ -28,8 +29,10 @@ pub(super) struct Partitions {
     keys: Vec<String>,
     /// Buffer: the beginning of a line that is not complete yet.
     pending: Vec<u8>,
-    /// The partitions so far, each in a temporary file.
-    written: OrderedMap<PathBuf, tempfile::TempPath>,
+    /// The gzip members of all partitions. The file has no name, so nothing is left if the tool is killed.
+    members: fs::File,
+    /// The ranges of `members` that form each partition. Several gzip members in a row are a valid gzip file.
+    written: OrderedMap<PathBuf, Vec<Range<u64>>>,
     /// The partition of the current stream.
     open: Option<Partition>,
 }
@@ -38,7 +41,9 @@ pub(super) struct Partitions {
 struct Partition {
     /// The path below the directory.
     path: PathBuf,
-    file: GzEncoder<BufWriter<fs::File>>,
+    /// The beginning of its gzip member in the file of all members.
+    start: u64,
+    member: GzEncoder<BufWriter<fs::File>>,
 }
 
 impl Partitions {
@@ -51,19 +56,21 @@ impl Partitions {
         Ok(Partitions {
             directory: directory.to_owned(),
             keys: keys.to_vec(),
+            members: unnamed_in(directory)?,
             pending: Vec::new(),
             written: OrderedMap::default(),
             open: None,
         })
     }
 
-    /// Moves all temporary files into place.
+    /// Writes the files of all partitions. Returns warnings about files that were not replaced in one step.
     ///
     /// # Errors
-    /// Returns an error if a file cannot be written. Files that were moved before stay in place.
-    pub(super) fn finish(mut self) -> io::Result<()> {
+    /// Returns an error if a file cannot be written. Files that were written before stay in place.
+    pub(super) fn finish(mut self) -> io::Result<Vec<String>> {
         self.close()?;
-        for (path, file) in self.written {
+        let mut warnings = Vec::new();
+        for (path, members) in self.written {
             let path = self.directory.join(path);
             let named = |error: io::Error| {
                 io::Error::new(error.kind(), format!("{}: {error}", path.display()))
@@ -71,19 +78,29 @@ impl Partitions {
             if let Some(folder) = path.parent() {
                 fs::create_dir_all(folder).map_err(named)?;
             }
-            Replaceable::at(&path)
-                .and_then(|replaceable| replaceable.take(file))
+            let mut file = Replaceable::at(&path)
+                .and_then(|replaceable| replaceable.begin())
                 .map_err(named)?;
+            for member in members {
+                self.members.seek(SeekFrom::Start(member.start))?;
+                let mut member = (&mut self.members).take(member.end - member.start);
+                io::copy(&mut member, &mut file).map_err(named)?;
+            }
+            let replaced = file.finish().map_err(named)?;
+            warnings.extend(replaced.warning(&path.display().to_string()));
         }
-        Ok(())
+        Ok(warnings)
     }
 
-    /// Writes the rest of the open partition, so that its file consists of complete gzip members.
+    /// Completes the gzip member of the open partition.
     fn close(&mut self) -> io::Result<()> {
-        match self.open.take() {
-            Some(partition) => partition.file.finish()?.flush(),
-            None => Ok(()),
+        if let Some(partition) = self.open.take() {
+            partition.member.finish()?.flush()?;
+            let end = self.members.stream_position()?;
+            let members = self.written.entry(partition.path).or_default();
+            members.push(partition.start..end);
         }
+        Ok(())
     }
 
     fn write_line(&mut self, line: &[u8]) -> io::Result<()> {
@@ -94,7 +111,7 @@ impl Partitions {
             }
         }
         match &mut self.open {
-            Some(partition) => partition.file.write_all(line),
+            Some(partition) => partition.member.write_all(line),
             None => Err(io::Error::other(
                 "expected a run record first, because its labels choose the file",
             )),
@@ -129,18 +146,12 @@ impl Partitions {
 
     fn begin(&mut self, path: PathBuf) -> io::Result<()> {
         self.close()?;
-        let file = match self.written.get(&path) {
-            // Several gzip members in a row are a valid gzip file.
-            Some(file) => fs::File::options().append(true).open(file)?,
-            None => {
-                let (file, temporary) = new_file_in(&self.directory)?.into_parts();
-                self.written.insert(path.clone(), temporary);
-                file
-            }
-        };
+        // Both handles share their position.
+        let file = BufWriter::new(self.members.try_clone()?);
         self.open = Some(Partition {
             path,
-            file: GzEncoder::new(BufWriter::new(file), Compression::default()),
+            start: self.members.stream_position()?,
+            member: GzEncoder::new(file, Compression::default()),
         });
         Ok(())
     }
@@ -205,7 +216,6 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::io::Read as _;
 
     fn run(labels: &str) -> String {
         format!("{{\"type\":\"run\",\"labels\":{labels}}}\n{{\"type\":\"end\",\"records\":0}}\n")
@@ -217,7 +227,7 @@ mod tests {
         for bytes in text.as_bytes().chunks(11) {
             partitions.write_all(bytes)?;
         }
-        partitions.finish()
+        partitions.finish().map(|_| ())
     }
 
     fn read(path: &Path) -> String {

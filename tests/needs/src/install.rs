@@ -4,7 +4,6 @@
 //! else goes into [`folder`], with pinned versions, so it does not affect other clones.
 
 use std::fmt;
-use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::{fs, io};
@@ -103,7 +102,11 @@ fn write_launchers(commands: &[&str], from: &Path) -> io::Result<()> {
                 &launcher,
                 format!("#!/bin/sh\nexec '{}' \"$@\"\n", target.display()),
             )?;
-            fs::set_permissions(&launcher, fs::Permissions::from_mode(0o755))?;
+            #[cfg(unix)]
+            fs::set_permissions(
+                &launcher,
+                std::os::unix::fs::PermissionsExt::from_mode(0o755),
+            )?;
         }
     }
     Ok(())

@@ -139,7 +139,10 @@ pub fn node_package(name: &str) -> PathBuf {
 /// Returns the file with the skipped tests of this run. A run is identified by the process that started the test programs
 /// and by its start time.
 fn ledger() -> PathBuf {
+    #[cfg(unix)]
     let parent = std::os::unix::process::parent_id();
+    #[cfg(not(unix))]
+    let parent = std::process::id();
     let stat = fs::read_to_string(format!("/proc/{parent}/stat")).unwrap_or_default();
     // proc(5): the name is in parentheses, and field 22 is the start time.
     let started = stat

@@ -5,14 +5,14 @@
 //! path must not be newer than the profile.
 
 use std::collections::BTreeMap;
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::time::SystemTime;
 
 use cg_collections::maps::Map;
 use cg_collections::sorting::Order as _;
-use cg_debug_info::{CodePrints, Error as ObjectError, MachineCode, NoPrint, ObjectFile, Search};
+use cg_debug_info::{
+    CodePrints, Error as ObjectError, MachineCode, NoPrint, ObjectFile, Search, path_from_bytes,
+};
 use cg_reader::Error;
 use cg_stream::record::Name;
 
@@ -122,11 +122,11 @@ fn hash_object(
     functions: &[RanFunction],
     profiled: Option<SystemTime>,
 ) -> Result<Vec<FunctionPrint>, String> {
-    let named = Path::new(OsStr::from_bytes(section.strings.get(object)));
+    let named = &path_from_bytes(section.strings.get(object));
     let mut why = "the object is missing; --debug-root DIR also searches DIR".to_owned();
     for path in search.objects(named) {
         let modified = || std::fs::metadata(&path).ok()?.modified().ok();
-        if path == named && profiled.is_some_and(|profiled| modified() > Some(profiled)) {
+        if path == *named && profiled.is_some_and(|profiled| modified() > Some(profiled)) {
             why = "the object was written after the profile; --debug-root DIR can name the directory of the profiled object".to_owned();
             continue;
         }

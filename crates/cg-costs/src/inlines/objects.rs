@@ -1,15 +1,13 @@
 //! The objects of a profile. Finds their files and compares candidate files with the profile.
 
 use std::cell::Cell;
-use std::ffi::OsStr;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use cg_collections::maps::{Map, Set};
 use cg_debug_info::{
     ChainNodeId, Chains, CoveringSymbols, DebugInfo, ElfSymbol, Error, ObjectFile, Search,
-    TableLineId,
+    TableLineId, path_from_bytes,
 };
 
 use super::evidence::{Agreement, BuildEvidence, FUNCTION_AGREES, PlaceEvidence, place_evidence};
@@ -167,7 +165,7 @@ impl TracedObjects {
             if name.is_empty() || name == b"???" {
                 object.unresolved = Some(Unresolved::Unnamed);
             } else {
-                object.candidates = search.objects(&PathBuf::from(OsStr::from_bytes(name)));
+                object.candidates = search.objects(&path_from_bytes(name));
                 object.candidates.reverse();
                 object.unresolved = object.candidates.is_empty().then_some(Unresolved::Missing);
             }

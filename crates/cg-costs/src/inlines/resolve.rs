@@ -1,13 +1,10 @@
 //! Attributes the cost of a section to functions as if nothing had been inlined.
 
-use std::ffi::OsStr;
 use std::io;
-use std::os::unix::ffi::OsStrExt as _;
-use std::path::Path;
 
 use cg_collections::intern::TooMany;
 use cg_collections::maps::Map;
-use cg_debug_info::{ChainFunction, Chains, KeptObjects, Search};
+use cg_debug_info::{ChainFunction, Chains, KeptObjects, Search, path_from_bytes};
 use cg_reader::Error;
 
 use super::add_up::{CostLineSums, Roots, add_up};
@@ -98,7 +95,7 @@ impl Inlines {
     fn keep(&self, section: &Section, store: &KeptObjects) -> Result<(), Error> {
         for object in &self.objects.objects {
             if let (Some(files), None) = (&object.files, &object.unresolved) {
-                let path = Path::new(OsStr::from_bytes(section.strings.get(object.name)));
+                let path = &path_from_bytes(section.strings.get(object.name));
                 files.keep(path, store).map_err(|error| {
                     Error::whole(format!(
                         "cannot keep {} in {}: {error}",

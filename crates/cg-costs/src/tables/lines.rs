@@ -336,7 +336,7 @@ impl<F: Copy + Eq + Hash> LineTable<F> {
         if let Some(row) = self.last_run.find(hash, is_same) {
             return LineId::at(*row as usize);
         }
-        let row = u32::try_from(self.len()).map_err(|_| TooMany)?;
+        let row = u32::try_from(self.len()).map_err(|_| TooMany::Values)?;
         let line = self.push(source, address)?;
         let (sources, addresses, hasher) = (&self.sources, &self.addresses, &self.hasher);
         self.last_run.insert_unique(hash, row, |row| {
@@ -413,7 +413,7 @@ impl SomeCosts {
             Some(place) => self.costs.add_inclusive(place as usize, counts, signedness),
             None => {
                 self.costs.push(counts);
-                self.places[row] = u32::try_from(self.costs.len()).map_err(|_| TooMany)?;
+                self.places[row] = u32::try_from(self.costs.len()).map_err(|_| TooMany::Values)?;
                 Ok(())
             }
         }

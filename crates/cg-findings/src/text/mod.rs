@@ -107,6 +107,15 @@ impl Log {
         }
     }
 
+    /// Checks that every entry of the table has a unique id, after this line.
+    ///
+    /// # Errors
+    /// Returns an error if the table exceeds a limit.
+    pub(super) fn check_room(&self, line_number: u64) -> Result<(), Error> {
+        let room = self.table.check_room();
+        room.map_err(|error| Error::at(line_number, error.to_string()))
+    }
+
     /// Reads a line.
     pub(super) fn line(&mut self, line: &[u8], line_number: u64) -> LogLine {
         let line = undecorated(line);

@@ -87,6 +87,15 @@ impl XmlReader {
         self.documents.finish(self.scanner.is_inside_element());
     }
 
+    /// Checks that every entry of the table has a unique id, after this line.
+    ///
+    /// # Errors
+    /// Returns an error if the table exceeds a limit.
+    pub(super) fn check_room(&self, line_number: u64) -> Result<(), Error> {
+        let room = self.documents.table.check_room();
+        room.map_err(|error| Error::at(line_number, error.to_string()))
+    }
+
     /// Writes the processes whose documents have ended.
     pub(super) fn write_processes(&mut self, reading: &mut Reading) -> Result<(), Error> {
         if self.documents.ready.is_empty() {

@@ -1,7 +1,7 @@
 //! The JSON of a DHAT file. One type represents both versions, because their different keys have the same meaning.
 
 use cg_reader::Error;
-use cg_reader::json::{List, line_at, without_place};
+use cg_reader::json::{List, items, line_at, without_place};
 use cg_stream::record::Name;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
@@ -43,10 +43,10 @@ pub(super) struct DhatFile<'a> {
     pub(super) end_time: Option<u64>,
     #[serde(rename = "tg", alias = "mi")]
     pub(super) gmax_time: Option<u64>,
-    #[serde(rename = "pps", alias = "aps", borrow)]
+    #[serde(rename = "pps", alias = "aps", borrow, deserialize_with = "items")]
     pub(super) points: Vec<ProgramPoint<'a>>,
     /// Texts of frames. The first is `[root]`, which does not occur in stacks.
-    #[serde(rename = "ftbl", borrow)]
+    #[serde(rename = "ftbl", borrow, deserialize_with = "items")]
     pub(super) frames: Vec<Name<'a>>,
 }
 

@@ -41,7 +41,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
         demangle: reading.options.demangle,
     };
     let texts = file.frames.iter().map(|text| text.as_bytes());
-    let mut frames = FrameTable::new(texts.map(|text| described.frame(text)));
+    let mut frames = FrameTable::new(texts.map(|text| described.frame(text)))?;
     let nothing = frames.add(Frame::default())?;
     let mut beyond = 0;
     let mut stack = Vec::new();

@@ -140,7 +140,7 @@ fn write(
     };
     out.run(&run_record(source, recording, &events, &total)?)?;
     let symbols = &recording.symbols;
-    let mut frames = FrameTable::new(symbols.frames(options.demangle));
+    let mut frames = FrameTable::new(symbols.frames(options.demangle))?;
     write_points(symbols, &frames, points, events.len(), &total, out)?;
     let trees = recording.trees.as_ref();
     let tree = |moment| trees.and_then(|trees: &HeapTrees| trees.get(moment));

@@ -36,7 +36,7 @@ pub(super) fn write_records(
 ) -> Result<bool, Error> {
     let mut writing = TreeWriting {
         snapshot,
-        frames: FrameTable::new(std::iter::empty()),
+        frames: FrameTable::new(std::iter::empty())?,
         known: Map::default(),
         stack: Vec::new(),
         path: Vec::new(),

@@ -6,8 +6,13 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
+use cg_collections::limits;
+
 use crate::error::excerpt;
 use crate::number::whole_u64;
+
+/// The length from which a list may need too much memory.
+const LONG: usize = 1 << 20;
 
 /// A list in a document. A list that is `null` or absent is empty.
 #[derive(Clone, Copy, Default)]
@@ -71,7 +76,9 @@ impl<'a> List<'a> {
         if self.is_empty() {
             return Ok(Vec::new());
         }
-        let mut numbers = Vec::with_capacity(memchr::memchr_iter(b',', self.inside).count() + 1);
+        let count = memchr::memchr_iter(b',', self.inside).count() + 1;
+        self.check_memory::<T>(count)?;
+        let mut numbers = Vec::with_capacity(count);
         if read_plain(self.inside, &mut numbers) {
             return Ok(numbers);
         }
@@ -79,7 +86,24 @@ impl<'a> List<'a> {
             .map_err(|bad| bad.expected("a number"))
     }
 
+    fn check_memory<T>(self, count: usize) -> Result<(), NotInList> {
+        let exceeded = |_| {
+            NotInList::new(
+                0,
+                "a shorter list",
+                &self.inside[..self.inside.len().min(9)],
+            )
+        };
+        match count * size_of::<T>() {
+            0..LONG => Ok(()),
+            growth => limits::check_memory(growth).map_err(exceeded),
+        }
+    }
+
     fn read<T>(self, read: impl Fn(&'a [u8]) -> Option<T>) -> Result<Vec<T>, NotInList> {
+        if self.inside.len() >= LONG {
+            self.check_memory::<T>(memchr::memchr_iter(b',', self.inside).count())?;
+        }
         // An element has at least two bytes, usually more.
         let mut elements = Vec::with_capacity(match self.inside.len() {
             0..1024 => 0,

@@ -2,12 +2,14 @@
 //! over the tokens of a document. As [`Scanner`], it handles documents in memory that are nested too deeply or truncated. As
 //! [`Window`], it reads documents without keeping them in memory.
 
+mod items;
 mod list;
 mod scanner;
 mod text;
 mod walker;
 mod window;
 
+pub use items::{ItemList, items};
 pub use list::{Index, List, ListElements, NotInList, integer};
 pub use scanner::{Scanner, SliceSource};
 use serde::Deserialize;

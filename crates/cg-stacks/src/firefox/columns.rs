@@ -108,7 +108,7 @@ impl<'p, 'a> DocumentTables<'p, 'a> {
                 .into_iter()
                 .flatten()
                 .next()
-                .map_or(&[], Vec::as_slice),
+                .map_or(&[], |strings| strings.as_slice()),
             libs: thread.libs.as_deref().unwrap_or(&document.libs),
             ..DocumentTables::default()
         };

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use cg_reader::json::{JsonText, List};
+use cg_reader::json::{ItemList, JsonText, List};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
@@ -93,7 +93,7 @@ pub(super) struct FirefoxThread<'a> {
     pub(super) resources: Option<ColumnTable<'a>>,
     pub(super) sources: Option<ColumnTable<'a>>,
     #[serde(rename = "stringArray", alias = "stringTable")]
-    pub(super) strings: Option<Vec<JsonText<'a>>>,
+    pub(super) strings: Option<ItemList<JsonText<'a>>>,
     /// The objects of one thread, until version 41.
     pub(super) libs: Option<Vec<Library<'a>>>,
 }

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use cg_collections::intern::TooMany;
+use cg_collections::limits;
 use cg_reader::Error;
 
 /// A position in the bytes of a chunk.
@@ -86,11 +88,11 @@ impl<'a> JfrCursor<'a> {
             0 | 1 => given(Cow::Borrowed(&[])),
             2 => Ok(JfrText::Pooled(self.number()?)),
             3 => {
-                let length = self.number()?;
+                let length = self.text_length()?;
                 given(Cow::Borrowed(self.take(length)?))
             }
             4 => {
-                let length = self.number()?;
+                let length = self.text_length()?;
                 let mut units = Vec::new();
                 for _ in 0..length {
                     units.push(self.number()? as u16);
@@ -98,7 +100,7 @@ impl<'a> JfrCursor<'a> {
                 given(Cow::Owned(String::from_utf16_lossy(&units).into_bytes()))
             }
             5 => {
-                let length = self.number()?;
+                let length = self.text_length()?;
                 let latin: String = self
                     .take(length)?
                     .iter()
@@ -107,6 +109,14 @@ impl<'a> JfrCursor<'a> {
                 given(Cow::Owned(latin.into_bytes()))
             }
             other => Err(self.error(format!("expected the kind of a text, found {other}"))),
+        }
+    }
+
+    fn text_length(&mut self) -> Result<u64, Error> {
+        let length = self.number()?;
+        match usize::try_from(length) {
+            Ok(0..=limits::NAME) => Ok(length),
+            _ => Err(TooMany::Letters(length as usize).into()),
         }
     }
 

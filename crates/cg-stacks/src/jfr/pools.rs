@@ -1,5 +1,6 @@
 //! The pools of a chunk, from checkpoint events: values that events refer to by number.
 
+use cg_collections::limits::Growth;
 use cg_collections::maps::{Entry, Map};
 use cg_reader::Error;
 
@@ -27,6 +28,7 @@ pub(super) struct JfrPools<'a> {
     frame_types: ByKey<JfrText<'a>>,
     /// True if the recorder truncated the stack, and the offset of the frames in the chunk.
     traces: ByKey<(bool, usize)>,
+    growth: Growth,
 }
 
 /// The pools to read, with the fields to read from their values.
@@ -81,6 +83,7 @@ impl<'a> JfrPools<'a> {
                 let key = cursor.number()?;
                 let mut taken = Taken::default();
                 run(steps, &mut cursor, &mut taken)?;
+                self.growth.add(size_of::<Taken>())?;
                 self.add(pool, key, taken);
             }
         }

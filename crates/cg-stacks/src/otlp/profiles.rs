@@ -97,7 +97,7 @@ impl<'a> OtlpProfile<'a> {
                 // Later releases have the time in this field.
                 (3, WireValue::Bytes(_)) => {
                     profile.has_ranges = true;
-                    value.push_to(&mut profile.locations)?;
+                    value.push_many_to(&mut profile.locations)?;
                 }
                 (3..=14, _) => later_fields.push((number, value)),
                 _ => {}

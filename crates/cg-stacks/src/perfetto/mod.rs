@@ -12,6 +12,7 @@
 
 use std::io::Read as _;
 
+use cg_collections::limits;
 use cg_reader::{Error, Head, Reading};
 use flate2::read::ZlibDecoder;
 use ruzstd::decoding::StreamingDecoder;
@@ -97,8 +98,7 @@ fn packed_in(packet: MessageBytes) -> Result<Option<(u64, MessageBytes)>, Error>
 
 /// Unpacks all compressed packets, up to the first error.
 fn unpack(bytes: &[u8], unpacked: &mut Vec<Vec<u8>>) -> Result<(), Error> {
-    // Services compress at most a few megabytes into one packet.
-    const MOST: u64 = 256 * 1024 * 1024;
+    let mut most = limits::longest_whole();
     let mut fields = MessageFields::new(bytes);
     while let Some((number, value)) = fields.next()? {
         let (1, Some(packet)) = (number, value.message()) else {
@@ -110,13 +110,13 @@ fn unpack(bytes: &[u8], unpacked: &mut Vec<Vec<u8>>) -> Result<(), Error> {
         let mut whole = Vec::new();
         let read = match way {
             DEFLATED => ZlibDecoder::new(packed.bytes)
-                .take(MOST)
+                .take(most)
                 .read_to_end(&mut whole),
             _ => StreamingDecoder::new(packed.bytes)
                 .map_err(std::io::Error::other)
-                .and_then(|decoder| decoder.take(MOST).read_to_end(&mut whole)),
+                .and_then(|decoder| decoder.take(most).read_to_end(&mut whole)),
         };
-        let is_too_long = whole.len() as u64 == MOST;
+        most -= whole.len() as u64;
         unpacked.push(whole);
         let start = packed.start;
         if let Err(error) = read {
@@ -124,9 +124,10 @@ fn unpack(bytes: &[u8], unpacked: &mut Vec<Vec<u8>>) -> Result<(), Error> {
                 "byte {start}: these packets cannot be unpacked: {error}"
             )));
         }
-        if is_too_long {
+        if most == 0 {
             return Err(Error::whole(format!(
-                "byte {start}: expected at most {MOST} bytes in one compressed packet, found more"
+                "byte {start}: {}",
+                limits::TOO_MUCH_MEMORY
             )));
         }
     }

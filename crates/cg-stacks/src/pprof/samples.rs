@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use cg_collections::limits;
 use cg_collections::maps::Map;
 use cg_reader::{Error, Reading};
 use cg_stream::record::{Count, FrameMarks, LabelMeaning, LabelValue, Name, SampleLabels};
@@ -174,7 +175,7 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
                 2 => value.push_to(&mut sample.values)?,
                 3 => {
                     let label = self.label(value, &mut place)?;
-                    sample.labels.push(label);
+                    limits::push(&mut sample.labels, label)?;
                 }
                 _ => {}
             }
@@ -309,7 +310,7 @@ impl<'p, 'a, 't> PprofSamples<'p, 'a, 't> {
         lines.clear();
         location.lines(lines)?;
         let position = |length: usize| {
-            u32::try_from(length).map_err(|_| Error::from(cg_collections::intern::TooMany))
+            u32::try_from(length).map_err(|_| Error::from(cg_collections::intern::TooMany::Values))
         };
         let start = position(self.frames.len())?;
         let place = self.place_of(&location)?;

@@ -47,6 +47,7 @@ pub fn is_profile(head: &Head) -> bool {
 #[serde(bound(deserialize = "'de: 'a"))]
 struct SpeedscopeFile<'a> {
     shared: Shared<'a>,
+    #[serde(deserialize_with = "json::items")]
     profiles: Vec<SpeedscopeProfile<'a>>,
     name: Option<JsonText<'a>>,
     exporter: Option<JsonText<'a>>,
@@ -55,6 +56,7 @@ struct SpeedscopeFile<'a> {
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
 struct Shared<'a> {
+    #[serde(deserialize_with = "json::items")]
     frames: Vec<FrameFields<'a>>,
 }
 

@@ -1,7 +1,7 @@
 //! The JSON of a CPU or heap profile.
 
 use cg_reader::Error;
-use cg_reader::json::{List, Scanner};
+use cg_reader::json::{ItemList, List, Scanner};
 
 use super::call_node::CallNode;
 use super::nested;
@@ -28,7 +28,7 @@ impl<'a> V8Document<'a> {
         scanner.expect(b'{')?;
         while let Some(key) = scanner.next_key()? {
             match key {
-                b"nodes" => document.nodes = scanner.value()?,
+                b"nodes" => document.nodes = scanner.value::<ItemList<_>>()?.0,
                 b"head" => {
                     document.is_tree = true;
                     document.nodes = nested::nodes(&mut scanner)?;
