@@ -18,6 +18,7 @@ mod record;
 mod arcs;
 mod count;
 mod hold;
+mod label;
 mod pattern;
 mod rank;
 mod whose;
