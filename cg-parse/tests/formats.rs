@@ -276,7 +276,7 @@ fn an_input_without_records_is_an_error_unless_the_format_allows_it() {
             Some(ERROR),
         ),
         (
-            r#"{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"f"}]},"profiles":[]}"#.to_owned(),
+            r#"{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"f"}]},"profiles":[{"type":"sampled","name":"p","unit":"none","startValue":0,"endValue":0,"samples":[],"weights":[]}]}"#.to_owned(),
             Some(ERROR),
         ),
         (

@@ -300,14 +300,7 @@ impl JfrSamples {
                 trace
             }
         };
-        let (labels, is_waiting) = match caches.states.get(&numbers[STATE]) {
-            Some(known) => *known,
-            None => {
-                let state = self.state(chunk.pools.thread_state(numbers[STATE]))?;
-                caches.states.insert(numbers[STATE], state);
-                state
-            }
-        };
+        let (labels, is_waiting) = self.state(numbers[STATE], chunk, caches)?;
         let row = self.table.row(StackKey {
             stack,
             thread,
@@ -347,15 +340,24 @@ impl JfrSamples {
         Ok(())
     }
 
-    /// Returns the label for a thread's state, and true if a thread in this state waits.
-    fn state(&mut self, name: &[u8]) -> Result<(Option<NameId>, bool), Error> {
-        if name.is_empty() {
-            return Ok((None, false));
+    /// Looks up the label for a thread's state, and returns true if a thread in this state waits.
+    fn state(
+        &mut self,
+        key: u64,
+        chunk: &Chunk,
+        caches: &mut ChunkCaches,
+    ) -> Result<(Option<NameId>, bool), Error> {
+        if let Some(known) = caches.states.get(&key) {
+            return Ok(*known);
         }
+        let name = chunk.pools.thread_state(key);
         let text = LabelValue::Text(Name::from_bytes(name).into_string());
-        let labels = SampleLabels::new([("state".to_owned(), text)]);
+        let label = (!name.is_empty()).then(|| ("state".to_owned(), text));
+        let labels = SampleLabels::new(label);
         let labels = labels.map(|labels| self.table.text(labels.text().as_bytes()));
-        Ok((labels.transpose()?, is_waiting(name)))
+        let state = (labels.transpose()?, is_waiting(name));
+        caches.states.insert(key, state);
+        Ok(state)
     }
 
     /// Looks up a stack by its number; 0 means that there is no stack.
