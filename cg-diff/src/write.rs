@@ -313,11 +313,18 @@ impl ComparisonOutput<'_> {
         key: &Key,
         function: FunctionName<'r>,
     ) -> DiffRecord<'r> {
+        let stack = self.stack(key);
+        // The line of a stack is a line of its blamed frame, which can be in another file than the function.
+        let blamed = |frame: &&Frame| frame.line == key.line && frame.name == function.name;
+        let site = stack
+            .iter()
+            .find(blamed)
+            .and_then(|frame| frame.site.clone());
         DiffRecord {
             name: function.name,
             file: function.file,
             obj: function.obj,
-            site: self.name(key.site),
+            site: self.name(key.site).or(site),
             line: key.line,
             callee: key
                 .callee
@@ -325,7 +332,7 @@ impl ComparisonOutput<'_> {
             kind: self.name(key.kind),
             what: self.name(key.what),
             of: Name::from(kind.name()),
-            stack: self.stack(key),
+            stack,
             ..DiffRecord::default()
         }
     }

@@ -13,6 +13,7 @@ use clap::builder::TypedValueParser as _;
 use crate::condition;
 use crate::count::{CountKey, Minimum, MinimumChange, MinimumPercent};
 use crate::filter::{Options, Prints};
+use crate::label::WantedLabel;
 use crate::pattern::{PatternOptions, Patterns};
 use crate::positionals::{self, Positionals, Stdin};
 use crate::predicate::{NamePredicates, Types};
@@ -101,6 +102,13 @@ pub(crate) struct Args {
     /// Keep records of processes whose name or number matches; perf script prints them with -F +pid.
     #[arg(long, value_name = "REGEX")]
     process: Vec<String>,
+
+    /// Keep records with this label, such as state=STATE_RUNNABLE.
+    ///
+    /// Samples have labels if the profile has them: those of pprof, and the state of the thread in a recording of Java's
+    /// flight recorder. May be given several times; all have to match. -v does not invert this condition.
+    #[arg(long, value_name = "KEY=TEXT")]
+    with_label: Vec<WantedLabel>,
 
     /// Keep functions that matching functions call.
     ///
@@ -324,6 +332,7 @@ impl Args {
                 whose: WantedOwners::new(&self.whose),
                 invert: self.invert_match,
             },
+            labels: self.with_label.clone(),
             minimums: self.min.clone(),
             minimum_percents: self.min_percent.clone(),
             minimum_changes: self.min_change.clone(),

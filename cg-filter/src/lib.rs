@@ -15,6 +15,7 @@ mod record;
 mod arcs;
 mod count;
 mod hold;
+mod label;
 mod pattern;
 mod rank;
 mod whose;

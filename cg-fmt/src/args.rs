@@ -256,8 +256,8 @@ pub(crate) struct Args {
     ///
     /// folded has one line per stack, for flamegraph.pl, inferno and speedscope; for a diff, each line has two counts.
     /// speedscope and pprof (compressed with gzip) are the files of these viewers, with all events. firefox is the JSON of
-    /// the Firefox Profiler, and trace is trace events for Perfetto. Both have one event, and the times of samples if the
-    /// profile has them; streams have them with cg-parse --times. For a raw Callgrind profile, which has calls instead of
+    /// the Firefox Profiler, and trace is trace events for Perfetto. Both have one event. All except pprof have the times of
+    /// samples, or their order, if the profile has times; streams have them with cg-parse --times. For a raw Callgrind profile, which has calls instead of
     /// stacks, these formats draw the estimated stacks of cg-parse --stacks.
     ///
     /// callgrind has functions and calls, for KCachegrind, callgrind_annotate and gprof2dot. From a raw profile it takes

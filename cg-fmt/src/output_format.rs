@@ -107,7 +107,7 @@ impl OutputFormat {
             OutputFormat::Svg => complete(Memory, &[]),
             OutputFormat::Flamegraph => complete(Stacks, &[".svg"]),
             OutputFormat::Folded => complete(Stacks, &[".folded", ".collapsed"]),
-            OutputFormat::Speedscope => complete(Stacks, &[".speedscope.json"]),
+            OutputFormat::Speedscope => complete(TimedStacks, &[".speedscope.json"]),
             OutputFormat::Pprof => complete(Stacks, &[".pb.gz", ".pprof"]),
             OutputFormat::Firefox => complete(TimedStacks, &[]),
             OutputFormat::Trace => complete(TimedStacks, &[".trace.json"]),

@@ -9,7 +9,7 @@ use cg_stream::record::{DiffSummary, RecordType};
 use cg_stream::{Completeness, Framing};
 use cg_tool::Diagnostics;
 
-use crate::options::{Options, OutputFormat, View};
+use crate::options::{GroupBy, Options, OutputFormat, View};
 use crate::report::samples;
 use crate::two_runs;
 
@@ -132,6 +132,8 @@ fn parse_options(options: &Options) -> cg_parse::Options {
     let is_inline = options.inline;
     let is_heap_report = is_heap_report(options);
     cg_parse::Options {
+        // Only records of separate parts have threads.
+        per_part: options.group_by == Some(GroupBy::Thread),
         calls: is_source
             || matches!(options.view, View::Tree(_) | View::Peek(_))
             || options.kind == Some(RecordType::Call)

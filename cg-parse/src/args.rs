@@ -112,7 +112,7 @@ pub(crate) struct Args {
     /// Keep samples with different times in separate records.
     ///
     /// For perf, V8, Chrome, trace events and the Firefox Profiler: each stack record has the time of its sample.
-    /// cg-fmt -f firefox and -f trace do this automatically for a raw profile.
+    /// cg-fmt -f firefox, -f speedscope and -f trace do this automatically for a raw profile.
     #[arg(long, help_heading = "Records of raw profiles")]
     times: bool,
 

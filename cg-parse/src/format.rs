@@ -30,6 +30,8 @@ pub struct Format {
     /// The signs that identify an input of this format.
     pub(crate) signs: &'static [Sign],
     pub(crate) reader: FormatReader,
+    /// The meaning of an input from which no record was read.
+    pub(crate) without_records: WithoutRecords,
     /// Files of this format below `tests/data`. The first is a path that is read without any message. In the others, a
     /// `*` matches any name.
     pub seeds: &'static [&'static str],
@@ -61,6 +63,17 @@ pub(crate) enum Sign {
     /// format, this sign is checked last, after the whole head was searched for logs and profiles that follow the output of
     /// a program.
     ManyLines(fn() -> Box<dyn LineEvidence>),
+}
+
+/// The meaning of an input from which no record was read.
+#[derive(Clone, Copy)]
+pub(crate) enum WithoutRecords {
+    /// The input is complete: a log without errors, or totals. Or the reader itself checks this.
+    Complete,
+    /// The input is complete, because the file itself counts its records or marks its end, but a message is printed.
+    Unusual,
+    /// Nothing was read.
+    Error,
 }
 
 /// The function that reads a format.

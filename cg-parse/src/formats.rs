@@ -9,7 +9,7 @@ use cg_callgrind::sums::Summed;
 
 use crate::format::Answer::{Calls, Inlined, Lines as SourceLines, Stacks};
 use crate::format::FormatReader::{self, Records, Revisions, Sums};
-use crate::format::{Format, Sign};
+use crate::format::{Format, Sign, WithoutRecords};
 
 // Libraries and position-independent executables are loaded at different addresses in each run. The text and the JSON do not
 // record the object of a frame that has a line.
@@ -34,6 +34,7 @@ const fn default_format(reader: FormatReader) -> Format {
         without_inline: FRAMES_OF_STACKS,
         signs: &[],
         reader,
+        without_records: WithoutRecords::Error,
         seeds: &[],
     }
 }
@@ -47,6 +48,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[SourceLines, Calls, Stacks, Inlined],
         without_inline: None,
         signs: &[Sign::CostHeader(Summed::Callgrind)],
+        without_records: WithoutRecords::Complete,
         seeds: &[
             "callgrind/3.14.0-rec_sep.callgrind.out",
             "callgrind/*",
@@ -63,6 +65,7 @@ pub static FORMATS: &[Format] = &[
             "Cachegrind profiles have neither addresses nor objects; use Callgrind",
         ),
         signs: &[Sign::CostHeader(Summed::Cachegrind)],
+        without_records: WithoutRecords::Complete,
         seeds: &[
             "cachegrind/3.27.1-rec_default.cachegrind.out",
             "cachegrind/*",
@@ -90,6 +93,7 @@ pub static FORMATS: &[Format] = &[
         events: "`bytes` and `blocks` of leaks, `count` of errors",
         without_inline: ADDRESSES_OF_A_RUN,
         signs: &[Sign::Line(cg_findings::text::is_log_line)],
+        without_records: WithoutRecords::Complete,
         seeds: &["memcheck/3.27.1-leaky.log", "memcheck/*.log"],
         ..default_format(Records(cg_findings::parse_logs))
     },
@@ -101,6 +105,7 @@ pub static FORMATS: &[Format] = &[
         events: "`bytes` and `blocks` of leaks, if the sanitizer detects leaks; `count` of errors",
         remarks: "one section per process, after the sections of Valgrind in the same log",
         signs: &[Sign::Line(cg_findings::sanitizers::is_report_line)],
+        without_records: WithoutRecords::Complete,
         seeds: &[
             "sanitizers/gcc-12-heap-buffer-overflow.log",
             "sanitizers/*.log",
@@ -128,11 +133,37 @@ pub static FORMATS: &[Format] = &[
         ..default_format(Records(cg_perf_data::parse))
     },
     Format {
+        name: "perf-json",
+        reads: "the output of perf data convert --to-json",
+        tools: &["perf"],
+        events: "`samples`: the file has neither events nor periods",
+        answers: &[Stacks],
+        signs: &[Sign::Beginning(cg_stacks::perf::is_json)],
+        seeds: &["perf-json/6.1-spin.json.gz"],
+        ..default_format(Records(cg_stacks::perf::parse_json))
+    },
+    Format {
+        name: "gprof",
+        aliases: &["gmon"],
+        reads: "profiles of gprof: gmon.out with its program (--exe), or the text that gprof prints",
+        events: "`time` (ns), sampled",
+        remarks: "calls are counted; the time of calls is estimated as gprof does: each call of a function takes the same time",
+        answers: &[Calls],
+        without_inline: Some("gprof adds up samples by function"),
+        signs: &[
+            Sign::Beginning(cg_gprof::is_gmon),
+            Sign::Line(cg_gprof::is_header_line),
+        ],
+        seeds: &["gprof/2.40-tally.txt", "gprof/*.txt", "gprof/*.gmon"],
+        ..default_format(Records(cg_gprof::parse))
+    },
+    Format {
         name: "pprof",
         reads: "pprof profiles: the protocol buffer, and the older formats that pprof's tools read",
         events: "the sample types in the order of the file: `samples`, `cpu`, `alloc_objects`, `inuse_space`, …; `NAME/UNIT` if two types have the same name",
         remarks: "counts of a sampled heap are scaled up, as `go tool pprof` does for the older formats",
         signs: &[Sign::Beginning(cg_stacks::pprof::is_profile)],
+        without_records: WithoutRecords::Unusual,
         seeds: &[
             "pprof/go-heap.txt",
             "pprof/go-goroutine.txt",
@@ -146,8 +177,8 @@ pub static FORMATS: &[Format] = &[
     Format {
         name: "jfr",
         reads: "recordings of Java's flight recorder and of async-profiler (.jfr)",
-        events: "`samples`, `cpu_time` (ns) and `cpu_time_samples`, `wall_samples`, `native_samples` (threads in native code), `allocated_bytes` and `tlab_bytes` (weights), `live_bytes`, `malloc_bytes`, `malloc_live_bytes` (the part of `malloc_bytes` that was not freed); only those that occur",
-        remarks: "only samples and allocations are read, no other events",
+        events: "`samples` of running threads, `sleeping_samples` of threads that sleep or wait, `cpu_time` (ns) and `cpu_time_samples`, `wall_samples`, `native_samples` (threads in native code), `allocated_bytes` and `tlab_bytes` (weights), `live_bytes`, `malloc_bytes`, `malloc_live_bytes` (the part of `malloc_bytes` that was not freed), `monitor_enters`, `monitor_waits`, `thread_parks`, `thread_sleeps`, and their durations in ns (`monitor_enter_time`, …); only those that occur",
+        remarks: "the label `state` is the state of the sampled thread; other events are not read",
         answers: &[SourceLines, Stacks],
         signs: &[Sign::Beginning(cg_stacks::jfr::is_recording)],
         seeds: &["jfr/jdk17.jfr.gz", "jfr/*"],
@@ -155,10 +186,13 @@ pub static FORMATS: &[Format] = &[
     },
     Format {
         name: "otlp",
-        reads: "OpenTelemetry profiles: the protocol buffer, version 1.7 and later",
+        reads: "OpenTelemetry profiles: the protocol buffer or its JSON, version 1.7 and later",
         events: "the sample types, named as for `pprof`; a sample without values counts 1 per time stamp",
-        signs: &[Sign::Beginning(cg_stacks::otlp::is_profiles)],
-        seeds: &["otlp/known-stacks.pb", "otlp/*.pb"],
+        signs: &[
+            Sign::Beginning(cg_stacks::otlp::is_profiles),
+            Sign::Beginning(cg_stacks::otlp::is_json),
+        ],
+        seeds: &["otlp/known-stacks.pb", "otlp/*.pb", "otlp/*.json"],
         ..default_format(Records(cg_stacks::otlp::parse))
     },
     Format {
@@ -178,6 +212,7 @@ pub static FORMATS: &[Format] = &[
         events: "`bytes` and `blocks` of leaks, `count` of errors",
         without_inline: ADDRESSES_OF_A_RUN,
         signs: &[Sign::Beginning(cg_findings::xml::is_document)],
+        without_records: WithoutRecords::Complete,
         seeds: &["memcheck/3.27.1-leaky.xml", "memcheck/*.xml"],
         ..default_format(Records(cg_findings::parse_documents))
     },
@@ -187,6 +222,7 @@ pub static FORMATS: &[Format] = &[
         events: "`total_bytes`, `total_blocks`, `gmax_bytes`, …: those of DHAT's mode",
         without_inline: ADDRESSES_OF_A_RUN,
         signs: &[Sign::Beginning(cg_heaps::dhat::is_document)],
+        without_records: WithoutRecords::Unusual,
         seeds: &["dhat/3.19.0-inl.dhat.json", "dhat/*"],
         ..default_format(Records(cg_heaps::dhat::parse))
     },
@@ -205,6 +241,7 @@ pub static FORMATS: &[Format] = &[
         reads: "heaptrack's recordings",
         events: "`total_bytes`, `allocations`, `temporary`, `peak_bytes`, `leaked_bytes`; `bytes` in the heap of a snapshot",
         signs: &[Sign::Beginning(cg_heaps::heaptrack::is_recording)],
+        without_records: WithoutRecords::Unusual,
         seeds: &["heaptrack/1.4.0-shapes.zst"],
         ..default_format(Records(cg_heaps::heaptrack::parse))
     },
@@ -223,7 +260,7 @@ pub static FORMATS: &[Format] = &[
         aliases: &["cpuprofile", "heapprofile"],
         reads: "CPU and heap profiles of V8: .cpuprofile, .heapprofile",
         tools: &["cpuprofile", "heapprofile"],
-        events: "`samples` (hits of a node), `time` (ns from a sample to the next one); for a heap profile, the live `bytes`",
+        events: "`samples`, `time` (ns from a sample to the next one); for a heap profile, the live `bytes`",
         answers: &[SourceLines, Stacks],
         signs: &[Sign::Beginning(cg_stacks::v8::is_profile)],
         seeds: &[
@@ -236,10 +273,10 @@ pub static FORMATS: &[Format] = &[
     Format {
         name: "chrome-trace",
         aliases: &["trace-events"],
-        reads: "trace events: slices, or the CPU profiles in a Chrome trace",
+        reads: "trace events: slices, or the samples of V8 or Hermes in a trace",
         tools: &["chrome-trace", "trace-events"],
-        events: "for slices, `time` (ns, without the slices inside) and `slices` (the number of slices with time of their own); for CPU profiles, `samples` and `time` as for `v8`",
-        remarks: "a CPU profile takes precedence over slices, which show the tasks of a thread",
+        events: "for slices, `time` (ns, without the slices inside) and `slices` (the number of slices with time of their own); for CPU profiles, `samples` and `time` as for `v8`; for `stackFrames`, `samples`",
+        remarks: "samples take precedence over slices, which show the tasks of a thread",
         answers: &[SourceLines, Stacks],
         signs: &[Sign::Beginning(cg_stacks::trace_events::is_trace)],
         seeds: &["chrome-trace/node.json", "chrome-trace/*.json"],
@@ -286,6 +323,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[],
         without_inline: NO_FUNCTIONS,
         signs: &[Sign::Beginning(cg_totals::gungraun::is_summary)],
+        without_records: WithoutRecords::Complete,
         seeds: &["gungraun/0.20-compared.summary.json"],
         ..default_format(Revisions(cg_totals::gungraun::parse))
     },
@@ -297,6 +335,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[],
         without_inline: NO_FUNCTIONS,
         signs: &[Sign::ManyLines(cg_totals::perf_stat::line_evidence)],
+        without_records: WithoutRecords::Complete,
         seeds: &["perf-stat/6.1-counters.csv", "perf-stat/*"],
         ..default_format(Records(cg_totals::perf_stat::parse))
     },

@@ -1,6 +1,6 @@
 //! Inputs: files, and `-` for stdin. Compressed inputs are decompressed.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,9 @@ impl Input {
         let reader = if path.as_os_str() == "-" {
             packed::unpacked(Uninterrupted(io::stdin()))
         } else {
-            File::open(path).and_then(|file| {
+            // A recording of perf can be a directory. Its reader finds the other files.
+            let main = cg_perf_data::main_file(path);
+            File::open(main.as_deref().unwrap_or(path)).and_then(|file| {
                 let metadata = file.metadata()?;
                 if metadata.is_dir() {
                     return Err(io::Error::new(
@@ -81,15 +83,6 @@ pub(crate) fn input_name(path: &Path) -> String {
 /// empty. The empty file is removed only if a file of one of its threads is also an input. Any other empty file stays, and
 /// is reported as an error later.
 pub fn without_empty_bases(inputs: &[PathBuf]) -> Vec<PathBuf> {
-    let is_thread_of = |path: &Path, base: &Path| {
-        let (path, base) = (path.as_os_str().as_encoded_bytes(), base.as_os_str());
-        path.strip_prefix(base.as_encoded_bytes())
-            .and_then(|rest| rest.strip_prefix(b"-"))
-            .is_some_and(|thread| thread.len() >= 2 && thread.iter().all(u8::is_ascii_digit))
-    };
-    let is_empty = |path: &Path| {
-        std::fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0)
-    };
     let is_base =
         |base: &Path| inputs.iter().any(|path| is_thread_of(path, base)) && is_empty(base);
     inputs
@@ -97,6 +90,52 @@ pub fn without_empty_bases(inputs: &[PathBuf]) -> Vec<PathBuf> {
         .filter(|path| !is_base(path))
         .cloned()
         .collect()
+}
+
+/// Returns true if a path is the file of one thread of the file `base`.
+fn is_thread_of(path: &Path, base: &Path) -> bool {
+    let (path, base) = (path.as_os_str().as_encoded_bytes(), base.as_os_str());
+    path.strip_prefix(base.as_encoded_bytes())
+        .and_then(|rest| rest.strip_prefix(b"-"))
+        .is_some_and(|thread| thread.len() >= 2 && thread.iter().all(u8::is_ascii_digit))
+}
+
+fn is_empty(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0)
+}
+
+/// Replaces the error about an empty input if the costs are in the files of threads beside it.
+pub(crate) fn explain_empty(source: &str, error: Error) -> Error {
+    const MOST: usize = 3;
+    let base = Path::new(source);
+    if !is_empty(base) {
+        return error;
+    }
+    let folder = base
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    let entries = fs::read_dir(folder.unwrap_or(Path::new("."))).into_iter();
+    let name = base.file_name().map(Path::new).unwrap_or(base);
+    let mut threads: Vec<String> = entries
+        .flatten()
+        .flatten()
+        .map(|entry| PathBuf::from(entry.file_name()))
+        .filter(|path| is_thread_of(path, name))
+        .map(|path| base.with_file_name(path).display().to_string())
+        .collect();
+    if threads.is_empty() {
+        return error;
+    }
+    threads.sort();
+    let others = threads.len().saturating_sub(MOST);
+    threads.truncate(MOST);
+    if others > 0 {
+        threads.push(format!("… ({others} more)"));
+    }
+    Error::whole(format!(
+        "the input is empty: Callgrind wrote the costs of each thread to a file of its own; read {}",
+        threads.join(" ")
+    ))
 }
 
 /// Retries reads that a signal interrupted, because not every decoder retries them.

@@ -11,7 +11,7 @@ use cg_reader::{Error, Lines, Options, Out, Reading, Revision};
 use cg_stream::rows::RowSink;
 use cg_stream::{Diagnostics, Framing, Writer};
 
-use crate::format::{Format, FormatReader};
+use crate::format::{Format, FormatReader, WithoutRecords};
 use crate::input::{self, Input};
 use crate::layouts::find_mixed_layouts;
 use crate::redact::Redacted;
@@ -75,8 +75,10 @@ fn parse_all(
     sink: &mut dyn RowSink,
     diagnostics: &mut Diagnostics,
 ) -> Result<(), Error> {
+    let is_of_benchmarks =
+        |path: &PathBuf| path.is_dir() && cg_perf_data::main_file(path).is_none();
     let (directories, files): (Vec<PathBuf>, Vec<PathBuf>) =
-        inputs.iter().cloned().partition(|path| path.is_dir());
+        inputs.iter().cloned().partition(is_of_benchmarks);
     for directory in &directories {
         parse_directory(directory, from, options, sink, diagnostics)?;
     }
@@ -134,6 +136,27 @@ pub(crate) fn parse_lines(
     let mut parser = Parser::new(None, options, sink);
     parser.read_lines(source, lines, diagnostics)?;
     parser.finish(diagnostics)
+}
+
+/// Checks that records were read since `records_before`, unless the format can lack them. Nothing read is not a whole
+/// profile.
+fn check_records(format: &Format, records_before: u64, reading: &mut Reading) -> Result<(), Error> {
+    const NOTHING: &str = "no samples or other records were found";
+    let is_explained = reading.out.take_expects_nothing();
+    if is_explained || reading.out.framing().records > records_before {
+        return Ok(());
+    }
+    match format.without_records {
+        WithoutRecords::Complete => Ok(()),
+        WithoutRecords::Unusual => {
+            reading.warn(format!("{NOTHING}: the profile is empty"));
+            Ok(())
+        }
+        WithoutRecords::Error => Err(Error::whole(format!(
+            "{NOTHING} in this input, which was read as {}; record it again, for longer or with samples",
+            format.name
+        ))),
+    }
 }
 
 struct Parser<'a> {
@@ -197,7 +220,9 @@ impl<'a> Parser<'a> {
         let Parser {
             options, out, sums, ..
         } = self;
-        let format = detect::detect_format(&mut lines, self.from);
+        let records_before = out.framing().records;
+        let format = detect::detect_format(&mut lines, self.from)
+            .map_err(|error| input::explain_empty(source, error));
         if let Ok(format) = format
             && options.inline
             && let Some(why) = format.without_inline
@@ -219,15 +244,18 @@ impl<'a> Parser<'a> {
             out,
             diagnostics,
         };
-        let read = format.and_then(|format| match format.reader {
-            FormatReader::Revisions(read) => read(&mut reading),
-            // Other files contain no results of earlier runs.
-            _ if needs_directory => Err(Error::whole(format!(
-                "--old and --base need a directory (NAME.out{}) or a summary.json; to read this file, omit the option",
-                options.revision.suffix()
-            ))),
-            FormatReader::Records(read) => read(&mut reading),
-            FormatReader::Sums(tool) => sums.read(tool, &mut reading),
+        let read = format.and_then(|format| {
+            match format.reader {
+                FormatReader::Revisions(read) => read(&mut reading),
+                // Other files contain no results of earlier runs.
+                _ if needs_directory => Err(Error::whole(format!(
+                    "--old and --base need a directory (NAME.out{}) or a summary.json; to read this file, omit the option",
+                    options.revision.suffix()
+                ))),
+                FormatReader::Records(read) => read(&mut reading),
+                FormatReader::Sums(tool) => sums.read(tool, &mut reading),
+            }?;
+            check_records(format, records_before, &mut reading)
         });
         match (read, lines.take_error()) {
             (Err(Error::Output(error)), _) => return Err(Error::Output(error)),

@@ -200,7 +200,7 @@ impl Recognition {
 mod tests {
     use std::cell::RefCell;
 
-    use crate::format::FormatReader;
+    use crate::format::{FormatReader, WithoutRecords};
 
     use super::*;
 
@@ -234,6 +234,7 @@ mod tests {
         without_inline: None,
         signs: &[],
         reader: FormatReader::Sums(Summed::Callgrind),
+        without_records: WithoutRecords::Error,
         seeds: &[],
     };
 

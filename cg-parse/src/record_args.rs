@@ -50,9 +50,9 @@ pub struct RecordArgs {
 
     /// Create stack records, which show chains of callers.
     ///
-    /// For Callgrind profiles, instead of other records. Stacks are exact if the profile was recorded with
+    /// For Callgrind profiles, instead of other records; with --calls or --lines, in addition to them. Stacks are exact if the profile was recorded with
     /// --separate-callers=N. Otherwise they are estimated from the call graph.
-    #[arg(long, conflicts_with_all = ["lines", "calls", "instr", "inline"])]
+    #[arg(long, conflicts_with_all = ["instr", "inline"])]
     stacks: bool,
 }
 
@@ -86,8 +86,8 @@ pub struct SearchArgs {
 
     /// Take the names of functions from PROGRAM.
     ///
-    /// For profiles of gperftools and jemalloc, which contain the addresses of the profiled program but neither function
-    /// names nor a build id. PROGRAM is the program that ran; its path and its name may have changed since.
+    /// For profiles of gperftools, jemalloc and gprof, which contain the addresses of the profiled program but neither
+    /// function names nor a build id. PROGRAM is the program that ran; its path and its name may have changed since.
     #[arg(long, value_name = "PROGRAM")]
     exe: Option<PathBuf>,
 }

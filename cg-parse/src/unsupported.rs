@@ -223,14 +223,7 @@ mod tests {
 
     #[test]
     fn program_output_with_a_magic_word_is_not_a_binary_file() {
-        for output in [
-            "gmon starts\n",
-            "BZh\n",
-            "ustar\n",
-            "PK\n",
-            "{(\n",
-            "SQLite format 3\n",
-        ] {
+        for output in ["BZh\n", "ustar\n", "PK\n", "{(\n", "SQLite format 3\n"] {
             assert_eq!(match_binary(output.as_bytes()), Binary::IsNot, "{output}");
         }
     }

@@ -127,3 +127,77 @@ fn a_message_suggests_exe_if_names_are_missing() {
         }
     }
 }
+
+#[test]
+fn a_profile_of_gprof_has_the_figures_of_gprof() {
+    let parse = |exe: Option<PathBuf>, name: &str| {
+        let options = Options {
+            calls: true,
+            search: Search {
+                exe,
+                ..Search::default()
+            },
+            ..Options::default()
+        };
+        let mut diagnostics = Diagnostics::to(|_, _| {});
+        let mut output = Vec::new();
+        let inputs = [data(name)];
+        cg_parse::parse(&inputs, None, &options, &mut output, &mut diagnostics).unwrap();
+        let errors = diagnostics.errors().join("\n");
+        let text = String::from_utf8(output).unwrap();
+        let records: Vec<Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        (records, errors)
+    };
+    let (records, errors) = parse(None, "gprof/tally.gmon");
+    assert!(
+        records.is_empty() && errors.contains("cg-parse --exe PROGRAM gmon.out"),
+        "{errors}"
+    );
+    let (records, errors) = parse(Some(data("stacks/before.folded")), "gprof/tally.gmon");
+    assert!(records.is_empty() && errors.contains("--exe "), "{errors}");
+    // As `gprof -b tally gmon.out` prints them: seconds and calls, and the calls between functions.
+    for (exe, name) in [
+        (Some(data("gprof/tally")), "gprof/tally.gmon"),
+        (None, "gprof/2.40-tally.txt"),
+        (None, "gprof/2.40-tally-explained.txt"),
+        (None, "gprof/2.40-tally-graph.txt"),
+    ] {
+        let (records, errors) = parse(exe, name);
+        assert_eq!(errors, "", "{name}");
+        for (function, hundredths, calls) in [
+            ("grind", 68, 1501),
+            ("sift", 18, 2400),
+            ("idle", 0, 900),
+            ("batch", 0, 300),
+            ("main", 0, 0),
+        ] {
+            let is_it = |record: &&Value| record["type"] == "fn" && record["fn"] == function;
+            let record = records.iter().find(is_it).unwrap();
+            let time = record["cost"]["time"].as_u64().unwrap();
+            let expected = hundredths * 10_000_000u64;
+            assert!(
+                time.abs_diff(expected) <= 20_000_000,
+                "{name} {function}: {time}"
+            );
+            assert_eq!(record["calls"], calls, "{name} {function}");
+        }
+        for (caller, callee, calls) in [
+            ("main", "batch", 300),
+            ("main", "idle", 900),
+            ("main", "grind", 1),
+            ("batch", "grind", 1500),
+            ("batch", "sift", 1500),
+            ("idle", "sift", 900),
+        ] {
+            let is_it = |record: &&Value| {
+                (&record["type"], &record["fn"], &record["callee"]["fn"])
+                    == (&"call".into(), &caller.into(), &callee.into())
+            };
+            let record = records.iter().find(is_it).unwrap();
+            assert_eq!(record["calls"], calls, "{name}: {caller} to {callee}");
+        }
+    }
+}

@@ -262,3 +262,81 @@ fn documents_contain_the_tables_of_the_list() {
         }
     }
 }
+
+#[test]
+fn an_input_without_records_is_an_error_unless_the_format_allows_it() {
+    const ERROR: &str = "no samples or other records were found in this input, which was read as";
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("input");
+    let node =
+        r#"{"id":1,"callFrame":{"functionName":"(root)","url":"","lineNumber":-1},"hitCount":0}"#;
+    for (text, expected) in [
+        (
+            format!(r#"{{"nodes":[{node}],"startTime":1,"endTime":9,"samples":[],"timeDeltas":[]}}"#),
+            Some(ERROR),
+        ),
+        (
+            r#"{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{"frames":[{"name":"f"}]},"profiles":[{"type":"sampled","name":"p","unit":"none","startValue":0,"endValue":0,"samples":[],"weights":[]}]}"#.to_owned(),
+            Some(ERROR),
+        ),
+        (
+            "# ========\n# captured on    : Tue Nov 24 16:05:53 2026\n# arch : x86_64\n# ========\n#\n".to_owned(),
+            Some(ERROR),
+        ),
+        (
+            r#"{"format":"profileJSONWithSymbolicationTable,1","meta":{"interval":1,"version":2,"stackwalk":1},"profileJSON":[{"frames":[0]}]}"#.to_owned(),
+            Some(ERROR),
+        ),
+        // The file itself counts nothing.
+        (
+            "heap profile: 0: 0 [0: 0] @ heapprofile\n\nMAPPED_LIBRARIES:\n".to_owned(),
+            Some("the profile is empty"),
+        ),
+        // Slices without time have a message of their own.
+        (
+            r#"[{"ph":"X","name":"f","pid":1,"tid":1,"ts":0,"dur":0}]"#.to_owned(),
+            Some("1 slices have no time of their own"),
+        ),
+        // A log without errors.
+        (
+            "==7== Memcheck, a memory error detector\n==7== Command: ./a\n==7== ERROR SUMMARY: 0 errors from 0 contexts (suppressed: 0 from 0)\n".to_owned(),
+            None,
+        ),
+    ] {
+        fs::write(&path, &text).unwrap();
+        let parsed = parse(&path, None, &options());
+        let message = parsed.messages.last();
+        match expected {
+            None => assert_eq!(message, None, "{text}"),
+            Some(part) => assert!(message.unwrap().contains(part), "{text}: {message:?}"),
+        }
+    }
+}
+
+#[test]
+fn an_empty_file_beside_files_of_threads_names_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    for name in [
+        "callgrind.out.7",
+        "callgrind.out.7-02",
+        "callgrind.out.7-01",
+        "callgrind.out.8-01",
+    ] {
+        fs::write(path(name), "").unwrap();
+    }
+    let parsed = parse(&path("callgrind.out.7"), None, &options());
+    let others =
+        ["callgrind.out.7-01", "callgrind.out.7-02"].map(|name| path(name).display().to_string());
+    assert!(
+        parsed.messages[0].ends_with(&format!("read {}", others.join(" "))),
+        "{:?}",
+        parsed.messages
+    );
+    let parsed = parse(&path("callgrind.out.8-01"), None, &options());
+    assert!(
+        parsed.messages[0].ends_with("the input is empty"),
+        "{:?}",
+        parsed.messages
+    );
+}

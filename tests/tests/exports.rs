@@ -570,6 +570,29 @@ fn trace_has_the_stacks_and_can_be_read_again() {
 }
 
 #[test]
+fn samples_for_speedscope_are_in_the_order_of_time() {
+    let (profile, stderr) = written(&["-f", "speedscope", "exports/phases.cpuprofile"], b"");
+    assert_eq!(stderr, "");
+    let profile: Value = serde_json::from_slice(&profile).unwrap();
+    for profile_of_event in profile["profiles"].as_array().unwrap() {
+        let innermost = profile_of_event["samples"].as_array().unwrap().iter();
+        let innermost = innermost.map(|stack| {
+            let frame = stack.as_array().unwrap().last().unwrap();
+            let frame = &profile["shared"]["frames"][frame.as_u64().unwrap() as usize];
+            frame["name"].as_str().unwrap()
+        });
+        let phases: Vec<&str> = innermost.filter(|name| *name != "main").collect();
+        // Consecutive samples of one stack are one sample of speedscope.
+        assert_eq!(
+            phases,
+            ["alpha", "beta", "alpha"],
+            "{}",
+            profile_of_event["event"]
+        );
+    }
+}
+
+#[test]
 fn line_is_exported_with_its_own_file() {
     let expected: BTreeSet<(String, String, u64)> =
         records(&std::fs::read(data("exports/site.jsonl")).unwrap())

@@ -34,6 +34,11 @@ const ROW: HintRow = HintRow {
 const COUNT: &str = "wordcount::count";
 /// The program of `perf-data/6.1-spin.data`, used as the source of the printouts.
 const SPIN: &str = "\"thread\":\"spin\"";
+/// A stand-in for `perf record`, which is not allowed on every machine.
+const PERF_RECORD: Option<(&str, &str)> = Some((
+    "perf",
+    "[ \"$*\" = 'record -g /bin/true' ] && cp $DATA/perf-data/6.1-spin.data perf.data",
+));
 /// A record that every profile of a program has.
 const START: &str = "\"type\":\"fn\"";
 
@@ -169,17 +174,66 @@ open(\"given\", \"wb\").write(marshal.dumps(profile.stats, 2))'",
         )),
     },
     HintRow {
-        input: "a profile of gprof, which has no stacks",
-        needs: &["gcc", "valgrind"],
-        makes: "echo 'int main(void) { return 0; }' | gcc -pg -o a.out -x c - && ./a.out && mv gmon.out given",
-        shows: START,
+        input: "a report of Nsight Systems (nsys)",
+        makes: "printf 'NVIDIA Tegra Profiler Report 2024@1@3@140\\0\\1' >given",
+        shows: SPIN,
+        stub: PERF_RECORD,
         ..ROW
     },
     HintRow {
-        input: "a printout of gprof",
-        needs: &["gcc", "valgrind"],
-        makes: "echo 'int main(void) { return 0; }' | gcc -pg -o a.out -x c - && ./a.out && gprof a.out >given",
-        shows: START,
+        input: "a trace of Tracy",
+        makes: "printf 'tlZ\\4\\0\\1' >given",
+        shows: SPIN,
+        stub: PERF_RECORD,
+        ..ROW
+    },
+    HintRow {
+        input: "a recording of trace-cmd, which has events of the kernel",
+        makes: "printf '\\27\\10Dtracing6\\0\\0\\10' >given",
+        shows: SPIN,
+        stub: PERF_RECORD,
+        ..ROW
+    },
+    HintRow {
+        input: "a profile of coz, which has speedups but no stacks",
+        makes: "printf 'startup\\ttime=1763995200\\nruntime\\ttime=900\\n' >given",
+        shows: SPIN,
+        stub: PERF_RECORD,
+        ..ROW
+    },
+    HintRow {
+        input: "a recording of perf in version 1 of its format",
+        makes: "printf 'PERFFILEh\\0\\0\\0' >given",
+        shows: "\"fn\":\"work\"",
+        stub: Some((
+            "perf",
+            "[ \"$*\" = 'script -i given' ] && printf 'app 7/9 12.000345: 250000 cpu-clock: \\n\\t%16x work (/app)\\n\\n' 4096",
+        )),
+        ..ROW
+    },
+    HintRow {
+        input: "a recording of austin in its binary form",
+        makes: "printf 'MOJ\\3\\1' >given",
+        stub: Some(("mojo2austin", "[ \"$1\" = given ] && cp $DATA/stacks/before.folded \"$2\"")),
+        ..ROW
+    },
+    HintRow {
+        input: "a heap dump of a JVM (hprof), which has objects but no stacks",
+        makes: "printf 'JAVA PROFILE 1.0.2\\0\\0\\0\\0\\10' >given",
+        shows: "\"type\":\"stack\"",
+        stub: Some((
+            "jcmd",
+            "[ \"$*\" = 'PID JFR.start settings=profile filename=profile.jfr' ] && cp $DATA/jfr/async-profiler.jfr profile.jfr",
+        )),
+        ..ROW
+    },
+    HintRow {
+        input: "a profile of scalene",
+        makes: "echo '{\"alloc_samples\":3,\"elapsed_time_sec\":1.5,\"growth_rate\":0.0}' >given",
+        stub: Some((
+            "py-spy",
+            "[ \"$1 $2 $3 $4\" = 'record -f raw -o' ] && cp $DATA/stacks/before.folded \"$5\"",
+        )),
         ..ROW
     },
     HintRow {

@@ -17,6 +17,7 @@ use cg_tool::{Diagnostics, Outcome};
 use crate::arcs::{ArcFunctionId, NeighbourFunctions};
 use crate::count::{CountKey, Minimum, MinimumChange, MinimumPercent};
 use crate::hold::BufferedLines;
+use crate::label::WantedLabel;
 use crate::predicate::{Match, NamePredicates, Types};
 use crate::rank::{GroupId, Ranking, Selection};
 use crate::record::RecordFields;
@@ -34,6 +35,7 @@ pub(crate) struct Options {
     /// The records to make of raw profiles.
     pub(crate) records: cg_parse::Options,
     pub(crate) names: NamePredicates,
+    pub(crate) labels: Vec<WantedLabel>,
     pub(crate) minimums: Vec<Minimum>,
     pub(crate) minimum_percents: Vec<MinimumPercent>,
     pub(crate) minimum_changes: Vec<MinimumChange>,
@@ -72,11 +74,13 @@ impl Options {
     /// Returns the options for parsing a raw profile, with the wanted records.
     fn parse_options(&self) -> cg_parse::Options {
         let asked = &self.records;
-        // Stacks replace calls and lines.
         let stacks = asked.stacks || self.types.are_only("stack");
+        // Stacks alone replace other records.
+        let are_alone = stacks && !asked.calls && !asked.lines;
         cg_parse::Options {
-            calls: !stacks && (asked.calls || self.names.needs_arcs() || self.types.names("call")),
-            lines: !stacks && (asked.lines || self.types.names("line")),
+            calls: !are_alone
+                && (asked.calls || self.names.needs_arcs() || self.types.names("call")),
+            lines: !are_alone && (asked.lines || self.types.names("line")),
             stacks,
             ..asked.clone()
         }
@@ -261,6 +265,11 @@ impl<'w> Filter<'w> {
                 Some(self.arcs.function(&mut record, is_line)?)
             }
         };
+        for label in &self.options.labels {
+            if !label.is_in(&mut record)? {
+                return Ok(None);
+            }
+        }
         if !self.reaches_minimums(&mut record, line.number)? {
             return Ok(None);
         }

@@ -1,7 +1,8 @@
 //! The JSON of speedscope (<https://www.speedscope.app/file-format-schema.json>).
 //!
 //! A profile in the file is one event of one thread, and in a diff one of the two runs. Weights are self costs of whole
-//! stacks, outermost frame first. Speedscope rejects negative weights, and reads numbers with the precision of JavaScript.
+//! stacks, outermost frame first. If the profile has times, samples are in the order of time, as speedscope's first view shows
+//! them, and consecutive samples of one stack are added up. Speedscope rejects negative weights, and reads numbers with the precision of JavaScript.
 
 use std::io::{self, Write};
 
@@ -10,7 +11,7 @@ use cg_stream::record::Count;
 use serde_json::json;
 
 use super::holds::{FormatHolds, Held};
-use super::stacks::{StackRow, StackRows, Whereabouts, WrittenStacks};
+use super::stacks::{StackNodeId, StackRow, StackRows, Whereabouts, WrittenStacks};
 use crate::export::Export;
 
 const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
@@ -18,7 +19,13 @@ const SCHEMA: &str = "https://www.speedscope.app/file-format-schema.json";
 const HOLDS: FormatHolds = FormatHolds {
     format: "profiles of speedscope",
     one_event: false,
-    held: &[Held::Files, Held::Lines, Held::Threads, Held::Processes],
+    held: &[
+        Held::Files,
+        Held::Lines,
+        Held::Threads,
+        Held::Processes,
+        Held::Times,
+    ],
 };
 
 /// Writes the stacks of a profile with all their events, or the requested ones.
@@ -98,9 +105,17 @@ impl SpeedscopeWriting<'_, '_> {
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let counted = rows.iter().filter(|row| row.counts[column] != 0);
-        let (rows, negative): (Vec<&StackRow>, Vec<&StackRow>) =
+        let (mut rows, negative): (Vec<&StackRow>, Vec<&StackRow>) =
             counted.partition(|row| row.counts[column] > 0);
         self.negative += negative.len() as u64;
+        rows.sort_by_key(|row| row.time);
+        let mut samples: Vec<(StackNodeId, Count)> = Vec::new();
+        for row in &rows {
+            match samples.last_mut() {
+                Some((node, count)) if *node == row.node => *count += row.counts[column],
+                _ => samples.push((row.node, row.counts[column])),
+            }
+        }
         let total: Count = rows.iter().map(|row| row.counts[column]).sum();
         self.largest = self.largest.max(total);
         let event = self.stacks.column_name(column);
@@ -126,9 +141,9 @@ impl SpeedscopeWriting<'_, '_> {
             ",\"unit\":\"{unit}\",\"startValue\":0,\"endValue\":{total},\"samples\":["
         )?;
         let mut frames = Vec::new();
-        for (position, row) in rows.iter().enumerate() {
+        for (position, (node, _)) in samples.iter().enumerate() {
             frames.clear();
-            frames.extend(self.rows.nodes.frames(row.node).map(Id::index));
+            frames.extend(self.rows.nodes.frames(*node).map(Id::index));
             separate(position, out)?;
             write!(out, "[")?;
             for (position, frame) in frames.iter().rev().enumerate() {
@@ -138,9 +153,9 @@ impl SpeedscopeWriting<'_, '_> {
             write!(out, "]")?;
         }
         write!(out, "],\"weights\":[")?;
-        for (position, row) in rows.iter().enumerate() {
+        for (position, (_, count)) in samples.iter().enumerate() {
             separate(position, out)?;
-            write!(out, "{}", row.counts[column])?;
+            write!(out, "{count}")?;
         }
         write!(out, "]}}")
     }

@@ -65,7 +65,9 @@ impl EventColumns {
         };
         let wholes = wholes(profile, kind, options.percent_of);
         let whole = |position: usize| wholes.get(indexes[position]).copied().unwrap_or(0);
-        let counted = (0..names.len()).find(|position| whole(*position) != 0);
+        let counted = || (0..names.len()).filter(|position| whole(*position) != 0);
+        let lost = counted().find(|position| counts_lost_memory(profile, names[*position]));
+        let counted = lost.or_else(|| counted().next());
         let (mut chosen, mut others) =
             choose_events(&names, counted.unwrap_or(0), preferred, options)?;
         if options.events == Events::Fitting && options.format.is_for_people() {
@@ -142,6 +144,15 @@ impl EventColumns {
     pub(crate) fn first_index(&self) -> usize {
         self.first().map_or(0, |event| event.index)
     }
+}
+
+/// Returns true for the event of an xtree of leaks that counts definitely lost memory. Other events of such a profile precede
+/// it, but nobody has to fix reachable memory.
+fn counts_lost_memory(profile: &Profile, event: &str) -> bool {
+    profile.runs().iter().any(|run| {
+        let long_name = run.costs.event_names.get(event);
+        long_name.is_some_and(|name| name.to_ascii_lowercase().starts_with("definitely lost"))
+    })
 }
 
 /// Returns the chosen events that only repeat an earlier event: all their counts are equal. `samples` repeats another event

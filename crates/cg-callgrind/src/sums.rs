@@ -82,13 +82,16 @@ impl Summed {
             let result = section.split_arcs_by_chain(innermost, options.instr);
             result.map_err(|no_room| Error::whole(no_room.to_string()))?;
         }
-        if let Some(graph) = section.stacks.take() {
-            let message = write::write_stacks(section, &graph, out)?;
-            // Keep the graph for the next part.
-            section.stacks = Some(graph);
-            return Ok(Vec::from_iter(message));
-        }
-        write::write(section, inlines.as_ref(), options, out)?;
+        let graph = section.stacks.take();
+        let estimated = match &graph {
+            Some(graph) if !options.calls && !options.lines => {
+                write::write_stacks(section, graph, out)
+            }
+            graph => write::write(section, inlines.as_ref(), graph.as_ref(), options, out),
+        };
+        // Keep the graph for the next part.
+        section.stacks = graph;
+        messages.extend(estimated?);
         messages.extend(inlines.iter().flat_map(|inlines| inlines.messages(section)));
         Ok(messages)
     }

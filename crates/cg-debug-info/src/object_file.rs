@@ -7,7 +7,9 @@ use std::io::{Read, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
 use gimli::RunTimeEndian;
-use object::read::elf::{CompressionHeader, FileHeader, SectionHeader};
+use object::read::elf::{
+    CompressionHeader, FileHeader, NoteIterator, ProgramHeader, SectionHeader,
+};
 use object::{Endian, Endianness, FileKind, ReadCache, ReadRef, elf};
 
 use crate::regular_file::{self, RegularFile};
@@ -20,6 +22,14 @@ pub struct ObjectFile {
     limits: Limits,
     endian: Endianness,
     is_64_bit: bool,
+    machine: elf::Machine,
+    sections: Vec<ObjectSection>,
+    build_id: Option<Vec<u8>>,
+}
+
+/// The facts that an ELF file's tables contain.
+struct ElfTables {
+    endian: Endianness,
     machine: elf::Machine,
     sections: Vec<ObjectSection>,
     build_id: Option<Vec<u8>>,
@@ -58,8 +68,8 @@ pub(crate) struct Budget {
 /// The maximum number of sections. No linked object has more. Relocatable files with one section per function are not read
 /// here.
 const MAX_SECTIONS: u32 = 0xffff;
-/// The maximum length of a note or link. Real ones have a few dozen bytes.
-const MAX_NOTE_LEN: u64 = 1 << 16;
+/// The maximum length of a link, or of the notes of a section or segment. Real ones have a few dozen bytes.
+const MAX_LINK_LEN: u64 = 1 << 16;
 const SHF_WRITE: u64 = 1;
 const SHF_ALLOC: u64 = 2;
 const SHF_EXECINSTR: u64 = 4;
@@ -69,30 +79,22 @@ impl ObjectFile {
     pub fn open(path: &Path, limits: &Limits) -> Result<ObjectFile, Error> {
         let file = regular_file::open(path)?;
         let cache = ReadCache::new(&file.file);
-        let (is_64_bit, (endian, machine, sections)) = match FileKind::parse(&cache)? {
-            FileKind::Elf32 => (
-                false,
-                read_sections::<elf::FileHeader32<Endianness>>(&cache)?,
-            ),
-            FileKind::Elf64 => (
-                true,
-                read_sections::<elf::FileHeader64<Endianness>>(&cache)?,
-            ),
+        let (is_64_bit, tables) = match FileKind::parse(&cache)? {
+            FileKind::Elf32 => (false, read_tables::<elf::FileHeader32<Endianness>>(&cache)?),
+            FileKind::Elf64 => (true, read_tables::<elf::FileHeader64<Endianness>>(&cache)?),
             _ => return Err(Error::Malformed("not ELF".to_owned())),
         };
         drop(cache);
-        let mut object = ObjectFile {
+        Ok(ObjectFile {
             path: path.to_owned(),
             file,
             limits: limits.clone(),
-            endian,
+            endian: tables.endian,
             is_64_bit,
-            machine,
-            sections,
-            build_id: None,
-        };
-        object.build_id = object.read_build_id();
-        Ok(object)
+            machine: tables.machine,
+            sections: tables.sections,
+            build_id: tables.build_id,
+        })
     }
 
     /// Returns the path of the file.
@@ -256,29 +258,16 @@ impl ObjectFile {
         self.bytes(offset, length).ok()
     }
 
-    fn note(&self, name: &[u8]) -> Option<Vec<u8>> {
+    fn link(&self, name: &[u8]) -> Option<Vec<u8>> {
         let section = self.section(name)?;
         let is_short =
-            section.stored <= MAX_NOTE_LEN && section.compression == SectionCompression::None;
+            section.stored <= MAX_LINK_LEN && section.compression == SectionCompression::None;
         is_short.then(|| self.bytes(section.offset, section.stored).ok())?
-    }
-
-    /// Reads `.note.gnu.build-id`: the lengths of name and content, a type, the name `GNU`, the content.
-    fn read_build_id(&self) -> Option<Vec<u8>> {
-        let note = self.note(b".note.gnu.build-id")?;
-        let word = |at: usize| -> Option<usize> {
-            let bytes = note.get(at..at + 4)?.try_into().ok()?;
-            usize::try_from(self.endian.read_u32(bytes)).ok()
-        };
-        let name = word(0)?.checked_next_multiple_of(4)?;
-        let begin = name.checked_add(12)?;
-        let build_id = note.get(begin..begin.checked_add(word(4)?)?)?;
-        (!build_id.is_empty()).then(|| build_id.to_vec())
     }
 
     /// Reads `.gnu_debuglink`: the name of the debug file and the checksum of its contents.
     pub(crate) fn debug_link(&self) -> Option<(Vec<u8>, u32)> {
-        let link = self.note(b".gnu_debuglink")?;
+        let link = self.link(b".gnu_debuglink")?;
         let name = link.split(|byte| *byte == 0).next()?.to_vec();
         let at = (name.len() + 1).next_multiple_of(4);
         let checksum = link.get(at..at + 4)?.try_into().ok()?;
@@ -287,7 +276,7 @@ impl ObjectFile {
 
     /// Reads `.gnu_debugaltlink`: the file into which dwz moved shared debug information, and its build id.
     pub(crate) fn alternate_link(&self) -> Option<(Vec<u8>, Vec<u8>)> {
-        let link = self.note(b".gnu_debugaltlink")?;
+        let link = self.link(b".gnu_debugaltlink")?;
         let end = link.iter().position(|byte| *byte == 0)?;
         Some((link[..end].to_vec(), link[end + 1..].to_vec()))
     }
@@ -328,9 +317,9 @@ impl ObjectSection {
     }
 }
 
-fn read_sections<Elf: FileHeader<Endian = Endianness>>(
+fn read_tables<Elf: FileHeader<Endian = Endianness>>(
     cache: &ReadCache<&File>,
-) -> Result<(Endianness, elf::Machine, Vec<ObjectSection>), Error> {
+) -> Result<ElfTables, Error> {
     let header = Elf::parse(cache)?;
     let endian = header.endian()?;
     // In a relocatable file, the addresses of every section begin at 0.
@@ -380,7 +369,46 @@ fn read_sections<Elf: FileHeader<Endian = Endianness>>(
         }
         sections.push(found);
     }
-    Ok((endian, header.e_machine(endian), sections))
+    Ok(ElfTables {
+        endian,
+        machine: header.e_machine(endian),
+        sections,
+        build_id: find_build_id(header, endian, cache),
+    })
+}
+
+/// Finds the build id in the notes of sections, then in those of segments, because a file can lack sections. The owner and
+/// the type identify the note: linkers merge notes, so neither the name of the section nor the position is fixed.
+fn find_build_id<Elf: FileHeader<Endian = Endianness>>(
+    header: &Elf,
+    endian: Endianness,
+    cache: &ReadCache<&File>,
+) -> Option<Vec<u8>> {
+    let find = |mut notes: NoteIterator<'_, Elf>| {
+        while let Ok(Some(note)) = notes.next() {
+            let is_build_id = note.name() == elf::ELF_NOTE_GNU
+                && note.n_type(endian) == elf::NT_GNU_BUILD_ID
+                && !note.desc().is_empty();
+            if is_build_id {
+                return Some(note.desc().to_vec());
+            }
+        }
+        None
+    };
+    let table = header.sections(endian, cache).ok()?;
+    let in_sections = table.iter().find_map(|section| {
+        let is_short = section.sh_size(endian).into() <= MAX_LINK_LEN;
+        let notes = is_short.then(|| section.notes(endian, cache).ok().flatten());
+        find(notes.flatten()?)
+    });
+    in_sections.or_else(|| {
+        let segments = header.program_headers(endian, cache).ok()?;
+        segments.iter().find_map(|segment| {
+            let is_short = segment.p_filesz(endian).into() <= MAX_LINK_LEN;
+            let notes = is_short.then(|| segment.notes(endian, cache).ok().flatten());
+            find(notes.flatten()?)
+        })
+    })
 }
 
 /// Returns true for relocatable files that need no relocation: split units, even in a file with code, and dwz's alternate

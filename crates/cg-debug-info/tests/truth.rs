@@ -548,3 +548,23 @@ fn missing_files_are_listed() {
         );
     }
 }
+
+#[test]
+fn a_build_id_is_found_in_any_note() {
+    needs!("gcc");
+    const ID: &[u8] = &[0xab, 0xcd, 0xef, 0x01, 0x23];
+    let folder = built(
+        "gcc -Wl,--build-id=0xabcdef0123 -o own nops.c; objcopy --rename-section .note.gnu.build-id=.notes own renamed;
+        printf 'SECTIONS { .note : { *(.note.ABI-tag) *(.note.gnu.build-id) } } INSERT AFTER .interp;' >merge.ld
+        gcc -Wl,--build-id=0xabcdef0123 -Wl,-T,merge.ld -o merged nops.c",
+    );
+    // Without a table of sections, only the segments are left.
+    let mut bytes = std::fs::read(folder.path().join("own")).unwrap();
+    bytes[0x28..0x30].fill(0);
+    bytes[0x3c..0x40].fill(0);
+    std::fs::write(folder.path().join("segments"), bytes).unwrap();
+    for name in ["own", "renamed", "merged", "segments"] {
+        let file = ObjectFile::open(&folder.path().join(name), &Limits::default()).unwrap();
+        assert_eq!(file.build_id(), Some(ID), "{name}");
+    }
+}

@@ -77,6 +77,8 @@ const FILE_HEADER: usize = 104;
 /// The error for concatenated recordings.
 const ANOTHER: &str = "another recording follows and is not read; pass the recordings separately";
 const PIPE_HEADER: u64 = 16;
+/// The feature of the main file of a directory (`HEADER_DIR_FORMAT`).
+const DIRECTORY: u32 = 24;
 
 impl<'l> Container<'l> {
     /// Opens a recording and reads the data before its records.
@@ -87,16 +89,7 @@ impl<'l> Container<'l> {
         let endian = FileEndian::from_magic(&head).ok_or_else(|| {
             Error::whole("expected PERFILE2 at the beginning of a recording of perf")
         })?;
-        let mut container = Container {
-            input,
-            endian,
-            extent: DataExtent::Pipe,
-            feature_bits: [0; 4],
-            unpacker: RecordUnpacker::new(),
-            is_packed: false,
-            traced_bytes: 0,
-            attributes: Vec::new(),
-        };
+        let mut container = Container::new(input, endian);
         let size = RecordFields::new(&head[8..], endian).u64().unwrap_or(0);
         match size {
             PIPE_HEADER => {}
@@ -108,6 +101,38 @@ impl<'l> Container<'l> {
             }
         }
         Ok(container)
+    }
+
+    /// Opens a file of a directory of `perf record --threads` that contains only records.
+    pub(crate) fn open_records(lines: &'l mut Lines, endian: FileEndian) -> Container<'l> {
+        Container::new(RecordInput { lines, position: 0 }, endian)
+    }
+
+    fn new(input: RecordInput<'l>, endian: FileEndian) -> Container<'l> {
+        Container {
+            input,
+            endian,
+            extent: DataExtent::Pipe,
+            feature_bits: [0; 4],
+            unpacker: RecordUnpacker::new(),
+            is_packed: false,
+            traced_bytes: 0,
+            attributes: Vec::new(),
+        }
+    }
+
+    /// Returns true if most records are in other files of the same directory.
+    pub(crate) fn has_other_files(&self) -> bool {
+        self.has_feature(DIRECTORY)
+    }
+
+    fn has_feature(&self, bit: u32) -> bool {
+        self.feature_bits[bit as usize / 64] >> (bit % 64) & 1 != 0
+    }
+
+    /// Returns the number of bytes that were read.
+    pub(crate) fn position(&self) -> u64 {
+        self.input.position
     }
 
     /// Reads the rest of a file's header, and the data between the header and the records.
@@ -270,8 +295,9 @@ impl<'l> Container<'l> {
         if !matches!(self.extent, DataExtent::Until(_)) {
             return Ok(());
         }
-        let is_there = |bit: &u32| self.feature_bits[*bit as usize / 64] >> (bit % 64) & 1 != 0;
-        let bits: Vec<u32> = (0..Features::MOST).filter(is_there).collect();
+        let bits: Vec<u32> = (0..Features::MOST)
+            .filter(|bit| self.has_feature(*bit))
+            .collect();
         let begin = self.input.position;
         let after_records = self.input.rest(MAX_AFTER_RECORDS)?;
         let mut places = RecordFields::new(&after_records, self.endian);

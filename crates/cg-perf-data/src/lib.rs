@@ -10,6 +10,8 @@
 //! record  := type:u32 misc:u16 size:u16 body               types below 64 are the kernel's, others perf's
 //! ```
 //!
+//! `perf record --threads` writes a directory, in which the records are in several files (`directory`).
+//!
 //! A file is read from beginning to end like a pipe, without seeking. perf writes the data that the records depend on before
 //! them. Data that is needed only at the end (names of events, build ids, the host) follows the records. The steps:
 //! `container` returns the records, decompressed if necessary; `rounds` sorts them; `processes` tracks the mappings; each
@@ -24,6 +26,7 @@
 mod attributes;
 mod container;
 mod counters;
+mod directory;
 mod features;
 mod fields;
 mod jit;
@@ -42,6 +45,7 @@ mod unwinder;
 
 use cg_reader::Head;
 
+pub use directory::main_file;
 pub use reader::parse;
 
 /// Returns true if an input begins with the magic of a recording, in either byte order.

@@ -11,8 +11,9 @@ use cg_stacks::table::{NameId, StackKey};
 use crate::attributes::EventAttribute;
 use crate::container::{Container, RecordHeader};
 use crate::counters::CounterStates;
+use crate::directory;
 use crate::features::Features;
-use crate::fields::RecordFields;
+use crate::fields::{FileEndian, RecordFields};
 use crate::kernel::RecordedKernel;
 use crate::locations::{MappedObjectId, ObjectKind};
 use crate::names::KnownBuilds;
@@ -30,8 +31,8 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let mut container = Container::open(reading.lines)?;
     let mut reader = RecordingReader::new(reading.options, &mut container);
     let path = Path::new(reading.source);
-    reader.builds.beside = path.parent().filter(|_| path.is_file()).map(Path::to_owned);
-    let read = reader.read(&mut container);
+    reader.builds.beside = path.parent().filter(|_| path.exists()).map(Path::to_owned);
+    let read = reader.read(&mut container, path);
     if container.traced_bytes > 0 {
         let source = reading.source;
         reading.diagnostics.warn(format!(
@@ -120,9 +121,13 @@ impl<'o> RecordingReader<'o> {
         self.events_by_id.extend(ids.map(|id| (id, position)));
     }
 
-    fn read(&mut self, container: &mut Container) -> Result<(), Error> {
+    fn read(&mut self, container: &mut Container, path: &Path) -> Result<(), Error> {
         let mut rounds = Rounds::default();
-        let read = self.read_records(container, &mut rounds);
+        let read = self.read_records(container, &mut rounds, u64::MAX);
+        let read = read.and_then(|_| match container.has_other_files() {
+            true => self.read_directory(path, container.endian, &mut rounds),
+            false => Ok(()),
+        });
         let ready = rounds.finish();
         self.process_ready(&mut rounds, ready, container)?;
         read?;
@@ -135,19 +140,47 @@ impl<'o> RecordingReader<'o> {
         }
     }
 
+    /// Reads the records in the files beside the main file of a directory. As in perf, each file is read in turn, so that
+    /// the times of waiting records are similar.
+    fn read_directory(
+        &mut self,
+        path: &Path,
+        endian: FileEndian,
+        rounds: &mut Rounds,
+    ) -> Result<(), Error> {
+        const AT_ONCE: u64 = 2 << 20;
+        let mut files = directory::open_files(path)?;
+        let open = |lines| Container::open_records(lines, endian);
+        let mut containers: Vec<Container> = files.iter_mut().map(open).collect();
+        while !containers.is_empty() {
+            let mut unfinished = Vec::new();
+            for mut container in containers {
+                let until = container.position() + AT_ONCE;
+                if self.read_records(&mut container, rounds, until)? {
+                    unfinished.push(container);
+                }
+            }
+            containers = unfinished;
+        }
+        Ok(())
+    }
+
+    /// Reads records up to a position of the input. Returns false if there are no more.
     fn read_records(
         &mut self,
         container: &mut Container,
         rounds: &mut Rounds,
-    ) -> Result<(), Error> {
+        until: u64,
+    ) -> Result<bool, Error> {
         let mut record = Vec::new();
         while container.next(&mut record)? {
             let Some((header, body)) = RecordHeader::split(&record, container.endian) else {
                 continue;
             };
             let ready = match header.kind {
-                // Compressed records arrive late, so the end of a round does not bound their times.
-                kind::FINISHED_ROUND if container.is_packed => 0,
+                // Compressed records and records of other files arrive late, so the end of a round does not bound their
+                // times.
+                kind::FINISHED_ROUND if container.is_packed || container.has_other_files() => 0,
                 kind::FINISHED_ROUND => rounds.finish_round(),
                 kind::FIRST_OF_PERF.. => {
                     self.perf_record(header, body);
@@ -168,8 +201,11 @@ impl<'o> RecordingReader<'o> {
                 },
             };
             self.process_ready(rounds, ready, container)?;
+            if container.position() >= until {
+                return Ok(true);
+            }
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Processes the records that are ready.

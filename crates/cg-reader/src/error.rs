@@ -55,6 +55,18 @@ impl Error {
         Error::whole(format!("expected {expected}, found {}", excerpt(found)))
     }
 
+    /// Adds a line to an error about a malformed input without one.
+    #[must_use]
+    pub fn or_at(self, line: u64) -> Error {
+        match self {
+            Error::Malformed {
+                line: None,
+                message,
+            } => Error::at(line, message),
+            other => other,
+        }
+    }
+
     /// Returns `FILE:LINE: message`.
     pub fn in_file(&self, file: &str) -> String {
         match self {

@@ -30,7 +30,8 @@ pub struct Options {
     /// The places of objects and their debug information. Used for `inline` records, and for function names that a sampled
     /// profile lacks.
     pub search: Search,
-    /// Write `stack` records instead of others; callgrind profiles only. Other formats with stacks always have them.
+    /// Write `stack` records; callgrind profiles only. Without `lines` and `calls`, they replace other records. Other formats
+    /// with stacks always have them.
     pub stacks: bool,
     /// Keep the levels of a recursion separate, as `f'2`; callgrind profiles only.
     pub levels: bool,

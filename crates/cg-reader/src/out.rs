@@ -22,6 +22,8 @@ pub struct Out<'a> {
     records_before: u64,
     /// True if the input ended with an error.
     has_failed: Option<Rc<Cell<bool>>>,
+    /// True if the reader printed the reason why an input has no records.
+    expects_nothing: bool,
 }
 
 impl<'a> Out<'a> {
@@ -34,6 +36,7 @@ impl<'a> Out<'a> {
             framing: Framing::default(),
             records_before: 0,
             has_failed: None,
+            expects_nothing: false,
         }
     }
 
@@ -58,6 +61,16 @@ impl<'a> Out<'a> {
     /// Returns the counts of the written records.
     pub fn framing(&self) -> Framing {
         self.framing
+    }
+
+    /// Notes that the input has no records, and that a message explains why.
+    pub fn expect_nothing(&mut self) {
+        self.expects_nothing = true;
+    }
+
+    /// Returns true if a message explains why the input has no records. Resets this for the next input.
+    pub fn take_expects_nothing(&mut self) -> bool {
+        std::mem::take(&mut self.expects_nothing)
     }
 
     /// Begins a section.

@@ -38,6 +38,8 @@ pub enum CountedFrom {
     Base,
     /// The start of the object file.
     File,
+    /// Zero: the addresses are those of the object's own tables.
+    Tables,
 }
 
 /// The name of the outermost function at an address, which is not inlined itself.
@@ -118,7 +120,7 @@ impl FoundObject {
     ///
     /// # Errors
     /// Returns a message if the file cannot be read or is not an object.
-    pub(super) fn program(search: &Search) -> Result<Option<FoundObject>, String> {
+    pub fn program(search: &Search) -> Result<Option<FoundObject>, String> {
         let Some(path) = &search.exe else {
             return Ok(None);
         };
@@ -163,6 +165,7 @@ impl FoundObject {
         let own_address = |address: u64| match counted_from {
             CountedFrom::Base => self.file.base_address()?.checked_add(address),
             CountedFrom::File => self.file.address_at(address),
+            CountedFrom::Tables => Some(address),
         };
         let mut asked: Vec<(u64, u64)> = addresses
             .filter_map(|address| Some((own_address(address)?, address)))

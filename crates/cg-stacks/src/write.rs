@@ -43,11 +43,16 @@ pub fn write_open(mut run: RunRecord, table: &StackTable, out: &mut Out) -> Resu
     let totals = (0..run.events.len()).map(|event| total(table, event));
     run.total = Total::One(Counts::from_row_with_zeros(&run.events, totals).into_owned());
     out.run(&run)?;
-    out.expect(RecordType::Stack, table.row_count());
+    write_rows(table, out)
+}
 
+/// Writes the stacks of a table to an open section with the same events.
+pub fn write_rows(table: &StackTable, out: &mut Out) -> Result<(), Error> {
+    out.expect(RecordType::Stack, table.row_count());
+    let events = table.events().len();
     let writing = RowWriting::new(table);
     let is_zero = |event: &usize| (0..table.row_count()).all(|row| table.cost(row, *event) == 0);
-    let ranked_by = (0..run.events.len()).find(|event| !is_zero(event));
+    let ranked_by = (0..events).find(|event| !is_zero(event));
     let cost = |row| Reverse(ranked_by.map_or(0, |event| table.cost(row, event)));
     let mut counts = Vec::new();
     let mut stack = Vec::new();
@@ -55,7 +60,7 @@ pub fn write_open(mut run: RunRecord, table: &StackTable, out: &mut Out) -> Resu
         let row = table.row_at(position);
         let blamed = writing.blamed_parts(position);
         counts.clear();
-        counts.extend((0..run.events.len()).map(|event| table.cost(position, event)));
+        counts.extend((0..events).map(|event| table.cost(position, event)));
         stack.clear();
         stack.extend(table.frames_of(row.stack));
         let record = StackRow {

@@ -7,8 +7,8 @@
 //!     metric,metric's unit
 //! ```
 //!
-//! With `-I` and `--summary` the sums of all intervals follow. They begin with `summary`. Without that word (`-j`,
-//! `--no-csv-summary`) they have no time, and their run time is the sum over the intervals. They are skipped.
+//! With `-I` and `--summary` the sums of all intervals follow. They begin with `summary`, or without that word (`-j`,
+//! `--no-csv-summary`) they have no time. They are skipped.
 //!
 //! The value may be `<not counted>` or `<not supported>`, which differs from 0. An event's name may contain the separator.
 //! The share is the percentage of time that the counter ran: if counters share hardware, the kernel scales their values.
@@ -16,8 +16,6 @@
 //! lines (intervals, processors), its values are added up. With `per_part` each scope is a separate run.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 
 use cg_reader::{Error, LineEvidence, Lines, Reading, excerpt};
 use cg_stream::record::{CounterFacts, RunRecord};
@@ -87,13 +85,16 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
 
 fn read(lines: &mut Lines, per_part: bool, scopes: &mut Vec<CounterScope>) -> Result<(), Error> {
     let mut is_whole = true;
-    let mut intervals = Intervals::default();
+    let mut has_intervals = false;
     while lines.advance().map_err(Error::Input)? {
         let line = lines.last_line();
         match CounterLine::parse(line) {
             Some(CounterLine::Counter(labels, counter)) => {
                 is_whole = counter.is_whole;
-                if intervals.are_summed_up_by(&labels, &counter) {
+                let is_interval = labels.first().is_some_and(|(key, _)| *key == INTERVAL);
+                has_intervals |= is_interval;
+                if has_intervals && !is_interval {
+                    // A sum of the intervals.
                     continue;
                 }
                 let labels = if per_part { labels } else { Vec::new() };
@@ -125,33 +126,6 @@ fn read(lines: &mut Lines, per_part: bool, scopes: &mut Vec<CounterScope>) -> Re
         ));
     }
     Ok(())
-}
-
-/// The total run time of each event over the intervals, by place and event.
-#[derive(Default)]
-struct Intervals(HashMap<(Labels, String), u64>);
-
-impl Intervals {
-    /// Returns true if a line has the sum of the preceding intervals. If the line belongs to an interval, adds its run time.
-    fn are_summed_up_by(&mut self, labels: &Labels, counter: &Counter) -> bool {
-        let (time, place) = match labels.split_first() {
-            Some(((key @ (INTERVAL | SUMMARY), _), place)) => (Some(*key), place),
-            _ => (None, labels.as_slice()),
-        };
-        if self.0.is_empty() && time.is_none() {
-            return false;
-        }
-        let counted = self.0.entry((place.to_vec(), counter.event.clone()));
-        match (time, counted) {
-            (Some(INTERVAL), counted) => {
-                *counted.or_default() += counter.counted as u64;
-                false
-            }
-            (Some(_), Entry::Occupied(_)) => true,
-            (None, Entry::Occupied(counted)) => *counted.get() == counter.counted as u64,
-            (_, Entry::Vacant(_)) => false,
-        }
-    }
 }
 
 /// The label for the time of an interval.

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::options::{Options, OutputFormat, View};
 use crate::read::ReadProfile;
 use crate::report::diff::Diffs;
-use crate::report::{Report, origin};
+use crate::report::{Report, lack, origin};
 
 mod code;
 mod functions;
@@ -63,6 +63,11 @@ pub(crate) fn write(
         format: OutputFormat::Csv,
         ..people.clone()
     };
+    if let Some(command) = remedy_for_filtered(read, options) {
+        diagnostics.warn(format!(
+            "the page lacks calls, lines or stacks, which the filter did not read; this command keeps them: {command}"
+        ));
+    }
     let source = RowSource::choose(profile, &programs)?;
     let rows = source.rows(&programs)?;
     let mut page = PageContent::default();
@@ -84,6 +89,15 @@ pub(crate) fn write(
         data: &data,
     };
     Ok(write_viewer(&viewer, out)?)
+}
+
+/// Returns the command for a complete page, if a filter read a raw profile without the records that some views need.
+fn remedy_for_filtered(read: &ReadProfile, options: &Options) -> Option<String> {
+    let profile = &read.profile;
+    let has = |kind| !profile.table(kind).is_empty();
+    let has_all = has(RecordType::Call) && has(RecordType::Line) && has(RecordType::Stack);
+    let is_lacking = profile.is_filtered() && has(RecordType::Fn) && !has_all;
+    is_lacking.then(|| lack::remedy(profile, "--calls --lines --stacks", options))?
 }
 
 /// The sentences and the graph of a report.

@@ -813,6 +813,10 @@ fn errors_have_a_line_number() {
         "in:1: expected costs, found the end of the file",
     );
     check_refused(
+        "events: Ir\nfn=f\nfl=f.c\n",
+        "in:3: expected costs, found the end of the file",
+    );
+    check_refused(
         "creator: callgrind-3.19.0\nevents: Ir\nsummary: 3\nfn=f\n1 3\n",
         "in:5: expected totals: at the end of the part, found none; the profile is cut short",
     );
@@ -987,4 +991,26 @@ fn arcs_of_python_were_timed_one_by_one() {
             "disable [~] x0 cost ns=7 incl ns=7",
         ],
     );
+}
+
+#[test]
+fn calls_have_valgrinds_grammar() {
+    // Any blanks, a decimal or hexadecimal number, blanks, positions.
+    for calls in [
+        "calls=2 4",
+        "calls= 2 4",
+        "calls=\t2\t4",
+        "calls=0x2 0x4",
+        "calls=  0x2 +2",
+    ] {
+        let text =
+            format!("version: 1\nevents: Ir\n\nfn=main\n1 5\ncfn=f\n{calls}\n2 7\nfn=f\n4 7\n");
+        let options = with(|options| options.calls = true);
+        let parsed = parsed::read(tests::callgrind, text.as_bytes(), &options);
+        assert_eq!(
+            parsed.records_of_type("call"),
+            [r#""fn":"main","line":2,"callee":{"fn":"f"},"calls":2,"incl":{"Ir":7}}"#],
+            "{calls}"
+        );
+    }
 }

@@ -67,6 +67,8 @@ pub struct Section {
     pub run: RunFacts,
     /// True if functions have inclusive cost.
     has_inclusive: bool,
+    /// True if functions have numbers of calls.
+    has_calls: bool,
     is_complete: bool,
     events: Vec<String>,
     signedness: Signedness,
@@ -96,6 +98,7 @@ impl Section {
             strings,
             run: RunFacts::new(tool),
             has_inclusive,
+            has_calls: has_inclusive,
             is_complete: true,
             events: Vec::new(),
             signedness: Signedness::default(),
@@ -123,6 +126,16 @@ impl Section {
     /// Returns true if functions have inclusive cost.
     pub(crate) fn has_inclusive(&self) -> bool {
         self.has_inclusive
+    }
+
+    /// Returns true if functions have numbers of calls.
+    pub(crate) fn has_calls(&self) -> bool {
+        self.has_calls
+    }
+
+    /// Writes the numbers of calls of functions, even if their inclusive cost is unknown.
+    pub fn keep_calls(&mut self) {
+        self.has_calls = true;
     }
 
     /// Marks the section as incomplete because of an error in the input. It then gets no `end`.

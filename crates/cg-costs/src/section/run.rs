@@ -100,6 +100,8 @@ pub struct RunFacts {
     pub event_names: BTreeMap<String, String>,
     /// Formulas of derived events, from `event:` lines.
     pub derived: BTreeMap<String, String>,
+    /// Units of events that are not plain counts.
+    pub units: BTreeMap<String, String>,
 }
 
 impl RunFacts {
@@ -124,6 +126,7 @@ impl RunFacts {
             sources: self.sources.clone(),
             event_names: self.event_names.clone(),
             derived: self.derived.clone(),
+            units: self.units.clone(),
             ..RunFacts::new(self.tool)
         }
     }
@@ -174,6 +177,7 @@ impl RunFacts {
             summary: self.summary,
             event_names: agreed(self.event_names, &other.event_names),
             derived: agreed(self.derived, &other.derived),
+            units: agreed(self.units, &other.units),
         }
     }
 

@@ -38,11 +38,11 @@ const PRUNED: &[u8] = b"[pruned]";
 /// The maximum number of frames for a recursive function. The last frame includes all deeper levels.
 const MAX_COPIES: u64 = 200;
 
-/// Writes the stacks of a section. Returns a message if stacks are estimated.
+/// Writes the stacks of a section, after `run` if there is one. Returns a message if stacks are estimated.
 pub(crate) fn write(
     section: &Section,
     graph: &StackGraph,
-    run: RunRecord,
+    run: Option<RunRecord>,
     out: &mut Out,
 ) -> Result<Option<String>, Error> {
     let is_guessed = |context: Context| context.callers == Callers::Unknown;
@@ -56,7 +56,10 @@ pub(crate) fn write(
     let message = stacks
         .add_all()
         .map_err(|no_room| Error::whole(no_room.to_string()))?;
-    cg_stacks::write::write_open(run, &stacks.table, out)?;
+    match run {
+        Some(run) => cg_stacks::write::write_open(run, &stacks.table, out)?,
+        None => cg_stacks::write::write_rows(&stacks.table, out)?,
+    }
     Ok(message)
 }
 

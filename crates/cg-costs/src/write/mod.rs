@@ -1,7 +1,7 @@
 //! Writes a section: `run`, then functions, lines and arcs in a total order, then `end`. Or writes its stacks instead.
 
 use cg_reader::{Error, Options, Out};
-use cg_stream::record::{CostFacts, Counts, Name, RunRecord, Total};
+use cg_stream::record::{CostFacts, Counts, Name, RunRecord, SamplingFacts, Total};
 
 use super::inlines::Inlines;
 use super::section::Section;
@@ -20,16 +20,18 @@ pub(crate) struct PartAndThread {
     pub(crate) thread: Option<u64>,
 }
 
-/// Writes a section. Omits the `end` record if some of the section's input could not be read.
+/// Writes a section, with the stacks of `graph` after its other records. Omits the `end` record if some of the section's input
+/// could not be read. Returns a message if stacks are estimated.
 ///
 /// # Errors
-/// Returns an error if the output cannot be written or the total exceeds 64 bits.
+/// Returns an error if the output cannot be written, the total exceeds 64 bits, or stacks cannot be estimated.
 pub fn write(
     section: &mut Section,
     inlines: Option<&Inlines>,
+    graph: Option<&StackGraph>,
     options: &Options,
     out: &mut Out,
-) -> Result<(), Error> {
+) -> Result<Option<String>, Error> {
     let settled = section.settle_lines();
     settled.map_err(|no_room| Error::whole(no_room.to_string()))?;
     let section = &*section;
@@ -51,10 +53,15 @@ pub fn write(
     if let Some(inlines) = inlines {
         inlines.write(&mut tables, part, out)?;
     }
-    finish(section, out)
+    let message = match graph {
+        Some(graph) => stacks::write(section, graph, None, out)?,
+        None => None,
+    };
+    finish(section, out)?;
+    Ok(message)
 }
 
-/// Writes the stacks of a section. Returns a message if stacks are estimated.
+/// Writes only the stacks of a section. Returns a message if stacks are estimated.
 ///
 /// # Errors
 /// Returns the errors of [`write()`], and an error if stacks cannot be estimated.
@@ -64,7 +71,7 @@ pub fn write_stacks(
     out: &mut Out,
 ) -> Result<Option<String>, Error> {
     check_total(section)?;
-    let message = stacks::write(section, graph, run_record(section, None), out)?;
+    let message = stacks::write(section, graph, Some(run_record(section, None)), out)?;
     finish(section, out)?;
     Ok(message)
 }
@@ -99,6 +106,10 @@ fn run_record(section: &Section, inlines: Option<&Inlines>) -> RunRecord {
         events: section.events().to_vec(),
         total: Total::One(total.into_owned()),
         desc: facts.description(),
+        sampling: SamplingFacts {
+            units: facts.units.clone(),
+            ..SamplingFacts::default()
+        },
         costs: CostFacts {
             summary: differing_summary(section).unwrap_or_default(),
             inlines: inlines.map(|inlines| inlines.facts(section)),

@@ -64,7 +64,7 @@ impl<'t, 's> RecordWriting<'t, 's> {
                 obj: names.obj,
                 part: self.part.part,
                 thread: self.part.thread,
-                calls: (section.has_inclusive()).then(|| section.calls(function)),
+                calls: (section.has_calls()).then(|| section.calls(function)),
                 cost: self.tables.cells(section.cost(function)),
                 incl: (section.has_inclusive())
                     .then(|| self.tables.cells(section.inclusive(function))),

@@ -27,7 +27,7 @@ fn function(section: &mut Section, [name, file, object]: [&str; 3], cost: &[u64]
 }
 
 fn written(section: &mut Section, options: &Options) -> Parsed {
-    parsed::parsed(|writer, _| write(section, None, options, &mut Out::new(writer)))
+    parsed::parsed(|writer, _| write(section, None, None, options, &mut Out::new(writer)).map(drop))
 }
 
 fn records(parsed: &Parsed, kind: &str) -> Vec<Value> {

@@ -10,6 +10,7 @@ use crate::attributes::sample_type::*;
 use crate::fields::FileEndian;
 use crate::records::kind;
 
+mod directory;
 mod events;
 
 const KERNEL: u64 = -128i64 as u64;

@@ -5,6 +5,7 @@
 //! file    := line*                                       in any order; the counts of equal stacks are added
 //! line    := stack " " count "\n"                        of one run
 //!          | stack " " count " " count "\n"              of two runs, before and after (`difffolded.pl`)
+//!          | "# " word ": " text "\n"                    a fact about the run, by austin
 //!          | "#" text "\n"                               a comment, unless it ends in a count
 //! stack   := frame (";" frame)* ";"?                     outermost first
 //! ```
@@ -16,7 +17,10 @@
 
 pub(crate) mod frame;
 
+use std::collections::BTreeMap;
+
 use cg_reader::{Error, Head, LineEvidence, Lines, Options, Reach, Reading};
+use cg_stream::record::Name;
 
 use self::frame::{FoldedFrames, thread_name};
 use super::count::{CountUnit, Decimal};
@@ -54,7 +58,7 @@ struct FoldedEvidence {
 
 impl LineEvidence for FoldedEvidence {
     fn add(&mut self, line: &[u8]) {
-        if line.is_empty() {
+        if line.is_empty() || split_fact(line).is_some() {
             return;
         }
         let semicolons = memchr::memchr_iter(b';', line).count();
@@ -114,6 +118,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
         mut table,
         unit,
         two_numbers,
+        mut facts,
         ..
     } = folded;
     if let Some((line, count)) = two_numbers.filter(|_| !has_two_counts) {
@@ -123,6 +128,8 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
         );
     }
     let mut run = reading.run("folded");
+    run.creator = (facts.remove("austin")).map(|version| format!("austin {version}"));
+    run.sampling.labels = facts;
     let (unit, rounded) = unit.settle(&mut table);
     if let Some(unit) = unit {
         let units = &mut run.sampling.units;
@@ -170,6 +177,15 @@ fn split_count(line: &[u8]) -> Option<(&[u8], Decimal)> {
     Some((line[..blank].trim_ascii_end(), count))
 }
 
+/// Splits a fact about the run, such as `# interval: 100`, into its name and value.
+fn split_fact(line: &[u8]) -> Option<(&[u8], &[u8])> {
+    let fact = line.strip_prefix(b"# ")?;
+    let colon = memchr::memmem::find(fact, b": ")?;
+    let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    let is_fact = fact[..colon].iter().all(is_word) && !fact.contains(&b';');
+    is_fact.then(|| (&fact[..colon], &fact[colon + 2..]))
+}
+
 /// The state of reading a file.
 #[derive(Default)]
 struct FoldedReader {
@@ -184,6 +200,8 @@ struct FoldedReader {
     ends: Vec<(usize, StackLinkId)>,
     /// The number of the first line that ends in two numbers, and the number of such lines.
     two_numbers: Option<(u64, u64)>,
+    /// The facts about the run.
+    facts: BTreeMap<String, String>,
     /// The lines that are not stacks.
     bad: UnreadLines,
 }
@@ -222,6 +240,13 @@ impl FoldedReader {
 
     #[inline]
     fn line(&mut self, line: &[u8], number: u64) -> Result<(), Error> {
+        if line.starts_with(b"# ")
+            && let Some((name, value)) = split_fact(line)
+        {
+            let text = |bytes| Name::from_bytes(bytes).into_string();
+            self.facts.insert(text(name), text(value));
+            return Ok(());
+        }
         let Some((stack, last)) = split_count(line) else {
             self.leave_out(line, number);
             return Ok(());

@@ -277,3 +277,14 @@ fn threads_of_async_profiler_are_not_frames() {
     );
     assert!(!parsed.has_errors);
 }
+
+#[test]
+fn facts_about_the_run_are_not_stacks() {
+    // As austin writes them.
+    let text = "# austin: 3.7.0\n# interval: 100\n# mode: wall\n\nP4242;T0:7;app.py:main:12 1042\n# 1;x 4\n\n# duration: 20000\n";
+    let parsed = parsed::read(super::parse, text.as_bytes(), &Options::default());
+    let run = parsed.records_of_type("run")[0];
+    assert!(run.contains(r#""creator":"austin 3.7.0""#), "{run}");
+    assert!(run.contains(r#""total":{"samples":1046},"labels":{"duration":"20000","interval":"100","mode":"wall"}"#), "{run}");
+    assert_eq!(parsed.records_of_type("stack").len(), 2);
+}

@@ -41,7 +41,7 @@ pub(super) enum Step {
 }
 
 /// The maximum number of values to read from an object.
-pub(super) const SLOTS: usize = 6;
+pub(super) const SLOTS: usize = 7;
 
 /// The values read from an object. For an array, the number is its offset in the chunk.
 #[derive(Default)]
@@ -141,6 +141,12 @@ impl JfrTypes {
     pub(super) fn all(&self) -> impl Iterator<Item = (u64, &[u8])> {
         let types = self.types.iter();
         types.map(|(id, described)| (*id, &described.name[..]))
+    }
+
+    /// Returns true if a type has this field.
+    pub(super) fn has_field(&self, id: u64, field: &[u8]) -> bool {
+        let described = self.types.get(&id);
+        described.is_some_and(|owner| owner.fields.iter().any(|known| known.name == field))
     }
 
     /// Returns the type of a field, or of its elements if the field is an array.

@@ -10,10 +10,13 @@
 //! SIZE TYPE …             an event; type 0 is metadata, type 1 a checkpoint with pools, others are described
 //! ```
 //!
-//! - The reader identifies events by name, not by type number. It adds up samples by stack and thread (`samples.rs`) and
-//!   skips other events.
+//! - The reader identifies events by name, not by type number. It adds up samples by stack and thread (`samples.rs`).
+//!   It counts other events with stacks for a message (`left_out.rs`), and skips the rest.
 //! - Metadata and pools are found by a walk over the events, not by the offsets in the header. This also reads the described
 //!   part of an unfinished chunk.
+//! - The state of a sampled thread is a label. A sample of a thread that sleeps or waits does not count as one of a running
+//!   thread, but under an event of its own.
+//! - Waits for locks and sleeps are counted, and their durations are added up.
 //! - Frames are named `package.Class.method`, as in `jfr print`. Samples of one stack differ in whether a frame was
 //!   interpreted, compiled or inlined, so this is not kept. Kernel frames, which async-profiler records, are marked.
 
@@ -25,6 +28,7 @@ use super::write::write;
 
 mod cursor;
 mod facts;
+mod left_out;
 mod metadata;
 mod pools;
 mod samples;
@@ -46,7 +50,11 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let mut run = reading.run("jfr");
     samples.finish(&mut run);
     let table = samples.table();
-    if table.events().is_empty() {
+    let is_empty = table.events().is_empty();
+    if let Some(message) = samples.left_out() {
+        reading.warn(message);
+    }
+    if is_empty {
         read?;
         return Err(Error::whole(
             "expected samples or allocations, found none; java -XX:StartFlightRecording:settings=profile,filename=FILE … records them",
@@ -96,6 +104,8 @@ struct ChunkHeader {
     start: u64,
     /// In nanoseconds.
     duration: u64,
+    /// The durations of events are in ticks.
+    ticks_per_second: u64,
     is_unfinished: bool,
 }
 
@@ -117,6 +127,7 @@ impl ChunkHeader {
             size: word(8)?,
             start: word(32)?,
             duration: word(40)?,
+            ticks_per_second: word(56)?,
             // The state is not 0 while the JVM writes.
             is_unfinished: word(60)? >> 24 & 0xff != 0 || [word(8)?, word(24)?].contains(&0),
         };

@@ -26,13 +26,14 @@ pub(super) struct JfrPools<'a> {
     /// The thread's name in Java, and in the operating system.
     threads: ByKey<(JfrText<'a>, JfrText<'a>)>,
     frame_types: ByKey<JfrText<'a>>,
+    thread_states: ByKey<JfrText<'a>>,
     /// True if the recorder truncated the stack, and the offset of the frames in the chunk.
     traces: ByKey<(bool, usize)>,
     growth: Growth,
 }
 
 /// The pools to read, with the fields to read from their values.
-const POOLS: [(&[u8], &[&str]); 7] = [
+const POOLS: [(&[u8], &[&str]); 8] = [
     (b"jdk.types.Symbol", &["string"]),
     (b"java.lang.String", &[]),
     (b"java.lang.Class", &["name"]),
@@ -40,6 +41,7 @@ const POOLS: [(&[u8], &[&str]); 7] = [
     (b"java.lang.Thread", &["javaName", "osName"]),
     (b"jdk.types.FrameType", &["description"]),
     (b"jdk.types.StackTrace", &["truncated", "frames"]),
+    (b"jdk.types.ThreadState", &["name"]),
 ];
 
 /// Keeps the first value for a key. A renamed thread is in several checkpoints: most of its events occurred under the first
@@ -113,6 +115,10 @@ impl<'a> JfrPools<'a> {
                 key,
                 (numbers[0] != 0, numbers[1] as usize),
             ),
+            Some(7) => {
+                let name = text(0).unwrap_or_else(nothing);
+                keep(&mut self.thread_states, key, name);
+            }
             _ => {}
         }
     }
@@ -159,6 +165,13 @@ impl<'a> JfrPools<'a> {
 
     pub(super) fn frame_type(&self, key: u64) -> &[u8] {
         self.frame_types
+            .get(&key)
+            .map_or(&[], |text| self.text(text))
+    }
+
+    /// Returns the name of a thread's state: `STATE_RUNNABLE`. Empty if it is unknown.
+    pub(super) fn thread_state(&self, key: u64) -> &[u8] {
+        self.thread_states
             .get(&key)
             .map_or(&[], |text| self.text(text))
     }

@@ -2,11 +2,12 @@
 
 use cg_collections::maps::Map;
 use cg_reader::Error;
-use cg_stream::record::{Count, FrameMarks, RunRecord};
+use cg_stream::record::{Count, FrameMarks, LabelValue, Name, RunRecord, SampleLabels};
 
 use super::ChunkHeader;
 use super::cursor::JfrCursor;
 use super::facts::RecordingFacts;
+use super::left_out::{LeftOut, StackTypes};
 use super::metadata::{JfrTypes, Step, Taken, run};
 use super::pools::JfrPools;
 use crate::table::{FrameId, FrameParts, NameId, StackKey, StackKeyId, StackLinkId, StackTable};
@@ -14,8 +15,12 @@ use crate::table::{FrameId, FrameParts, NameId, StackKey, StackKeyId, StackLinkI
 /// The meaning of a kind of event. Its weight is the fourth of the fields to read.
 #[derive(Clone, Copy)]
 enum JfrCounts {
+    /// A sample of a thread, which counts by the state of the thread.
+    Sample,
     /// Counts 1 for this event of the stream.
     One(usize),
+    /// Counts 1 for this event of the stream, and the duration in ns for the next one.
+    Duration(usize),
     /// Counts the value of the named field.
     Field(usize, &'static str),
     /// A sample of CPU time: counts 1, and its period.
@@ -28,7 +33,7 @@ enum JfrCounts {
 }
 
 /// The events of the stream. The first one that occurs determines the order of records.
-const EVENTS: [(&str, &str); 10] = [
+const EVENTS: [(&str, &str); 19] = [
     ("samples", ""),
     ("cpu_time", "ns"),
     ("cpu_time_samples", ""),
@@ -39,15 +44,26 @@ const EVENTS: [(&str, &str); 10] = [
     ("live_bytes", "bytes"),
     ("malloc_bytes", "bytes"),
     ("malloc_live_bytes", "bytes"),
+    ("sleeping_samples", ""),
+    ("monitor_enters", ""),
+    ("monitor_enter_time", "ns"),
+    ("monitor_waits", ""),
+    ("monitor_wait_time", "ns"),
+    ("thread_parks", ""),
+    ("thread_park_time", "ns"),
+    ("thread_sleeps", ""),
+    ("thread_sleep_time", "ns"),
 ];
+const SAMPLES: usize = 0;
 const CPU_TIME: usize = 1;
 const MALLOC: usize = 8;
 const MALLOC_LIVE: usize = 9;
+const SLEEPING_SAMPLES: usize = 10;
 
 /// The kinds of events to read. A new thread-local buffer (TLAB) represents all allocations in it. Allocations outside of
 /// buffers are counted individually.
-const KINDS: [(&[u8], JfrCounts); 11] = [
-    (b"jdk.ExecutionSample", JfrCounts::One(0)),
+const KINDS: [(&[u8], JfrCounts); 15] = [
+    (b"jdk.ExecutionSample", JfrCounts::Sample),
     (b"jdk.NativeMethodSample", JfrCounts::One(4)),
     (b"jdk.CPUTimeSample", JfrCounts::Period),
     (b"jdk.CPUTimeSamplesLost", JfrCounts::Lost),
@@ -67,6 +83,10 @@ const KINDS: [(&[u8], JfrCounts); 11] = [
     ),
     (b"profiler.Malloc", JfrCounts::Malloc),
     (b"profiler.Free", JfrCounts::Free),
+    (b"jdk.JavaMonitorEnter", JfrCounts::Duration(11)),
+    (b"jdk.JavaMonitorWait", JfrCounts::Duration(13)),
+    (b"jdk.ThreadPark", JfrCounts::Duration(15)),
+    (b"jdk.ThreadSleep", JfrCounts::Duration(17)),
 ];
 
 /// The slots of an event's fields, in the order of [`JfrCounts::wanted`].
@@ -76,11 +96,13 @@ const TRACE: usize = 2;
 const WEIGHT: usize = 3;
 const TIME: usize = 4;
 const ADDRESS: usize = 5;
+const STATE: usize = 6;
 
 impl JfrCounts {
-    fn wanted(self) -> [&'static str; 6] {
+    fn wanted(self) -> [&'static str; 7] {
         let weight = match self {
-            JfrCounts::One(_) | JfrCounts::Free => "",
+            JfrCounts::Sample | JfrCounts::One(_) | JfrCounts::Free => "",
+            JfrCounts::Duration(_) => "duration",
             JfrCounts::Field(_, name) => name,
             JfrCounts::Period => "samplingPeriod",
             JfrCounts::Malloc => "size",
@@ -93,8 +115,16 @@ impl JfrCounts {
             weight,
             "startTime",
             "address",
+            "state",
         ]
     }
+}
+
+/// Returns true if a thread in this state uses no processor: it sleeps, or waits for another thread.
+fn is_waiting(state: &[u8]) -> bool {
+    let words: [&[u8]; 4] = [b"SLEEPING", b"WAIT", b"PARKED", b"BLOCKED"];
+    let mut words = words.into_iter();
+    words.any(|word| memchr::memmem::find(state, word).is_some())
 }
 
 /// A frame by numbers of a chunk.
@@ -115,6 +145,9 @@ pub(super) struct JfrSamples {
     missing_traces: u64,
     missing_methods: u64,
     lost: u64,
+    /// Samples of threads that sleep or wait.
+    sleeping: u64,
+    left_out: LeftOut,
 }
 
 /// An allocation of native memory, or a deallocation if `block` is `None`.
@@ -138,6 +171,8 @@ impl MallocEvent {
 #[derive(Default)]
 struct ChunkCaches {
     threads: Map<u64, Option<NameId>>,
+    /// The label with the state, and true if a thread in this state waits.
+    states: Map<u64, (Option<NameId>, bool)>,
     traces: Map<u64, (Option<StackLinkId>, bool)>,
     frames: Map<JfrFrameKey, FrameId>,
 }
@@ -147,6 +182,7 @@ struct Chunk<'a> {
     cursor: JfrCursor<'a>,
     pools: JfrPools<'a>,
     frame_steps: Vec<Step>,
+    ticks_per_second: u64,
 }
 
 impl JfrSamples {
@@ -188,6 +224,7 @@ impl JfrSamples {
             cursor: whole,
             pools,
             frame_steps,
+            ticks_per_second: header.ticks_per_second.max(1),
         };
         let read = self.events(&chunk, &types);
         self.facts.add_times(header);
@@ -198,12 +235,15 @@ impl JfrSamples {
     fn events(&mut self, chunk: &Chunk, types: &JfrTypes) -> Result<(), Error> {
         let mut layouts: Map<u64, (JfrCounts, Vec<Step>)> = Map::default();
         let mut fact_layouts: Map<u64, (&'static [u8], Vec<Step>)> = Map::default();
+        let mut others = StackTypes::default();
         for (id, name) in types.all() {
             if let Some((_, counts)) = KINDS.iter().find(|(known, _)| *known == name) {
                 let steps = types.steps(id, &counts.wanted())?;
                 layouts.insert(id, (*counts, steps));
             } else if let Some((name, wanted)) = RecordingFacts::wanted(name) {
                 fact_layouts.insert(id, (name, types.steps(id, wanted)?));
+            } else {
+                others.add(id, name, types)?;
             }
         }
         let mut caches = ChunkCaches::default();
@@ -217,6 +257,8 @@ impl JfrSamples {
                 let mut taken = Taken::default();
                 run(steps, &mut cursor, &mut taken)?;
                 self.facts.read(name, &taken, &chunk.pools, types);
+            } else {
+                self.left_out.add(type_id, &mut cursor, &others)?;
             }
         }
         Ok(())
@@ -258,13 +300,30 @@ impl JfrSamples {
                 trace
             }
         };
+        let (labels, is_waiting) = self.state(numbers[STATE], chunk, caches)?;
         let row = self.table.row(StackKey {
             stack,
             thread,
             cut,
+            labels,
             ..StackKey::default()
         })?;
         match counts {
+            JfrCounts::Sample => {
+                self.sleeping += u64::from(is_waiting);
+                let event = if is_waiting {
+                    SLEEPING_SAMPLES
+                } else {
+                    SAMPLES
+                };
+                self.table.add(row, event, 1);
+            }
+            JfrCounts::Duration(event) => {
+                let nanoseconds = u128::from(weight) * 1_000_000_000;
+                let nanoseconds = nanoseconds / u128::from(chunk.ticks_per_second);
+                self.table.add(row, event, 1);
+                self.table.add(row, event + 1, nanoseconds as Count);
+            }
             JfrCounts::One(event) => self.table.add(row, event, 1),
             JfrCounts::Field(event, _) => self.table.add(row, event, Count::from(weight)),
             JfrCounts::Period => {
@@ -279,6 +338,26 @@ impl JfrSamples {
             JfrCounts::Free | JfrCounts::Lost => {}
         }
         Ok(())
+    }
+
+    /// Looks up the label for a thread's state, and returns true if a thread in this state waits.
+    fn state(
+        &mut self,
+        key: u64,
+        chunk: &Chunk,
+        caches: &mut ChunkCaches,
+    ) -> Result<(Option<NameId>, bool), Error> {
+        if let Some(known) = caches.states.get(&key) {
+            return Ok(*known);
+        }
+        let name = chunk.pools.thread_state(key);
+        let text = LabelValue::Text(Name::from_bytes(name).into_string());
+        let label = (!name.is_empty()).then(|| ("state".to_owned(), text));
+        let labels = SampleLabels::new(label);
+        let labels = labels.map(|labels| self.table.text(labels.text().as_bytes()));
+        let state = (labels.transpose()?, is_waiting(name));
+        caches.states.insert(key, state);
+        Ok(state)
     }
 
     /// Looks up a stack by its number; 0 means that there is no stack.
@@ -391,6 +470,11 @@ impl JfrSamples {
         }
     }
 
+    /// Returns a message about the events that have stacks but are not read.
+    pub(super) fn left_out(&self) -> Option<String> {
+        self.left_out.message()
+    }
+
     pub(super) fn warnings(&self) -> Vec<String> {
         let all = [
             (
@@ -404,6 +488,10 @@ impl JfrSamples {
             (
                 self.lost,
                 "samples of CPU time were lost, according to the recorder",
+            ),
+            (
+                self.sleeping,
+                "samples are of threads that sleep or wait: they count as sleeping_samples, not as samples",
             ),
         ];
         let occurred = all.iter().filter(|(count, _)| *count > 0);

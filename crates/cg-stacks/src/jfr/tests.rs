@@ -223,3 +223,29 @@ fn endless_counts_and_recursive_types_are_errors() {
 fn no_prefix_panics_and_every_error_is_reported() {
     check_all_prefixes(super::parse, ASYNC, &Options::default());
 }
+
+#[test]
+fn waits_are_counted_and_their_durations_added_up() {
+    let parsed = parse(&recorded("locks.jfr.gz"));
+    let total = &run_record(&parsed)["total"];
+    // `jfr print --json locks.jfr` prints these events; its durations are rounded to nine decimals of a second.
+    for (count, number, time, nanoseconds) in [
+        ("monitor_enters", 2, "monitor_enter_time", 31_143_906u64),
+        ("monitor_waits", 10, "monitor_wait_time", 774_329_485),
+        ("thread_parks", 8, "thread_park_time", 280_692_155),
+        ("thread_sleeps", 8, "thread_sleep_time", 240_799_645),
+    ] {
+        assert_eq!(total[count], number, "{count}");
+        let found = total[time].as_u64().unwrap();
+        assert!(found.abs_diff(nanoseconds) <= number, "{time}: {found}");
+    }
+    assert!(
+        parsed
+            .messages
+            .contains(&"in: events with stacks are left out: 4 jdk.ThreadStart".to_owned())
+    );
+    let waits = parsed.records_of_type("stack");
+    let in_wait = |record: &&&str| record.contains("\"monitor_waits\":");
+    let mut waits = waits.iter().filter(in_wait);
+    assert!(waits.all(|record| record.contains(r#""stack":[{"fn":"java.lang.Object.wait""#)));
+}

@@ -32,16 +32,45 @@ use super::write::write;
 
 mod attributes;
 mod dictionary;
+mod json;
 mod profiles;
 
 use attributes::OtlpOrigin;
 use dictionary::OtlpDictionary;
+use json::JsonMessages;
+pub use json::is_json;
 use profiles::{OtlpProfile, OtlpSamples};
 
-/// Reads profiles of OpenTelemetry: a [`cg_reader::ReadRecords`].
+/// Reads profiles of OpenTelemetry, as protocol buffer or JSON: a [`cg_reader::ReadRecords`].
 pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let bytes = reading.bytes()?;
-    let outline = OtlpMessages::parse(&bytes);
+    if bytes.trim_ascii_start().first() != Some(&b'{') {
+        return parse_message(&bytes, reading);
+    }
+    let mut messages = JsonMessages::new(&bytes);
+    while let Some(message) = messages.next()? {
+        parse_message(&message, reading).map_err(without_byte)?;
+    }
+    Ok(())
+}
+
+/// Removes the position in the converted message from an error.
+fn without_byte(error: Error) -> Error {
+    match error {
+        Error::Malformed {
+            line: None,
+            message,
+        } if message.starts_with("byte ") => {
+            let text = message.split_once(": ").map(|(_, text)| text.to_owned());
+            Error::whole(text.unwrap_or(message))
+        }
+        other => other,
+    }
+}
+
+/// Reads one message.
+fn parse_message(bytes: &[u8], reading: &mut Reading) -> Result<(), Error> {
+    let outline = OtlpMessages::parse(bytes);
     let Some(dictionary) = outline.dictionary else {
         outline.read?;
         return Err(Error::whole(

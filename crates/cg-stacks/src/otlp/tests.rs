@@ -237,3 +237,26 @@ fn other_messages_of_opentelemetry_are_not_recognised() {
         assert!(!is_profiles(&other.0), "{:?}", other.0);
     }
 }
+
+#[test]
+fn json_has_the_records_of_the_protocol_buffer() {
+    let binary = parse(include_bytes!(
+        "../../../../tests/data/otlp/known-stacks.pb"
+    ));
+    let json = include_bytes!("../../../../tests/data/otlp/known-stacks.json");
+    let parsed = parse(json);
+    assert!(
+        parsed.is_whole() && parsed.messages.is_empty(),
+        "{:?}",
+        parsed.messages
+    );
+    assert_eq!(parsed.records, binary.records);
+    // A message on each line is a section of its own.
+    let twice = [&json[..], b"\n", &json[..]].concat();
+    assert_eq!(
+        parse(&twice).records,
+        [binary.records.clone(), binary.records].concat()
+    );
+    let cut = parse(&json[..json.len() / 2]);
+    assert!(cut.has_errors && !cut.is_whole());
+}

@@ -98,6 +98,9 @@ impl PerfFrames {
         let Some((address, text)) = split_address(line) else {
             return Ok(None);
         };
+        if memchr::memchr(b'\t', text).is_some() {
+            return self.frame_with_tabs(address, text, table).map(Some);
+        }
         let Some((symbol, object)) = self.split_known_object(text) else {
             return self.look_up(address, text, table).map(Some);
         };
@@ -116,6 +119,22 @@ impl PerfFrames {
         self.known[found.known.index()].object = Some(object);
         self.recent[slot] = Some(found.known);
         Ok(Some(found))
+    }
+
+    /// Parses a frame whose symbol and object are separated by tabs instead of blanks.
+    #[cold]
+    fn frame_with_tabs(
+        &mut self,
+        address: u64,
+        text: &[u8],
+        table: &mut StackTable,
+    ) -> Result<FoundFrame, TooMany> {
+        let mut text = text.trim_ascii().to_vec();
+        text.dedup_by(|second, first| *second == b'\t' && *first == b'\t');
+        for byte in text.iter_mut().filter(|byte| **byte == b'\t') {
+            *byte = b' ';
+        }
+        self.look_up(address, &text, table)
     }
 
     /// Returns the symbol and object of a text with the same end as one of the last lines.
@@ -192,7 +211,17 @@ impl PerfFrames {
         if !self.objects.iter().any(|end| text.ends_with(&end.text)) {
             self.remember_object(text, object)?;
         }
-        let symbol = without_offset(symbol);
+        self.intern(address, without_offset(symbol), object, table)
+    }
+
+    /// Interns the frame with this address, symbol and object.
+    pub(super) fn intern(
+        &mut self,
+        address: u64,
+        symbol: &[u8],
+        object: &[u8],
+        table: &mut StackTable,
+    ) -> Result<FoundFrame, TooMany> {
         self.wanted.clear();
         self.wanted.push(u8::from(is_kernel_address(address)));
         match symbol.is_empty() {
@@ -270,10 +299,28 @@ impl PerfFrames {
 /// perf's text in place of the object of an inlined function.
 const INLINED: &[u8] = b"inlined";
 
+/// Returns true if a line is an instruction, which `-F +brstackinsn` and similar options print after the chain: an address
+/// of sixteen digits, a tab, and the instruction. A frame with a tab has an object, or its address is not padded.
+pub(super) fn is_instruction(line: &[u8]) -> bool {
+    const PADDED: usize = 16;
+    let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit());
+    let length = digits.count();
+    let Some([b'\t', text @ ..]) = line.get(length..) else {
+        return false;
+    };
+    line.starts_with(b"0")
+        || text.starts_with(b"insn:")
+        || length == PADDED && split_object(text).1.is_empty()
+}
+
+fn is_blank(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t')
+}
+
 /// Splits a frame after its address; `None` if the text is not a frame.
 #[inline]
 pub(super) fn split_address(text: &[u8]) -> Option<(u64, &[u8])> {
-    let start = text.iter().position(|byte| *byte != b' ')?;
+    let start = text.iter().position(|byte| !is_blank(*byte))?;
     let text = &text[start..];
     let mut address = 0u64;
     let mut length = 0;
@@ -290,6 +337,7 @@ pub(super) fn split_address(text: &[u8]) -> Option<(u64, &[u8])> {
         _ if !(1..=16).contains(&length) => None,
         None => Some((address, b"")),
         Some(b' ') => Some((address, &text[length + 1..])),
+        Some(b'\t') if !is_instruction(text) => Some((address, &text[length + 1..])),
         Some(_) => None,
     }
 }
@@ -302,7 +350,7 @@ pub(super) fn split_object(text: &[u8]) -> (&[u8], &[u8]) {
         return (text, b"");
     };
     if let Some(open) = memchr::memrchr(b'(', inside)
-        && (open == 0 || inside[open - 1] == b' ')
+        && (open == 0 || is_blank(inside[open - 1]))
         && !inside[open..].contains(&b')')
         && inside[open..] != *b"(deleted"
     {

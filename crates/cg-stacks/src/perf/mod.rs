@@ -7,11 +7,12 @@
 //!          | line frame "\n" ["  " place "\n"]                  without
 //! frame   := "\t" address " " symbol ["+0x" offset] [" (" object ")"]        innermost first
 //! place   := file ":" number [" (inlined)"]                     with `-F +srcline`
+//! frame   := blanks address "\t" symbol [" (" object ")"]       by simpleperf's report_sample.py
 //! record  := line "PERF_RECORD_" … "\n"                         with `--show-mmap-events` and similar options
 //! ```
 //!
-//! A `line` has the fields that `-F` selects, see `sample_line`; with `-F ip,sym` it is empty. Every sample is kept, even
-//! without frames. A sample costs one sample, and the period of its event: the number of events since the previous sample.
+//! A `line` has the fields that `-F` selects, see `sample_line`; with `-F ip,sym` it is empty. A tab separates fields as
+//! blanks do. Every sample is kept, even without frames. A sample costs one sample, and the period of its event: the number of events since the previous sample.
 //! If perf printed no periods, the event counts samples.
 //!
 //! perf has demangled its symbols, except in manglings that it does not support.
@@ -20,6 +21,7 @@ mod chain;
 mod cut;
 mod frame;
 mod header;
+mod json;
 mod recent_lines;
 mod recognise;
 mod recording;
@@ -33,8 +35,9 @@ use cg_stream::record::RunRecord;
 
 use self::chain::PerfChain;
 use self::cut::PrintedParts;
-use self::frame::{FoundFrame, PerfFrames};
+use self::frame::{FoundFrame, PerfFrames, is_instruction};
 pub use self::header::set_run_field;
+pub use self::json::{is_json, parse_json};
 use self::recent_lines::RecentLines;
 pub use self::recognise::line_evidence;
 use self::recognise::{LOOK, has_times};
@@ -183,6 +186,7 @@ impl PerfScript {
             return Ok(());
         }
         match line.strip_suffix(b"\r").unwrap_or(line) {
+            [b'\t', text @ ..] if is_sample_after_tab(text) => self.line_after_blank(text),
             [b'\t', frame @ ..] => {
                 let found = self.frame(frame)?;
                 self.parts = self.parts.and(PrintedParts::from_line(frame));
@@ -440,11 +444,11 @@ impl OpenSample {
     };
 }
 
-/// Returns true if a line is an instruction, which `-F +brstackinsn` and similar options print after the chain: an address,
-/// a tab, and the instruction.
-fn is_instruction(line: &[u8]) -> bool {
-    let digits = line.iter().take_while(|byte| byte.is_ascii_hexdigit());
-    line.get(digits.count()) == Some(&b'\t')
+/// Returns true if a text after a tab is a sample line, with tabs in place of blanks.
+fn is_sample_after_tab(text: &[u8]) -> bool {
+    frame::split_address(text).is_none()
+        && memchr::memchr(b'\t', text).is_some()
+        && SampleLine::parse(text).anchor == Anchor::Time
 }
 
 /// Returns the number of lost samples in a record such as `PERF_RECORD_LOST lost 24`; 0 for other records.

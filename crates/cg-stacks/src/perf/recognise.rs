@@ -6,8 +6,7 @@
 
 use cg_reader::LineEvidence;
 
-use super::frame;
-use super::is_instruction;
+use super::frame::{self, is_instruction};
 use super::sample_line::{Anchor, SampleLine, Task};
 
 /// The number of bytes in which to look for samples with a time.
@@ -148,18 +147,28 @@ impl PerfEvidence {
 
 fn classify_line(line: &[u8], before: LineKind) -> LineKind {
     let is_after_frame = matches!(before, LineKind::Proof | LineKind::Hint | LineKind::Frame);
+    let is_in_sample = is_after_frame || before == LineKind::Sample;
     match line {
         [] => LineKind::Blank,
         [b'\t', text @ ..] if is_instruction(text) => LineKind::Nothing,
         [b'\t', text @ ..] => classify_frame(text),
         // The source line of the frame before it.
         [b' ', b' ', byte, ..] if is_after_frame && *byte != b' ' => LineKind::Nothing,
+        [b' ', ..] if is_in_sample && is_frame_of_simpleperf(line) => LineKind::Frame,
         [b'#', ..] => match classify_sample_line(line) {
             LineKind::Proof => LineKind::Proof,
             _ => LineKind::Nothing,
         },
         line => classify_sample_line(line),
     }
+}
+
+/// Returns true for `        b3cea6c4<TAB>Lock::unlock() (/system/lib/libc.so)`.
+fn is_frame_of_simpleperf(line: &[u8]) -> bool {
+    let after_address = |(_, symbol): (u64, &[u8])| {
+        line[..line.len() - symbol.len()].ends_with(b"\t") && has_place(symbol)
+    };
+    frame::split_address(line).is_some_and(after_address)
 }
 
 /// Classifies a frame without its tab: an address in its column and a symbol, or an address and a suffix that only perf adds

@@ -8,7 +8,8 @@
 //! ```
 //!
 //! The first field may be any text, so parsing begins at an anchor: the time, or else the event, or else the address. Fields
-//! without delimiters are recognised by their width: `period` has at least ten columns, an address sixteen.
+//! without delimiters are recognised by their width: `period` has at least ten columns, an address sixteen. A tab in place of
+//! blanks counts as sixteen columns, but only in lines with a time or an event, because any table can contain tabs.
 
 /// The fields of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -76,7 +77,7 @@ impl<'a> SampleLine<'a> {
                 ..SampleLine::default()
             };
         }
-        if let Some(frame) = wide_address(line) {
+        if let Some(frame) = wide_address(line).filter(|_| !line.contains(&b'\t')) {
             return SampleLine {
                 anchor: Anchor::Address,
                 left: &line[..line.len() - frame.len()],
@@ -126,7 +127,7 @@ impl<'a> SampleLine<'a> {
             self.frame = wide_address(after_first);
             return self;
         }
-        let width = right.len() - after_first.len();
+        let width = width(&right[..right.len() - after_first.len()]);
         if let Some(period) = number(first) {
             let (second, after_second) = split_token(trim_start(after_first));
             if let Some(event) = event_name(second) {
@@ -282,7 +283,7 @@ fn split_period(left: &[u8]) -> (&[u8], Option<u64>) {
     let text = trim_end(left);
     let digits = digits_before(text, text.len());
     let front = trim_end(&text[..text.len() - digits]);
-    let width = text.len() - front.len();
+    let width = width(&text[front.len()..]);
     match number(&text[text.len() - digits..]) {
         Some(period) if width > PERIOD_WIDTH || (front.is_empty() && width == PERIOD_WIDTH) => {
             (front, Some(period))
@@ -298,11 +299,12 @@ fn wide_address(text: &[u8]) -> Option<&[u8]> {
     loop {
         let blanks = rest.iter().take_while(|byte| is_blank(**byte)).count();
         let (token, after) = split_token(&rest[blanks..]);
+        let columns = width(&rest[..blanks]) + token.len();
         if token.is_empty() {
             return found.map(without_branches);
         }
         let is_address = token.len() <= ADDRESS_WIDTH
-            && blanks + token.len() >= ADDRESS_WIDTH
+            && columns >= ADDRESS_WIDTH
             && token
                 .iter()
                 .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
@@ -339,6 +341,12 @@ fn is_branch(token: &[u8]) -> bool {
         matches!(part, [b'P' | b'M' | b'X' | b'A' | b'N' | b'-', ..]) && part.len() <= 2
     };
     flags.clone().count() == 3 && flags.clone().all(is_flag)
+}
+
+/// Returns the number of columns of a text.
+fn width(text: &[u8]) -> usize {
+    let tabs = text.iter().filter(|byte| **byte == b'\t').count();
+    text.len() + tabs * (ADDRESS_WIDTH - 1)
 }
 
 fn is_blank(byte: u8) -> bool {

@@ -501,3 +501,63 @@ fn lines_with_the_same_address_are_distinguished() {
     );
     assert!(!parsed.has_errors, "{:?}", parsed.messages);
 }
+
+/// Replaces each run of blanks by a tab.
+fn with_tabs(text: &str) -> String {
+    let lines = text.lines().map(|line| {
+        let mut line: String = line.replace(' ', "\t");
+        while line.contains("\t\t") {
+            line = line.replace("\t\t", "\t");
+        }
+        line + "\n"
+    });
+    lines.collect()
+}
+
+#[test]
+fn a_tab_separates_fields_as_blanks_do() {
+    let flat = "            perf  5161 [003]   123.456789:     250000 cpu-clock:      ffffffff8104 do_it(int, long)+0x4 ([kernel.kallsyms])\n\
+                \x20           app   5162 [000]   123.456889:     250000 cpu-clock:              1158 mix (/opt/app)\n";
+    for text in [CHAINS, flat] {
+        let expected = script(text);
+        let parsed = script(&with_tabs(text));
+        assert_eq!(parsed.records, expected.records);
+        assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
+    }
+}
+
+#[test]
+fn frames_of_simpleperf_have_a_tab_after_the_address() {
+    let text = "app\t7 [001] 115539.936601:\t\t1000000 task-clock:u:\n\
+                \x20       b3cea6c4\tLock::unlock() (/system/lib/libc.so)\n\
+                \x20       94f900f5\tns::Create(char const*, Id&) (/data/app/libxul.so)\n\n";
+    let parsed = script(text);
+    assert_eq!(
+        stacks(&parsed),
+        [r#"Lock::unlock()<ns::Create(char const*, Id&) {"samples":1,"task-clock:u":1000000}"#]
+    );
+    assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
+    let mut evidence = super::line_evidence();
+    for line in text.repeat(11).lines() {
+        evidence.add(line.as_bytes());
+    }
+    assert!(evidence.is_proven());
+}
+
+#[test]
+fn json_of_a_recording_has_the_samples_of_its_text() {
+    let json = r#"{"linux-perf-json-version":1,"headers":{"hostname":"builder","perf-version":"6.1","cmdline":["perf","record","./inl"]},
+        "samples":[
+        {"timestamp":1180268769000,"pid":5029,"tid":5029,"comm":"inl","callchain":[{"ip":"0xffffffff8110410b","symbol":"do_syscall_64","dso":"[kernel.kallsyms]"},{"ip":"0x12f0","symbol":"work","dso":"inl"},{"ip":"0x77"}]},
+        {"timestamp":1180268779000,"pid":5029,"tid":5029,"comm":"inl","callchain":[{"ip":"0x12f4","symbol":"work","dso":"inl"}]}]}"#;
+    let parsed = parsed::read(super::parse_json, json.as_bytes(), &Options::default());
+    assert_eq!(
+        parsed.records,
+        [
+            r#"{"type":"run","stream":1,"tool":"perf","creator":"perf 6.1","command":"./inl","source":["in"],"events":["samples"],"total":{"samples":2},"threads":[{"pid":5029,"process":"inl","thread":5029,"thread_name":"inl"}],"duration":10000,"labels":{"cmdline":"perf record ./inl","host":"builder"}}"#,
+            r#"{"type":"stack","fn":"work","obj":"inl","thread":"inl","tid":5029,"process":"inl","pid":5029,"cost":{"samples":1},"stack":[{"fn":"do_syscall_64","obj":"[kernel.kallsyms]","kernel":true},{"fn":"work","obj":"inl"},{"fn":"[unknown]"}]}"#,
+            r#"{"type":"stack","fn":"work","obj":"inl","thread":"inl","tid":5029,"process":"inl","pid":5029,"cost":{"samples":1},"stack":[{"fn":"work","obj":"inl"}]}"#,
+            r#"{"type":"end","records":2}"#,
+        ]
+    );
+}

@@ -131,7 +131,7 @@ impl<'a> TraceEvent<'a> {
 }
 
 /// Removes the quotation marks of a value; empty if there is no value.
-fn unquoted(value: Option<&RawValue>) -> Cow<'_, [u8]> {
+pub(super) fn unquoted(value: Option<&RawValue>) -> Cow<'_, [u8]> {
     let text = value.map_or("", RawValue::get);
     match text {
         "null" => Cow::Borrowed(&[]),
@@ -144,7 +144,7 @@ fn unquoted(value: Option<&RawValue>) -> Cow<'_, [u8]> {
 }
 
 /// Parses a number, which some programs write as a string.
-fn decimal(value: &RawValue) -> Option<Decimal> {
+pub(super) fn decimal(value: &RawValue) -> Option<Decimal> {
     match value.get().as_bytes() {
         [b'"', digits @ .., b'"'] => Decimal::parse(digits),
         digits => Decimal::parse(digits),
@@ -152,7 +152,7 @@ fn decimal(value: &RawValue) -> Option<Decimal> {
 }
 
 /// Converts µs to ns, rounded.
-fn nanoseconds(micros: Decimal) -> Option<i64> {
+pub(super) fn nanoseconds(micros: Decimal) -> Option<i64> {
     let whole = match micros.decimals.checked_sub(3) {
         None => micros
             .digits
@@ -179,7 +179,7 @@ fn sum(a: Decimal, b: Decimal) -> Option<Decimal> {
     })
 }
 
-fn beyond(value: Option<&RawValue>) -> Error {
+pub(super) fn beyond(value: Option<&RawValue>) -> Error {
     Error::unexpected_text(
         "a time in µs that fits in 64 bits as ns",
         value.map_or("", RawValue::get).as_bytes(),

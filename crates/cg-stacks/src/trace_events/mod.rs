@@ -19,8 +19,8 @@
 //! - Names such as viztracer's `f (app.py:3)` and PyTorch's `app.py(3): f` are split into function, file and line. py-spy
 //!   and Clang write file and line in `args`. Clang's `Source` events have the file in `detail`.
 //!
-//! If V8's profiler wrote samples into the trace (`Profile` and `ProfileChunk`, or `CpuProfile`), the reader uses these
-//! instead of slices. A slice shows the task of a thread; a sample shows the function that ran.
+//! If V8's profiler wrote samples into the trace (`Profile` and `ProfileChunk`, or `CpuProfile`), or the trace has a list of
+//! samples (`samples` and `stackFrames`), the reader uses these instead of slices. A slice shows the task of a thread; a sample shows the function that ran.
 
 use std::collections::BTreeSet;
 
@@ -32,6 +32,7 @@ use serde_json::Value;
 
 use self::event::TraceEvent;
 use self::names::SliceNames;
+use self::samples::TraceSamples;
 use self::slices::{Nesting, ThreadSlices};
 use super::table::StackTable;
 use super::v8::TracedProfiles;
@@ -39,6 +40,7 @@ use super::write::write;
 
 mod event;
 mod names;
+mod samples;
 mod slices;
 mod threads;
 
@@ -68,9 +70,10 @@ fn is_event(scanner: &mut Scanner) -> bool {
 pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let mut trace = TraceFile::new(reading.run("trace-events"), reading.options.demangle);
     let read = trace.read(&mut Window::new(reading.lines));
-    match trace.profiles.is_empty() {
-        true => trace.write_slices(read, reading),
-        false => trace.write_profiles(read, reading),
+    match (trace.profiles.is_empty(), trace.samples.is_empty()) {
+        (true, true) => trace.write_slices(read, reading),
+        (true, false) => trace.write_samples(read, reading),
+        (false, _) => trace.write_profiles(read, reading),
     }
 }
 
@@ -84,6 +87,7 @@ struct TraceFile {
     /// The slices of each thread.
     slices: Vec<ThreadSlices>,
     profiles: TracedProfiles,
+    samples: TraceSamples,
     counted: EventCounts,
 }
 
@@ -100,6 +104,25 @@ struct EventCounts {
     backwards: u64,
 }
 
+impl EventCounts {
+    /// Warns about the events of a trace whose samples are read.
+    fn warn_omitted(&self, reading: &mut Reading) {
+        let EventCounts {
+            slices,
+            ends,
+            others,
+            sums,
+            ..
+        } = self;
+        let unread = slices + ends + others + sums;
+        if unread > 0 {
+            reading.warn(format!(
+                "{unread} events of the trace are not samples and are omitted, {slices} of them slices"
+            ));
+        }
+    }
+}
+
 impl TraceFile {
     fn new(run: RunRecord, demangle: bool) -> TraceFile {
         TraceFile {
@@ -110,6 +133,7 @@ impl TraceFile {
             names: SliceNames::default(),
             slices: Vec::new(),
             profiles: TracedProfiles::default(),
+            samples: TraceSamples::default(),
             counted: EventCounts::default(),
         }
     }
@@ -131,6 +155,8 @@ impl TraceFile {
                     self.describe(&key, window.read(length)?);
                     window.consume(length);
                 }
+                b"samples" => self.samples.read(window, &mut self.threads)?,
+                b"stackFrames" => self.samples.read_frames(window)?,
                 _ => window.skip_value()?,
             }
         }
@@ -167,7 +193,7 @@ impl TraceFile {
             let length = window.load_value()?;
             let event: TraceEvent = window.read(length)?;
             let kept = self.event(&event);
-            kept.map_err(|error| at_line(window.line(), error))?;
+            kept.map_err(|error| error.or_at(window.line()))?;
             window.consume(length);
         }
         Ok(())
@@ -249,23 +275,23 @@ impl TraceFile {
     ) -> Result<(), Error> {
         let mut run = self.run;
         run.tool = RunRecord::new("chrome-trace").tool;
-        let EventCounts {
-            slices,
-            ends,
-            others,
-            sums,
-            ..
-        } = self.counted;
-        let unread = slices + ends + others + sums;
-        if unread > 0 {
-            reading.warn(format!(
-                "{unread} events of the trace are not samples and are omitted, {slices} of them slices"
-            ));
-        }
+        self.counted.warn_omitted(reading);
         let samples = self
             .profiles
             .add_samples(&self.threads, &mut self.table, &mut run, reading);
         write(run, &self.table, read.and(samples), reading.out)
+    }
+
+    fn write_samples(
+        mut self,
+        read: Result<(), Error>,
+        reading: &mut Reading,
+    ) -> Result<(), Error> {
+        self.counted.warn_omitted(reading);
+        let samples = self
+            .samples
+            .add_to(&mut self.table, &mut self.run, &self.threads, reading);
+        write(self.run, &self.table, read.and(samples), reading.out)
     }
 
     fn write_slices(mut self, read: Result<(), Error>, reading: &mut Reading) -> Result<(), Error> {
@@ -273,7 +299,7 @@ impl TraceFile {
         let Some((begin, end)) = slices::span(&self.slices) else {
             read?;
             return Err(Error::whole(format!(
-                "expected slices (events B, E or X) or a CPU profile (ProfileChunk or CpuProfile) in the trace, found {} other events: Chrome records a profile with the category disabled-by-default-v8.cpu_profiler",
+                "expected slices (events B, E or X), samples or a CPU profile (ProfileChunk or CpuProfile) in the trace, found {} other events: Chrome records a profile with the category disabled-by-default-v8.cpu_profiler",
                 self.counted.others
             )));
         };
@@ -310,18 +336,10 @@ impl TraceFile {
             counted.sums,
             "events \"Total …\" are omitted, because they are sums of other slices",
         );
+        if self.table.row_count() == 0 {
+            reading.out.expect_nothing();
+        }
         write(run, &self.table, read, reading.out)
-    }
-}
-
-/// Adds a line to an error without one.
-fn at_line(line: u64, error: Error) -> Error {
-    match error {
-        Error::Malformed {
-            line: None,
-            message,
-        } => Error::at(line, message),
-        other => other,
     }
 }
 

@@ -308,3 +308,60 @@ fn slices_nest_by_their_times() {
         assert!(parsed.is_whole() && !parsed.has_errors, "{claim}");
     }
 }
+
+#[test]
+fn samples_with_frames_take_precedence_over_slices() {
+    // As Hermes writes them.
+    let text = r#"{"traceEvents":[
+        {"name":"thread_name","ph":"M","pid":5,"tid":"71","ts":"10","args":{"name":"js"}},
+        {"name":"mark","ph":"X","dur":0,"pid":5,"tid":"71","ts":"10","args":{}}],
+        "samples":[
+        {"cpu":"-1","name":"","ts":"20","pid":5,"tid":"71","weight":"1","sf":2},
+        {"cpu":"-1","name":"","ts":"30","pid":5,"tid":"72","weight":"1","sf":1},
+        {"cpu":"-1","name":"","ts":"40","pid":5,"tid":"71","weight":"2","sf":2},
+        {"cpu":"-1","name":"","ts":"50","pid":5,"tid":"71","weight":"1","sf":9}],
+        "stackFrames":{"1":{"name":"[root]","category":"root"},
+        "2":{"name":"draw(http://host:8081/a.bundle:12:7)","category":"JavaScript","parent":1}}}"#;
+    let parsed = read_trace(text);
+    assert_eq!(
+        parsed.records_of_type("stack"),
+        [
+            r#""fn":"draw","file":"http://host:8081/a.bundle","line":12,"thread":"js","pid":5,"cost":{"samples":3},"stack":[{"fn":"draw","file":"http://host:8081/a.bundle","line":12},{"fn":"[root]"}]}"#,
+            r#""thread":"js","pid":5,"cost":{"samples":1},"stack":[]}"#,
+            r#""fn":"[root]","thread":"72","pid":5,"cost":{"samples":1},"stack":[{"fn":"[root]"}]}"#,
+        ]
+    );
+    assert_eq!(
+        parsed.messages,
+        [
+            "in: 1 events of the trace are not samples and are omitted, 1 of them slices",
+            "in: 1 samples have no stack, because their frames are missing from the trace",
+        ]
+    );
+    let circle = text.replace(r#""category":"root""#, r#""category":"root","parent":2"#);
+    assert!(
+        read_trace(&circle)
+            .messages
+            .last()
+            .unwrap()
+            .contains("does not call itself")
+    );
+}
+
+#[test]
+fn the_length_of_a_profile_comes_from_one_clock() {
+    // rspack writes 0 as the beginning, and V8's own beginning and end in the chunk.
+    let chunk = format!(
+        r#"{{"pid":5,"tid":6,"ts":3,"ph":"P","name":"ProfileChunk","id":1,"args":{{"data":{{"cpuProfile":{{"nodes":[{}],"samples":[2,2],"startTime":470029996751,"endTime":470029996771}},"timeDeltas":[4,5]}}}}}}"#,
+        r#"{"id":2,"callFrame":{"functionName":"f"}}"#
+    );
+    let text = format!(
+        r#"[{{"pid":5,"tid":6,"ts":2,"ph":"P","name":"Profile","id":1,"args":{{"data":{{"startTime":0}}}}}},{chunk}]"#
+    );
+    let parsed = read_trace(&text);
+    let record = parsed.records_of_type("stack")[0];
+    assert!(
+        record.contains(r#""cost":{"samples":2,"time":16000}"#),
+        "{record}"
+    );
+}

@@ -30,10 +30,15 @@ const SEPARATOR: u8 = 0;
 impl TraceThreads {
     /// Returns the thread of an event.
     pub(super) fn id(&mut self, event: &TraceEvent) -> Result<TraceThreadId, TooMany> {
+        self.find(&event.pid(), &event.tid())
+    }
+
+    /// Returns the thread with this process and number.
+    pub(super) fn find(&mut self, pid: &[u8], tid: &[u8]) -> Result<TraceThreadId, TooMany> {
         self.key.clear();
-        self.key.extend_from_slice(&event.pid());
+        self.key.extend_from_slice(pid);
         self.key.push(SEPARATOR);
-        self.key.extend_from_slice(&event.tid());
+        self.key.extend_from_slice(tid);
         self.keys.intern(&self.key)
     }
 

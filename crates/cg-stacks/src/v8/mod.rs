@@ -11,9 +11,10 @@
 //! each sample, and `timeDeltas` the µs since the previous sample, or since the beginning of the profile for the first
 //! sample.
 //!
-//! - The event `samples` is the sum of the hit counts, or without hit counts the number of samples. `time`, in ns, is the
-//!   time from a sample to the next one, or to the end of the profile, as in Chrome's developer tools. V8 writes some
-//!   samples after later ones, with negative deltas; they count as taken at the same time as these.
+//! - The event `samples` is the number of samples, as in Chrome's developer tools, speedscope and the Firefox Profiler. A
+//!   profile without a list of samples has only the hit counts, whose sum is often smaller. `time`, in ns, is the time from
+//!   a sample to the next one, or to the end of the profile, as in Chrome's developer tools. V8 writes some samples after
+//!   later ones, with negative deltas; they count as taken at the same time as these.
 //! - In a heap profile, `bytes` are the live bytes, `selfSize`.
 //! - The line of a frame is its function's line, which V8 counts from 0. The lines with hits (`positionTicks`) are not kept.
 //!   `(program)`, `(idle)` and `(garbage collector)` are frames; `(root)`, which calls everything, is not a frame.
@@ -71,15 +72,29 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
         samples::add_sizes(&document.nodes, &nodes, &mut table)
     } else {
         let mut samples = V8Samples::new(&mut table, &mut run, reading.options.times);
-        let hits = match reading.options.times && !document.samples.is_empty() {
-            true => Ok(()),
-            false => samples.add_hits(&document.nodes, &nodes, &mut table),
+        let hits = match document.samples.is_empty() {
+            true => samples.add_hits(&document.nodes, &nodes, &mut table),
+            false => Ok(()),
         };
         let read = hits.and_then(|()| samples.add_all(&document, &nodes, &mut table));
         samples.warn(reading);
+        warn_hits(&document, reading);
         read
     };
     write(run, &table, read, reading.out)
+}
+
+/// Warns if the nodes have another number of hits than there are samples. V8 never counts the first sample as a hit, and
+/// sometimes not others.
+fn warn_hits(document: &V8Document, reading: &mut Reading) {
+    let counts = document.nodes.iter().filter_map(|node| node.hit_count);
+    let hits = counts.fold(0, u64::saturating_add);
+    let samples = document.samples.elements().count() as u64;
+    if samples > 0 && hits > 0 && hits.abs_diff(samples) > 1 {
+        reading.warn(format!(
+            "the profile has {samples} samples, which are counted, but its nodes have {hits} hits (hitCount)"
+        ));
+    }
 }
 
 #[cfg(test)]

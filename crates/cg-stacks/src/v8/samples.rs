@@ -16,8 +16,6 @@ use super::nodes::V8Nodes;
 pub(super) struct V8Samples {
     event: usize,
     time: usize,
-    /// True if the nodes have hit counts.
-    has_hits: bool,
     keeps_times: bool,
     carry: Carry,
     /// The sum of all deltas.
@@ -41,14 +39,13 @@ impl V8Samples {
         }
     }
 
-    /// Adds the hit counts of nodes.
+    /// Adds the hit counts of nodes, for a profile without a list of samples.
     pub(super) fn add_hits(
-        &mut self,
+        &self,
         all: &[CallNode],
         nodes: &V8Nodes,
         table: &mut StackTable,
     ) -> Result<(), Error> {
-        self.has_hits = all.iter().any(|node| node.hit_count.is_some());
         for (position, node) in all.iter().enumerate() {
             if let Some(hits) = node.hit_count.filter(|hits| *hits > 0) {
                 table.count(
@@ -107,9 +104,7 @@ impl V8Samples {
             time: time.filter(|_| self.keeps_times && delta.is_some()),
             ..key
         })?;
-        if !self.has_hits {
-            table.add(row, self.event, 1);
-        }
+        table.add(row, self.event, 1);
         // A sample without a time does not end the previous sample.
         self.open = delta.map(|_| row).or(self.open);
         Ok(())

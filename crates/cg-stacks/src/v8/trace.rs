@@ -59,8 +59,9 @@ pub(crate) struct TracedProfile {
     nodes: V8Nodes,
     /// The samples and deltas, as unparsed text, because the trace itself is not kept in memory.
     pieces: Vec<[Option<Box<RawValue>>; 2]>,
-    /// Its beginning and end, in µs.
-    span: [Option<f64>; 2],
+    /// Its beginning and end in µs, as the events of the trace have them, and as V8 has them. The two may use different
+    /// clocks.
+    spans: [[Option<f64>; 2]; 2],
 }
 
 impl TracedProfiles {
@@ -83,7 +84,7 @@ impl TracedProfiles {
                 thread,
                 nodes: V8Nodes::default(),
                 pieces: Vec::new(),
-                span: [None; 2],
+                spans: [[None; 2]; 2],
             };
             self.all.push((key, profile));
         }
@@ -138,16 +139,16 @@ impl TracedProfile {
         let Some(data) = args.data else {
             return Ok(());
         };
-        let mut note = |times: [Option<f64>; 2]| {
-            for (known, time) in self.span.iter_mut().zip(times) {
+        let mut note = |clock: usize, times: [Option<f64>; 2]| {
+            for (known, time) in self.spans[clock].iter_mut().zip(times) {
                 *known = known.or(time);
             }
         };
-        note([data.start_time, data.end_time]);
+        note(0, [data.start_time, data.end_time]);
         let Some(piece) = data.cpu_profile else {
             return Ok(());
         };
-        note([piece.start_time, piece.end_time]);
+        note(1, [piece.start_time, piece.end_time]);
         for node in &piece.nodes {
             self.nodes.add(node, is_demangled, table)?;
         }
@@ -178,8 +179,9 @@ impl TracedProfile {
                 samples.add(row, delta, table)?;
             }
         }
-        let [begin, end] = self.span;
-        samples.finish(duration(begin, end, 1e3).map(Count::from), table);
+        let lengths = self.spans.map(|[begin, end]| duration(begin, end, 1e3));
+        let length = lengths.into_iter().flatten().next();
+        samples.finish(length.map(Count::from), table);
         Ok(strays)
     }
 }

@@ -87,7 +87,7 @@ pub struct DiffRecord<'a> {
     /// The function's object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub obj: Option<Name<'a>>,
-    /// The file of the call site, if arcs are compared and it is not the function's file.
+    /// The file of the line, if arcs or stacks are compared and it is not the function's file.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub site: Option<Name<'a>>,
     /// The line, if lines or arcs are compared.

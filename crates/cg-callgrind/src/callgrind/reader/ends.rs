@@ -29,7 +29,8 @@ impl CallgrindReader<'_> {
                 "expected events:, found the end of the file".to_owned(),
             ));
         }
-        if self.stage == Stage::Events && self.summary.is_none() {
+        let has_costs = self.stage > Stage::Body || !self.part.present.is_empty();
+        if self.stage > Stage::Header && !has_costs && self.parts == 0 && self.summary.is_none() {
             return Err(here("expected costs, found the end of the file".to_owned()));
         }
         if self.stage == Stage::Totals

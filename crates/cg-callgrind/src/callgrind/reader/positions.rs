@@ -238,10 +238,11 @@ impl CallgrindReader<'_> {
         };
     }
 
-    /// Reads `calls=N TARGET`. Ignores the target, because other producers omit it or give it another meaning.
+    /// Reads `calls=N TARGET`, with any blanks before the number. Ignores the target, because other producers omit it or give
+    /// it another meaning.
     fn calls_line(&mut self, value: &[u8]) -> Result<(), Refusal> {
         let refused = || format!("expected the number of calls, found {}", excerpt(value));
-        let (calls, rest) = leading_u64(value).ok_or_else(refused)?;
+        let (calls, rest) = leading_u64(value.trim_ascii_start()).ok_or_else(refused)?;
         if !matches!(rest, [] | [b' ' | b'\t', ..]) {
             return Err(refused().into());
         }

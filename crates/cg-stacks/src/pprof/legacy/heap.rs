@@ -244,9 +244,13 @@ fn compare(
     if header == sum {
         return Ok(());
     }
+    let (what, counted, found) = match header.in_use == sum.in_use {
+        true => ("allocated", header.allocated, sum.allocated),
+        false => ("in use", header.in_use, sum.in_use),
+    };
     let message = format!(
-        "the first line counts {} blocks of {} bytes in use, the stacks {} of {}",
-        header.in_use.0, header.in_use.1, sum.in_use.0, sum.in_use.1
+        "the first line counts {} blocks of {} bytes {what}, the stacks {} of {}",
+        counted.0, counted.1, found.0, found.1
     );
     if has_end {
         profile.warnings.push(message);
@@ -275,6 +279,26 @@ mod tests {
         assert_eq!(unsampled((3, 100), 1), (3, 100));
         assert_eq!(unsampled((3, 100), 0), (3, 100));
         assert_eq!(unsampled((3, 0), 524_288), (0, 0));
+    }
+
+    #[test]
+    fn the_message_has_the_figures_that_differ() {
+        let counts = |in_use, allocated| HeapCounts { in_use, allocated };
+        let header = counts((3, 3072), (900, 921_600));
+        for (sum, expected) in [
+            (
+                counts((3, 3072), (400, 409_600)),
+                "900 blocks of 921600 bytes allocated, the stacks 400 of 409600: the file is cut short",
+            ),
+            (
+                counts((2, 2048), (400, 409_600)),
+                "3 blocks of 3072 bytes in use, the stacks 2 of 2048: the file is cut short",
+            ),
+        ] {
+            let result = compare(&mut LegacyProfile::default(), &header, &sum, false);
+            let message = result.unwrap_err().to_string();
+            assert!(message.ends_with(expected), "{message}");
+        }
     }
 
     #[test]

@@ -1,0 +1,308 @@
+//! `gmon.out`, which programs built with `-pg` write (`gmon_out.h` of glibc).
+//!
+//! ```text
+//! file    := "gmon" version:u32 12 bytes record*
+//! record  := 0 low:address high:address bins:u32 rate:u32 15 bytes unit "s" bin:u16*      the histogram
+//!          | 1 from:address callee:address calls:u32                                      an arc
+//!          | 2 blocks:u32 (address count)*                                                counts of blocks
+//! ```
+//!
+//! Numbers have the byte order and addresses the size of the program. The file has neither names nor the path of the
+//! program, so the program has to be given. Since glibc 2.27, the addresses are those of the program's own tables, also in
+//! position-independent programs. gprof omits calls from code outside of the program, and so does this reader.
+
+use std::collections::BTreeMap;
+
+use cg_collections::maps::Map;
+use cg_names::demangle::demangle;
+use cg_reader::{Error, Head, Reading};
+use cg_stacks::symbols::{CountedFrom, FoundObject, OutermostName};
+
+use crate::times::{CallTimes, FunctionName};
+
+const MAGIC: &[u8] = b"gmon";
+/// The length of the magic and the version.
+pub(crate) const LONGEST_SIGN: usize = 8;
+const HEADER: usize = 20;
+const VERSION: u32 = 1;
+
+/// Returns true if an input begins like `gmon.out`, in either byte order.
+pub fn is_gmon(head: &Head) -> bool {
+    GmonLayout::endian_of(head.bytes).is_some()
+}
+
+/// Reads `gmon.out`.
+pub(crate) fn parse(reading: &mut Reading) -> Result<(), Error> {
+    let Some(program) = &reading.options.search.exe else {
+        return Err(Error::whole(
+            "gmon.out has addresses, but neither the names of functions nor the path of the program; cg-parse --exe PROGRAM gmon.out takes the names from the program",
+        ));
+    };
+    let object = program.as_os_str().as_encoded_bytes().to_vec();
+    let bytes = reading.bytes()?;
+    let mut counts = GmonCounts::default();
+    let read = counts.read(&bytes);
+    let times = counts.name(reading)?;
+    times.write(&object, read, reading)
+}
+
+/// The byte order, and the size of addresses.
+#[derive(Clone, Copy)]
+struct GmonLayout {
+    is_little_endian: bool,
+    address_size: usize,
+}
+
+impl GmonLayout {
+    /// Returns true for little-endian and false for big-endian files; `None` for other inputs.
+    fn endian_of(bytes: &[u8]) -> Option<bool> {
+        let version: [u8; 4] = bytes.strip_prefix(MAGIC)?.first_chunk().copied()?;
+        match (u32::from_le_bytes(version), u32::from_be_bytes(version)) {
+            (VERSION, _) => Some(true),
+            (_, VERSION) => Some(false),
+            _ => None,
+        }
+    }
+
+    /// Finds the size of addresses with which the records end where the file does.
+    fn new(bytes: &[u8]) -> Option<GmonLayout> {
+        let is_little_endian = GmonLayout::endian_of(bytes)?;
+        let layouts = [8, 4].map(|address_size| GmonLayout {
+            is_little_endian,
+            address_size,
+        });
+        let is_valid = |layout: &GmonLayout| {
+            let mut reader = GmonReader::new(bytes, *layout);
+            reader.position = HEADER;
+            matches!(reader.skip_record(), Ok(true))
+        };
+        layouts.into_iter().find(is_valid).or(Some(layouts[0]))
+    }
+}
+
+/// The counts by address.
+#[derive(Default)]
+struct GmonCounts {
+    /// The time at each address, in ns.
+    times: BTreeMap<u64, u64>,
+    /// Calls by the addresses of the call site and the callee.
+    arcs: Vec<(u64, u64, u64)>,
+}
+
+/// A position in a file.
+struct GmonReader<'a> {
+    bytes: &'a [u8],
+    layout: GmonLayout,
+    position: usize,
+}
+
+impl<'a> GmonReader<'a> {
+    fn new(bytes: &'a [u8], layout: GmonLayout) -> GmonReader<'a> {
+        GmonReader {
+            bytes,
+            layout,
+            position: 0,
+        }
+    }
+
+    fn take(&mut self, length: usize) -> Result<&'a [u8], Error> {
+        let end = self.position.checked_add(length);
+        let taken = end.and_then(|end| self.bytes.get(self.position..end));
+        let taken = taken.ok_or_else(|| {
+            Error::whole(format!(
+                "byte {}: the file is cut short: {length} bytes of a record are missing or incomplete",
+                self.position
+            ))
+        })?;
+        self.position += length;
+        Ok(taken)
+    }
+
+    fn number(&mut self, length: usize) -> Result<u64, Error> {
+        let bytes = self.take(length)?;
+        let add = |number: u64, byte: &u8| number << 8 | u64::from(*byte);
+        Ok(match self.layout.is_little_endian {
+            true => bytes.iter().rev().fold(0, add),
+            false => bytes.iter().fold(0, add),
+        })
+    }
+
+    fn address(&mut self) -> Result<u64, Error> {
+        self.number(self.layout.address_size)
+    }
+
+    /// Reads the tag of the next record; `None` at the end.
+    fn tag(&mut self) -> Option<u8> {
+        let tag = self.bytes.get(self.position).copied();
+        self.position += usize::from(tag.is_some());
+        tag
+    }
+
+    /// Skips the first record. Returns false if its contents or the next tag are impossible.
+    fn skip_record(&mut self) -> Result<bool, Error> {
+        let is_possible = match self.tag() {
+            Some(0) => {
+                let histogram = Histogram::read(self)?;
+                histogram.low < histogram.high && histogram.unit.starts_with(b"seconds")
+            }
+            Some(1) => {
+                self.take(2 * self.layout.address_size + 4)?;
+                true
+            }
+            Some(_) => false,
+            None => true,
+        };
+        Ok(is_possible && self.bytes.get(self.position).is_none_or(|tag| *tag <= 2))
+    }
+}
+
+/// Samples by address.
+struct Histogram<'a> {
+    low: u64,
+    high: u64,
+    /// Samples per second.
+    rate: u64,
+    unit: &'a [u8],
+    bins: &'a [u8],
+}
+
+impl<'a> Histogram<'a> {
+    fn read(reader: &mut GmonReader<'a>) -> Result<Histogram<'a>, Error> {
+        let (low, high) = (reader.address()?, reader.address()?);
+        let bins = reader.number(4)?;
+        let rate = reader.number(4)?;
+        let unit = reader.take(16)?;
+        let length = usize::try_from(bins)
+            .ok()
+            .and_then(|bins| bins.checked_mul(2));
+        Ok(Histogram {
+            low,
+            high,
+            rate,
+            unit,
+            bins: reader.take(length.unwrap_or(usize::MAX))?,
+        })
+    }
+}
+
+impl GmonCounts {
+    /// Reads all records. If there is an error, keeps the records before it.
+    fn read(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        let layout = GmonLayout::new(bytes)
+            .ok_or_else(|| Error::whole("expected gmon and version 1 at the beginning"))?;
+        let mut reader = GmonReader::new(bytes, layout);
+        reader.take(HEADER)?;
+        while let Some(tag) = reader.tag() {
+            match tag {
+                0 => {
+                    let histogram = Histogram::read(&mut reader)?;
+                    self.add_histogram(&histogram, layout)?;
+                }
+                1 => {
+                    let (from, callee) = (reader.address()?, reader.address()?);
+                    let calls = reader.number(4)?;
+                    self.arcs.push((from, callee, calls));
+                }
+                2 => {
+                    let blocks = reader.number(4)?;
+                    let length = usize::try_from(blocks).ok();
+                    let length =
+                        length.and_then(|blocks| blocks.checked_mul(2 * layout.address_size));
+                    reader.take(length.unwrap_or(usize::MAX))?;
+                }
+                tag => {
+                    return Err(Error::whole(format!(
+                        "byte {}: expected the tag of a record (0, 1 or 2), found {tag}",
+                        reader.position - 1
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add_histogram(&mut self, histogram: &Histogram, layout: GmonLayout) -> Result<(), Error> {
+        let count = histogram.bins.len() as u64 / 2;
+        let length = histogram.high.checked_sub(histogram.low);
+        let (Some(length), 1..) = (length.filter(|length| *length > 0), histogram.rate) else {
+            return Err(Error::whole(format!(
+                "expected a histogram of a range of addresses, found {:#x} to {:#x} with {} samples per second",
+                histogram.low, histogram.high, histogram.rate
+            )));
+        };
+        for (bin, samples) in histogram.bins.chunks_exact(2).enumerate() {
+            let samples = match layout.is_little_endian {
+                true => u16::from_le_bytes([samples[0], samples[1]]),
+                false => u16::from_be_bytes([samples[0], samples[1]]),
+            };
+            if samples > 0 {
+                let offset = u128::from(length) * bin as u128 / u128::from(count);
+                let time = u128::from(samples) * 1_000_000_000 / u128::from(histogram.rate);
+                let known = self.times.entry(histogram.low + offset as u64).or_default();
+                *known = known.saturating_add(time as u64);
+            }
+        }
+        Ok(())
+    }
+
+    /// Looks up the functions in the program.
+    fn name(&self, reading: &mut Reading) -> Result<CallTimes, Error> {
+        let search = &reading.options.search;
+        let program = FoundObject::program(search).map_err(Error::whole)?;
+        let program = program.ok_or_else(|| Error::whole("expected --exe PROGRAM"))?;
+        let ends = self
+            .arcs
+            .iter()
+            .flat_map(|(from, callee, _)| [*from, *callee]);
+        let addresses = self.times.keys().copied().chain(ends);
+        let found = program.find_functions(
+            addresses,
+            CountedFrom::Tables,
+            OutermostName::Symbol,
+            search,
+        );
+        let mut times = CallTimes::default();
+        let mut functions: Map<u64, usize> = Map::default();
+        for (address, found) in found.iter() {
+            let Some(function) = found.last() else {
+                continue;
+            };
+            let name = match reading.options.demangle {
+                true => demangle(function.name).into_owned(),
+                false => function.name.to_vec(),
+            };
+            let file = function.file.to_vec();
+            functions.insert(address, times.function(FunctionName { name, file }));
+        }
+        if functions.is_empty() && !(self.times.is_empty() && self.arcs.is_empty()) {
+            return Err(Error::whole(
+                "no address belongs to a function of the program of --exe: it is stripped, or not the program that wrote this file",
+            ));
+        }
+        let mut nameless = 0;
+        for (address, time) in &self.times {
+            let function = match functions.get(address) {
+                Some(function) => *function,
+                None => {
+                    nameless += 1;
+                    times.function(FunctionName::default())
+                }
+            };
+            times.add_own(function, *time)?;
+        }
+        for (from, callee, calls) in &self.arcs {
+            let (Some(caller), Some(callee)) = (functions.get(from), functions.get(callee)) else {
+                continue;
+            };
+            times.add_arc(*caller, *callee, *calls)?;
+            if caller != callee {
+                times.add_calls(*callee, *calls)?;
+            }
+        }
+        reading.warn_count(
+            nameless,
+            "addresses with samples belong to no function of the program; their time is under ???",
+        );
+        Ok(times)
+    }
+}
