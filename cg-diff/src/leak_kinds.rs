@@ -242,9 +242,11 @@ fn seen(profile: &Profile, leak_kind: LeakKind, allow_fragment: bool) -> Seen {
     let (bytes, blocks) = (position("bytes"), position("blocks"));
     let mut shown = (0, 0);
     for (record, key) in table.keys().iter().enumerate() {
-        if key
-            .kind
-            .is_some_and(|kind| profile.symbols().text(kind) == leak_kind.word())
+        // The LEAK SUMMARY describes the last search.
+        if !key.earlier_search
+            && key
+                .kind
+                .is_some_and(|kind| profile.symbols().text(kind) == leak_kind.word())
         {
             let at = |event: usize| table.count(record, event);
             shown = (shown.0 + at(bytes), shown.1 + at(blocks));

@@ -60,6 +60,13 @@ pub(crate) struct Args {
     )]
     errors_for_leak_kinds: LeakKinds,
 
+    /// Count only leaks that the last leak search of a process reported.
+    ///
+    /// A process may search for leaks before its end (VALGRIND_DO_LEAK_CHECK, vgdb's leak_check). By default, a leak that any
+    /// search reported counts, as in Valgrind's ERROR SUMMARY and exit status.
+    #[arg(long, help_heading = "Findings that count")]
+    last_search: bool,
+
     /// Count memory errors (default).
     #[arg(
         long = "errors",
@@ -158,9 +165,10 @@ pub(crate) struct Args {
 
     /// Accept the known findings in this file.
     ///
-    /// --update-baseline writes the file. A finding is identified by its kind and the names of its own frames, which survive rebuilds and edits. The baseline
-    /// limits the number of equal findings per process. The report lists baseline entries that no longer occur and known
-    /// leaks that grew.
+    /// --update-baseline writes the file. A finding is identified by its kind and the names of its own frames, which survive
+    /// rebuilds and edits. If a name is missing, or another build inlined a function, the lines of the frames decide, or the
+    /// text of the lines below --root. The baseline limits the number of equal findings per process. The report lists baseline
+    /// entries that no longer occur and known leaks that grew.
     #[arg(long, value_name = "FILE", help_heading = "Known findings")]
     baseline: Option<PathBuf>,
 
@@ -300,6 +308,7 @@ impl Args {
         };
         let policy = Policy {
             leak_kinds: self.errors_for_leak_kinds,
+            last_search: self.last_search,
             errors: !self.no_errors,
             signals: !self.ignore_signals,
             max_bytes: self.max_bytes.map(Count::from),

@@ -2,11 +2,13 @@
 //!
 //! A line allows up to `count` findings with one fingerprint *in one process*. In a test suite many processes reach the
 //! same leak, so another test does not make it new. A further loss record with the same fingerprint in one process is new.
-//! For leaks, a line also has the total bytes and blocks of these findings, in the process that has most of them.
+//! For leaks, a line also has the total bytes and blocks of these findings, in the process that has most of them. The places
+//! of the frames identify them if another build inlines other functions, which changes names.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::rc::Rc;
 
 use anyhow::Context;
 use cg_stream::record::Count;
@@ -14,34 +16,60 @@ use cg_tool::whole_file::{Replaceable, Replaced};
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{Evidence, Finding, ProcessId};
-use crate::fingerprint::{Fingerprint, NormalNames};
+use crate::fingerprint::{Fingerprint, FrameMark, Place};
 use crate::growth::LostSize;
+use crate::identity::{IdentityFrame, NormalNames, fingerprint_of_frames, push_folded};
 use crate::ruling::Ruling;
-use crate::stack::Stack;
 
 /// Known findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Baseline(BTreeMap<Fingerprint, KnownFindings>);
 
 /// The known findings with one fingerprint.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct KnownFindings {
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct KnownFindings {
     /// The number of findings that a process may have.
     count: u64,
     /// The size of leaks; `None` for errors, and in baselines of older versions.
     size: Option<LostSize>,
+    /// The own frames, once for each combination of their places. Older versions wrote no places.
+    stacks: Vec<Rc<[IdentityFrame]>>,
 }
 
 impl KnownFindings {
-    /// Returns the larger of each figure of two processes or two lines.
-    fn max(self, other: KnownFindings) -> KnownFindings {
-        KnownFindings {
-            count: self.count.max(other.count),
-            size: match (self.size, other.size) {
-                (Some(size), Some(other)) => Some(size.max(other)),
-                (size, other) => size.or(other),
-            },
+    /// Returns the own frames, once for each combination of their places.
+    pub(crate) fn stacks(&self) -> &[Rc<[IdentityFrame]>] {
+        &self.stacks
+    }
+
+    fn add_stacks(&mut self, stacks: Vec<Rc<[IdentityFrame]>>) {
+        for stack in stacks {
+            if !self.stacks.contains(&stack) {
+                self.stacks.push(stack);
+            }
         }
+    }
+
+    /// Takes the larger of each figure of two processes or two lines.
+    fn take_max(&mut self, other: KnownFindings) {
+        self.count = self.count.max(other.count);
+        self.size = match (self.size, other.size) {
+            (Some(size), Some(other)) => Some(size.max(other)),
+            (size, other) => size.or(other),
+        };
+        self.add_stacks(other.stacks);
+    }
+
+    /// Adds the figures of a line that became equal by the current rules.
+    fn take_sum(&mut self, other: KnownFindings) {
+        self.size = match (self.count, self.size, other.size) {
+            (0, _, size) => size,
+            (_, Some(sum), Some(size)) => Some(sum.plus(size)),
+            // If one of the lines has no size, the size of the sum is unknown.
+            _ => None,
+        };
+        self.count += other.count;
+        self.add_stacks(other.stacks);
     }
 }
 
@@ -71,12 +99,34 @@ struct KnownLine {
     /// Lets people look up the fingerprint of a SARIF or GitLab report. Never read back.
     #[serde(default, skip_deserializing)]
     fingerprint: String,
+    /// The property that identifies each frame, if not all have full names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    known_by: Vec<String>,
+    /// The place of each frame, in each of the stacks.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    places: Vec<Vec<Option<String>>>,
+    /// The text of each frame's line with its function, for frames without a full name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    sources: Vec<Option<String>>,
 }
 
 impl KnownLine {
     fn new(fingerprint: &Fingerprint, known: &KnownFindings) -> KnownLine {
         // A sum over one process fits in 64 bits, because a process has at most 2^64 addresses.
         let written = |count: Count| u64::try_from(count).unwrap_or(u64::MAX);
+        let marks = fingerprint.marks.iter();
+        let is_only_named = marks.clone().all(|mark| *mark == FrameMark::Name);
+        let place = |frame: &IdentityFrame| frame.place.as_ref().map(Place::to_string);
+        let stacks = known.stacks.iter();
+        let mut places: Vec<Vec<_>> = stacks
+            .map(|stack| stack.iter().map(place).collect())
+            .filter(|places: &Vec<Option<String>>| places.iter().any(Option::is_some))
+            .collect();
+        places.sort_unstable();
+        let source = |frame: &IdentityFrame| frame.source.as_deref().map(str::to_owned);
+        let sources = known.stacks.iter();
+        let mut sources =
+            sources.map(|stack| stack.iter().map(source).collect::<Vec<Option<String>>>());
         KnownLine {
             kind: fingerprint.kind.clone(),
             frames: fingerprint.frames.clone(),
@@ -88,19 +138,60 @@ impl KnownLine {
                 .filter(|size| size.indirect_bytes > 0)
                 .map(|size| written(size.indirect_bytes)),
             fingerprint: fingerprint.hex(),
+            known_by: match is_only_named {
+                true => Vec::new(),
+                false => marks.map(|mark| mark.word().to_owned()).collect(),
+            },
+            places,
+            sources: sources
+                .find(|sources| sources.iter().any(Option::is_some))
+                .unwrap_or_default(),
         }
     }
 
-    fn known(&self) -> KnownFindings {
+    /// Returns the known findings; `None` if a frame's properties are malformed.
+    fn known(&self) -> Option<KnownFindings> {
         let size = self.bytes.zip(self.blocks).map(|(bytes, blocks)| LostSize {
             bytes: bytes.into(),
             blocks: blocks.into(),
             indirect_bytes: self.indirect_bytes.unwrap_or(0).into(),
         });
-        KnownFindings {
+        let without_places = vec![None; self.frames.len()];
+        let places = match self.places.as_slice() {
+            [] => std::slice::from_ref(&without_places),
+            places => places,
+        };
+        let stacks: Option<_> = places.iter().map(|places| self.stack(places)).collect();
+        Some(KnownFindings {
             count: self.count,
             size,
+            stacks: stacks?,
+        })
+    }
+
+    fn stack(&self, places: &[Option<String>]) -> Option<Rc<[IdentityFrame]>> {
+        let fits = |length: usize| length == 0 || length == self.frames.len();
+        if places.len() != self.frames.len()
+            || !fits(self.known_by.len())
+            || !fits(self.sources.len())
+        {
+            return None;
         }
+        let frames = self.frames.iter().zip(places).enumerate();
+        frames
+            .map(|(position, (name, place))| {
+                let place = place.as_ref().map(|place| place.parse()).transpose();
+                let place: Option<Place> = place.ok()?;
+                let word = self.known_by.get(position);
+                let source = self.sources.get(position).and_then(Option::as_deref);
+                Some(IdentityFrame {
+                    name: name.clone(),
+                    mark: FrameMark::from_word(word.map_or("name", String::as_str), place.clone())?,
+                    place,
+                    source: source.map(Rc::from),
+                })
+            })
+            .collect()
     }
 }
 
@@ -110,6 +201,16 @@ impl Baseline {
         Baseline::collect(evidence, rulings, |finding, ruling| {
             ruling.fingerprint(finding)
         })
+    }
+
+    /// Returns the entry with this fingerprint.
+    pub(crate) fn get(&self, fingerprint: &Fingerprint) -> Option<(&Fingerprint, &KnownFindings)> {
+        self.0.get_key_value(fingerprint)
+    }
+
+    /// Returns all entries.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&Fingerprint, &KnownFindings)> {
+        self.0.iter()
     }
 
     /// Creates a baseline of the counted findings, with fingerprints by the current rules.
@@ -137,6 +238,7 @@ impl Baseline {
             if let Some(size) = LostSize::from_finding(finding) {
                 known.size = Some(known.size.unwrap_or_default().plus(size));
             }
+            known.add_stacks(vec![ruling.names.frames(finding)]);
         }
         let mut most = Baseline::default();
         for ((_, fingerprint), known) in in_process {
@@ -147,8 +249,7 @@ impl Baseline {
 
     /// Adds the known findings of another process or line.
     fn add(&mut self, fingerprint: Fingerprint, known: KnownFindings) {
-        let most = self.0.entry(fingerprint).or_default();
-        *most = most.max(known);
+        self.0.entry(fingerprint).or_default().take_max(known);
     }
 
     /// Returns true if the baseline has no findings.
@@ -206,34 +307,39 @@ impl Baseline {
                     position + 1
                 )
             })?;
+            let known = entry.known().with_context(|| {
+                format!(
+                    "{name}:{}: expected a property and a place for each frame of a known finding",
+                    position + 1
+                )
+            })?;
+            let stack = known.stacks.first().cloned().unwrap_or_default();
             // After a merge of two branches, a finding may be on two lines.
-            let known = entry.known();
-            let written = Fingerprint {
-                frames: entry.frames,
-                kind: entry.kind,
-            };
-            baseline.add(written, known);
+            baseline.add(fingerprint_of_frames(&stack, &entry.kind), known);
         }
         Ok(baseline.normalised())
     }
 
-    /// Converts the fingerprints to the current rules. Adds up entries that become equal, because a process may have all of
-    /// them.
+    /// Converts the names to the current rules, because earlier rules removed less. Adds up entries that become equal,
+    /// because a process may have all of them.
     fn normalised(self) -> Baseline {
         let names = NormalNames::default();
         let mut normal: BTreeMap<Fingerprint, KnownFindings> = BTreeMap::new();
-        for (written, known) in self.0 {
-            let fingerprint = Fingerprint::from_baseline(written.kind, &written.frames, &names);
-            let sum = normal.entry(fingerprint).or_default();
-            *sum = KnownFindings {
-                count: sum.count + known.count,
-                size: match (sum.count, sum.size, known.size) {
-                    (0, _, size) => size,
-                    (_, Some(sum), Some(size)) => Some(sum.plus(size)),
-                    // If one of the lines has no size, the size of the sum is unknown.
-                    _ => None,
-                },
-            };
+        for (written, mut known) in self.0 {
+            for stack in &mut known.stacks {
+                let mut frames = Vec::with_capacity(stack.len());
+                for frame in stack.iter() {
+                    let mut frame = frame.clone();
+                    if frame.mark.is_named() {
+                        frame.name = names.normal(&frame.name);
+                    }
+                    push_folded(&mut frames, frame);
+                }
+                *stack = frames.into();
+            }
+            let stack = known.stacks.first().cloned().unwrap_or_default();
+            let fingerprint = fingerprint_of_frames(&stack, &written.kind);
+            normal.entry(fingerprint).or_default().take_sum(known);
         }
         Baseline(normal)
     }
@@ -252,70 +358,40 @@ impl Baseline {
     }
 }
 
-/// Finds the baseline's fingerprint for each finding.
-pub(crate) struct Recognised<'a> {
-    baseline: &'a Baseline,
-    names: &'a NormalNames,
-    /// A cache of results for fingerprints that are not in the baseline, by fingerprint and stack.
-    others: HashMap<(Fingerprint, Stack), Option<Fingerprint>>,
-}
-
-impl<'a> Recognised<'a> {
-    pub(crate) fn new(baseline: &'a Baseline, names: &'a NormalNames) -> Recognised<'a> {
-        Recognised {
-            baseline,
-            names,
-            others: HashMap::new(),
-        }
-    }
-
-    /// Returns the fingerprint of a finding. If the baseline has an equivalent fingerprint, returns that one, and then the
-    /// fingerprint by the current rules.
-    pub(crate) fn find_fingerprint(
-        &mut self,
-        finding: &Finding,
-    ) -> (Fingerprint, Option<Fingerprint>) {
-        let now = self.names.fingerprint(finding);
-        let Baseline(known) = self.baseline;
-        if known.is_empty() || known.contains_key(&now) || finding.is_unprinted() {
-            return (now, None);
-        }
-        let other = self
-            .others
-            .entry((now.clone(), finding.stack.clone()))
-            .or_insert_with(|| {
-                known
-                    .keys()
-                    .find(|known| self.names.is_equivalent(finding, &now, known))
-                    .cloned()
-            });
-        match other {
-            Some(other) => (other.clone(), Some(now)),
-            None => (now, None),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn fingerprint(kind: &str, frames: &[&str]) -> Fingerprint {
-        Fingerprint {
-            kind: kind.to_owned(),
-            frames: frames.iter().map(|frame| (*frame).to_owned()).collect(),
-        }
+    fn stack(frames: &[&str]) -> Rc<[IdentityFrame]> {
+        let frame = |name: &&str| IdentityFrame {
+            name: (*name).to_owned(),
+            mark: FrameMark::Name,
+            place: None,
+            source: None,
+        };
+        frames.iter().map(frame).collect()
     }
 
-    fn known(count: u64, size: Option<(Count, Count, Count)>) -> KnownFindings {
-        KnownFindings {
+    fn fingerprint(kind: &str, frames: &[&str]) -> Fingerprint {
+        fingerprint_of_frames(&stack(frames), kind)
+    }
+
+    fn entry(
+        kind: &str,
+        frames: &[&str],
+        count: u64,
+        size: Option<(Count, Count, Count)>,
+    ) -> (Fingerprint, KnownFindings) {
+        let known = KnownFindings {
             count,
+            stacks: vec![stack(frames)],
             size: size.map(|(bytes, blocks, indirect_bytes)| LostSize {
                 bytes,
                 blocks,
                 indirect_bytes,
             }),
-        }
+        };
+        (fingerprint(kind, frames), known)
     }
 
     #[test]
@@ -323,14 +399,8 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("known.jsonl");
         let baseline = Baseline(BTreeMap::from([
-            (
-                fingerprint("definite", &["b", "main"]),
-                known(2, Some((64, 3, 8))),
-            ),
-            (
-                fingerprint("InvalidRead", &["a\"<T>", "main"]),
-                known(1, None),
-            ),
+            entry("definite", &["b", "main"], 2, Some((64, 3, 8))),
+            entry("InvalidRead", &["a\"<T>", "main"], 1, None),
         ]));
         let _ = baseline.write(&Replaceable::at(&path).unwrap()).unwrap();
         assert_eq!(Baseline::read(&path).unwrap(), baseline);
@@ -360,9 +430,11 @@ mod tests {
         std::fs::write(&path, text).unwrap();
         assert_eq!(
             Baseline::read(&path).unwrap(),
-            Baseline(BTreeMap::from([(
-                fingerprint("definite", &["f"]),
-                known(2, Some((12, 4, 1)))
+            Baseline(BTreeMap::from([entry(
+                "definite",
+                &["f"],
+                2,
+                Some((12, 4, 1))
             )]))
         );
     }
@@ -404,7 +476,7 @@ mod tests {
             Baseline(
                 findings
                     .iter()
-                    .map(|&(name, count)| (fingerprint("definite", &[name]), known(count, None)))
+                    .map(|&(name, count)| entry("definite", &[name], count, None))
                     .collect(),
             )
         };

@@ -220,6 +220,7 @@ impl Collector {
                 bytes,
                 blocks,
                 indirect_bytes: leak.indirect_bytes,
+                earlier_search: leak.earlier_search,
             }),
             stack: self.stack(leak.stack, tables),
             suppression: leak.suppression.map(Rc::from),

@@ -81,6 +81,8 @@ pub(crate) struct Leak {
     pub(crate) blocks: Count,
     /// Bytes reachable only through these blocks.
     pub(crate) indirect_bytes: u64,
+    /// True if an earlier leak search of the process reported the leak, and the last one did not.
+    pub(crate) earlier_search: bool,
 }
 
 #[derive(Debug)]
@@ -145,6 +147,11 @@ impl Finding {
             Details::Unprinted(Unprinted::Leaks { bytes, blocks, .. }) => Some((*bytes, *blocks)),
             Details::Error(_) | Details::Unprinted(Unprinted::Errors { .. }) => None,
         }
+    }
+
+    /// Returns true for a leak that only an earlier leak search of the process reported.
+    pub(crate) fn is_from_earlier_search(&self) -> bool {
+        matches!(&self.details, Details::Leak(leak) if leak.earlier_search)
     }
 
     /// Returns the kind in one word: a leak kind, or the error's kind in Valgrind's XML.

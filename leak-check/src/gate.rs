@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use anyhow::Context as _;
 use cg_document::number::plural;
@@ -17,9 +18,11 @@ use crate::collect::{Lenience, collect};
 use crate::coverage;
 use crate::directory::expand_directories;
 use crate::finding::Evidence;
+use crate::identity::NormalNames;
 use crate::paths::Paths;
 use crate::policy::{self, Policy, Verdict};
 use crate::report::{self, GateReport, ReportFormat, StackLines};
+use crate::source_text::SourceLines;
 use crate::suppression::{self, Suppressions};
 use crate::unmatched;
 
@@ -77,10 +80,17 @@ pub(crate) fn run(
     let policy = &options.policy;
     let asks_for_files = !(policy.only.is_empty() && policy.ignore.is_empty());
     if asks_for_files || (options.format.needs_repository_paths() && !options.write_suppressions) {
-        options.paths.find(&base_names(&evidence));
+        let names = base_names(&evidence);
+        options
+            .paths
+            .find(&names.iter().map(String::as_str).collect());
     }
     let paths = &options.paths;
-    let mut verdict = policy::judge(&evidence, policy, &suppressions, &baseline, paths);
+    let names = Rc::new(match options.baseline {
+        Some(_) => NormalNames::with_sources(SourceLines::new(paths, base_names(&evidence))),
+        None => NormalNames::default(),
+    });
+    let mut verdict = policy::judge(&evidence, policy, &suppressions, &baseline, &names, paths);
     let is_red = !verdict.is_clean() && !options.update_baseline;
     let is_text = options.format == ReportFormat::Text && !options.write_suppressions;
     let mut doubts = Vec::new();
@@ -105,7 +115,7 @@ pub(crate) fn run(
         && let Some(updated) =
             update_baseline(path, file, &baseline, &evidence, &verdict, diagnostics)?
     {
-        verdict = policy::judge(&evidence, policy, &suppressions, &updated, paths);
+        verdict = policy::judge(&evidence, policy, &suppressions, &updated, &names, paths);
     }
     if options.policy.max_growth.is_some()
         && let Some(doubt) = unknown_sizes(&verdict)
@@ -251,7 +261,7 @@ fn warn_unused_suppressions(
 
 /// Collects the base names of source files without a directory. Uses only own frames: a library's file may have the same
 /// name as a file of the project.
-fn base_names(evidence: &Evidence) -> HashSet<&str> {
+fn base_names(evidence: &Evidence) -> HashSet<String> {
     let mut names = HashSet::new();
     let mut seen = HashSet::new();
     for finding in &evidence.findings {
@@ -261,7 +271,7 @@ fn base_names(evidence: &Evidence) -> HashSet<&str> {
         let own = finding.stack.own();
         let frames = finding.stack.iter().zip(own).filter(|(_, own)| *own);
         let files = frames.filter_map(|(frame, _)| frame.file.as_deref());
-        names.extend(files.filter(|file| !file.contains('/')));
+        names.extend(files.filter(|file| !file.contains('/')).map(str::to_owned));
     }
     names
 }
@@ -307,5 +317,41 @@ fn update_baseline(
         "{name}: known findings: {}; added: {new}; removed: {gone}",
         present.len()
     ));
+    warn_missing_names(path, evidence, verdict, diagnostics);
     Ok(Some(present))
+}
+
+/// Warns of findings in the baseline whose frames have no function names, because less evidence identifies them.
+fn warn_missing_names(
+    path: &Path,
+    evidence: &Evidence,
+    verdict: &Verdict,
+    diagnostics: &mut Diagnostics,
+) {
+    let name = path.display();
+    let (mut lines, mut unnamed) = (0, 0);
+    for (finding, ruling) in evidence.findings.iter().zip(&verdict.rulings) {
+        if !ruling.status.is_counted() || finding.is_unprinted() {
+            continue;
+        }
+        let fingerprint = ruling.names.fingerprint(finding);
+        match fingerprint.is_of_a_line() {
+            true => lines += 1,
+            false => unnamed += Count::from(fingerprint.has_unnamed_frame()),
+        }
+    }
+    if lines > 0 {
+        diagnostics.warn(format!(
+            "{name}: {} no function names and no stack, so only the message and the line identify them; \
+             UBSAN_OPTIONS=print_stacktrace=1 prints stacks",
+            plural(lines, "finding has", "findings have")
+        ));
+    }
+    if unnamed > 0 {
+        diagnostics.warn(format!(
+            "{name}: {} own frames without function names, so only lines or addresses identify these; keep the \
+             program's symbols, and build without -flto",
+            plural(unnamed, "finding has", "findings have")
+        ));
+    }
 }

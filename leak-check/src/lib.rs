@@ -19,10 +19,14 @@ mod baseline;
 mod fingerprint;
 mod frame_patterns;
 mod growth;
+mod identity;
 mod own;
 mod policy;
+mod recognise;
 mod ruling;
+mod sameness;
 mod sanitizers;
+mod source_text;
 mod suppression;
 mod unmatched;
 

@@ -25,6 +25,11 @@ impl Paths {
         })
     }
 
+    /// Returns the root; `None` if there is none.
+    pub(crate) fn root(&self) -> Option<&Path> {
+        Some(self.root.as_path()).filter(|root| !root.as_os_str().is_empty())
+    }
+
     /// Searches the root for files with these base names. A text log contains only base names, unless Valgrind ran with
     /// `--fullpath-after`. Drops a name that several files have. Skips hidden directories and Cargo's `target`.
     pub(crate) fn find(&mut self, names: &HashSet<&str>) {

@@ -6,13 +6,15 @@ use std::rc::Rc;
 
 use cg_stream::record::{Count, Frame};
 
-use crate::baseline::{Baseline, Gone, Recognised};
+use crate::baseline::{Baseline, Gone};
 use crate::finding::{Evidence, Finding, LeakKinds, ProcessId};
-use crate::fingerprint::{Fingerprint, NormalNames};
+use crate::fingerprint::Fingerprint;
 use crate::frame_patterns::FramePatterns;
 use crate::growth::{LeakGrowth, LostSize, MaxGrowth};
+use crate::identity::NormalNames;
 use crate::own;
 use crate::paths::Paths;
+use crate::recognise::recognise;
 use crate::ruling::{Ruling, RulingStatus};
 use crate::suppression::Suppressions;
 
@@ -21,6 +23,8 @@ use crate::suppression::Suppressions;
 pub(crate) struct Policy {
     /// `--errors-for-leak-kinds`.
     pub(crate) leak_kinds: LeakKinds,
+    /// True if leaks count only if the last search of their process reported them.
+    pub(crate) last_search: bool,
     /// True if errors other than leaks count.
     pub(crate) errors: bool,
     /// True if a signal that ended a process counts.
@@ -72,23 +76,13 @@ pub(crate) fn judge(
     policy: &Policy,
     suppressions: &Suppressions,
     baseline: &Baseline,
+    names: &Rc<NormalNames>,
     paths: &Paths,
 ) -> Verdict {
     let mut suppression_uses = vec![0; suppressions.len()];
-    let mut seen: HashMap<(ProcessId, Fingerprint), u64> = HashMap::new();
-    let names = Rc::new(NormalNames::default());
-    let mut recognised = Recognised::new(baseline, &names);
     let mut rulings = Vec::with_capacity(evidence.findings.len());
     for finding in &evidence.findings {
         let blame = frame_to_blame(finding, policy, paths);
-        // An empty baseline needs no fingerprints.
-        let (fingerprint, renewed, known_equals) = if baseline.is_empty() {
-            (OnceCell::new(), None, 0)
-        } else {
-            let (fingerprint, renewed) = recognised.find_fingerprint(finding);
-            let known_equals = baseline.allowed(&fingerprint);
-            (OnceCell::from(fingerprint), renewed, known_equals)
-        };
         let tool = evidence.process(finding.process).run.tool.as_ref();
         let status = if let Some(position) = suppressions.find(finding, tool) {
             suppression_uses[position] += 1;
@@ -99,30 +93,19 @@ pub(crate) fn judge(
             RulingStatus::OtherCode
         } else if is_ignored(finding, blame, policy, paths) {
             RulingStatus::Ignored
-        } else if let Some(fingerprint) = fingerprint.get()
-            && !finding.is_unprinted()
-        {
-            let equals = seen
-                .entry((finding.process, fingerprint.clone()))
-                .or_default();
-            *equals += 1;
-            if *equals <= known_equals {
-                RulingStatus::Known
-            } else {
-                RulingStatus::New
-            }
         } else {
             RulingStatus::New
         };
         rulings.push(Ruling {
             status,
             blame,
-            fingerprint,
+            fingerprint: OnceCell::new(),
             names: names.clone(),
-            renewed,
-            known_equals,
+            renewed: None,
+            known_equals: 0,
         });
     }
+    recognise(evidence, baseline, names, &mut rulings);
     allow_within_limits(evidence, policy, &mut rulings);
     let (growth, known_without_size) = check_growth(evidence, policy, baseline, &mut rulings);
     Verdict {
@@ -140,6 +123,7 @@ pub(crate) fn judge(
 
 fn counts(finding: &Finding, policy: &Policy) -> bool {
     match finding.leak_kind() {
+        Some(_) if policy.last_search && finding.is_from_earlier_search() => false,
         Some(kind) => policy.leak_kinds.contains(kind),
         None if finding.is_fatal_signal() => policy.errors && policy.signals,
         None => policy.errors,
@@ -201,7 +185,8 @@ fn allow_within_limits(evidence: &Evidence, policy: &Policy, rulings: &mut [Ruli
     }
 }
 
-/// Compares known leaks with their sizes in the baseline, for each process. Leaks that grew beyond `--max-growth` fail.
+/// Compares known leaks with their sizes in the baseline, for each process. Leaks that grew beyond `--max-growth` fail. A leak
+/// without any function name is new if it grew, because its address may belong to another function in another build.
 /// Returns all growth, and the number of known leaks without a size in the baseline.
 fn check_growth(
     evidence: &Evidence,
@@ -223,12 +208,17 @@ fn check_growth(
     let mut growth: BTreeMap<Fingerprint, LeakGrowth> = BTreeMap::new();
     let mut without_size: HashSet<&Fingerprint> = HashSet::new();
     let mut too_large: HashSet<(Fingerprint, ProcessId)> = HashSet::new();
+    let mut unlike: HashSet<(Fingerprint, ProcessId)> = HashSet::new();
     for ((fingerprint, process), present) in present {
         let Some(known) = baseline.size(fingerprint) else {
             without_size.insert(fingerprint);
             continue;
         };
         if !present.is_larger_than(known) {
+            continue;
+        }
+        if fingerprint.is_nameless() {
+            unlike.insert((fingerprint.clone(), process));
             continue;
         }
         let here = LeakGrowth { known, present };
@@ -241,12 +231,18 @@ fn check_growth(
         }
     }
     let without_size = without_size.len();
-    if !too_large.is_empty() {
-        for (finding, ruling) in evidence.findings.iter().zip(rulings) {
+    for (larger, status) in [
+        (too_large, RulingStatus::Grown),
+        (unlike, RulingStatus::New),
+    ] {
+        if larger.is_empty() {
+            continue;
+        }
+        for (finding, ruling) in evidence.findings.iter().zip(&mut *rulings) {
             if ruling.status == RulingStatus::Known
-                && too_large.contains(&(ruling.fingerprint(finding).clone(), finding.process))
+                && larger.contains(&(ruling.fingerprint(finding).clone(), finding.process))
             {
-                ruling.status = RulingStatus::Grown;
+                ruling.status = status;
             }
         }
     }
@@ -282,6 +278,7 @@ mod tests {
                 bytes: 10,
                 blocks: 1,
                 indirect_bytes: 0,
+                earlier_search: false,
             }),
             frames,
         )
@@ -318,6 +315,7 @@ mod tests {
             max_bytes: None,
             max_blocks: None,
             max_growth: None,
+            last_search: false,
             only: patterns(only),
             ignore: patterns(ignore),
         };
@@ -331,6 +329,7 @@ mod tests {
             &policy,
             &Suppressions::default(),
             &Baseline::default(),
+            &Rc::default(),
             &Paths::default(),
         );
         let ruling = &verdict.rulings[0];

@@ -36,8 +36,11 @@ pub(crate) fn add_unprinted(evidence: &mut Evidence) {
             Details::Leak(leak) => {
                 let leaks = &mut printed.leaks[leak.kind as usize];
                 leaks.records += 1;
-                leaks.bytes += leak.bytes;
-                leaks.blocks += leak.blocks;
+                // The LEAK SUMMARY describes the last search.
+                if !leak.earlier_search {
+                    leaks.bytes += leak.bytes;
+                    leaks.blocks += leak.blocks;
+                }
             }
             Details::Unprinted(_) => {}
         }

@@ -6,7 +6,8 @@ use std::rc::Rc;
 use cg_stream::record::Frame;
 
 use crate::finding::Finding;
-use crate::fingerprint::{Fingerprint, NormalNames};
+use crate::fingerprint::Fingerprint;
+use crate::identity::NormalNames;
 
 /// The status of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

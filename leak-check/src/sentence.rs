@@ -43,7 +43,7 @@ pub(crate) fn amount(bytes: Count, blocks: Count) -> String {
 
 fn leak_sentence(leak: &Leak) -> String {
     let amount = amount(leak.bytes, leak.blocks);
-    match leak.kind {
+    let sentence = match leak.kind {
         LeakKind::Definite if leak.indirect_bytes > 0 => format!(
             "leaks {amount}, definitely lost, and with {} {} more",
             if leak.blocks == 1 { "it" } else { "them" },
@@ -56,7 +56,12 @@ fn leak_sentence(leak: &Leak) -> String {
         LeakKind::Possible => {
             format!("may leak {amount}, possibly lost: only pointers into the middle are left")
         }
+        LeakKind::Reachable if leak.earlier_search => format!("holds {amount}"),
         LeakKind::Reachable => format!("still holds {amount} at exit"),
+    };
+    match leak.earlier_search {
+        true => sentence + ", in an earlier leak search",
+        false => sentence,
     }
 }
 
@@ -436,14 +441,21 @@ mod tests {
 
     #[test]
     fn the_sentence_of_a_leak_has_its_size_and_kind() {
-        let sentence = |kind, bytes, blocks, indirect_bytes| {
+        let sentence_in = |earlier_search, kind, bytes, blocks, indirect_bytes| {
             leak_sentence(&Leak {
                 kind,
                 bytes,
                 blocks,
                 indirect_bytes,
+                earlier_search,
             })
         };
+        let sentence =
+            |kind, bytes, blocks, indirect| sentence_in(false, kind, bytes, blocks, indirect);
+        assert_eq!(
+            sentence_in(true, LeakKind::Definite, 64, 1, 0),
+            "leaks 64 bytes in 1 block, definitely lost, in an earlier leak search"
+        );
         assert_eq!(
             sentence(LeakKind::Definite, 64, 1, 0),
             "leaks 64 bytes in 1 block, definitely lost"

@@ -23,7 +23,7 @@
 //! | `heap_summary` | `in_use_bytes`, `in_use_blocks`, `allocs`, `frees`, `allocated_bytes` |
 //! | `all_heap_blocks_freed` | true if Memcheck reports this; there is no `leak_summary` then |
 //! | `leak_summary` | `definite`, `indirect`, `possible`, `reachable`, `suppressed`, each with `bytes` and `blocks` |
-//! | `repeated_leaks` | with several leak checks: the number of loss records of earlier checks that the last check repeats; the ERROR SUMMARY counts each |
+//! | `repeated_leaks` | with several leak checks: the number of reports of leaks that a later check reports again; the ERROR SUMMARY counts each |
 //! | `error_summary` | `errors`, `contexts`, `suppressed`, `suppressed_contexts` |
 //! | `unprinted_errors` | the number of errors that XML counts in `<errorcounts>` but does not contain; a forked process counts its parent's |
 //! | `fatal_signal` | `signal`, `name`, `event`, `address`, `thread`, `stack` |

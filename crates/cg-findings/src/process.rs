@@ -1,6 +1,6 @@
 //! The contents of one process. Both readers fill it, [`super::section`] writes it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use cg_collections::sorting::Order as _;
 use cg_stream::record::{Blocks, ErrorSummary, HeapSummary, LeakKind, LeakSummary, Tool};
@@ -99,8 +99,10 @@ pub(super) struct Process {
     pub(super) log_file_qualifiers: Vec<(String, String)>,
     pub(super) errors: Vec<KeptError>,
     pub(super) leaks: Vec<KeptLeak>,
-    /// The number of loss records that a later leak check replaced, by kind and stack.
-    replaced_leaks: HashMap<(LeakKind, FindingStackId), u64>,
+    /// The loss records that later leak checks replaced, by kind and stack.
+    replaced_leaks: HashMap<(LeakKind, FindingStackId), ReplacedLeaks>,
+    /// The number of leak checks that later ones replaced.
+    replaced_checks: u64,
     pub(super) leak_check: LeakCheck,
     /// True if each leak check ends with a LEAK SUMMARY, as in every text log with a preamble. Otherwise the numbers of the
     /// loss records show where a check ends.
@@ -118,6 +120,17 @@ pub(super) struct Process {
     pub(super) unprinted_errors: u64,
     /// True if a sanitizer ended the process, or did not report its end.
     pub(super) unfinished: bool,
+}
+
+/// The loss records of one kind and stack that later leak checks replaced.
+#[derive(Default)]
+struct ReplacedLeaks {
+    /// The number of records in all replaced checks.
+    reports: u64,
+    /// The number of the latest of these checks.
+    check: u64,
+    /// The records of that check.
+    latest: Vec<KeptLeak>,
 }
 
 /// The state of a leak check while it is read.
@@ -160,9 +173,9 @@ impl Process {
 
     /// Adds a loss record.
     ///
-    /// A run can have several leak checks: client requests, the monitor, and the check at exit. Only the state at the last
-    /// check counts, and its LEAK SUMMARY describes that state. So a full check replaces all earlier records, and a check in
-    /// a delta mode replaces only the records that it prints.
+    /// A run can have several leak checks: client requests, the monitor, and the check at exit. The LEAK SUMMARY describes
+    /// the last one. So a full check replaces all earlier records, and a check in a delta mode replaces only the records
+    /// that it prints. Valgrind counts the records of every check as errors, so replaced records are kept separately.
     pub(super) fn add_leak(&mut self, loss: LossRecord, stack: FindingStackId) {
         let check = &self.leak_check;
         let is_first = check.number == 0;
@@ -197,34 +210,71 @@ impl Process {
         // Move the record to the end, because a suppression that follows belongs to the last record.
         if let Some(Some(position)) = known {
             self.leaks.remove(position);
-            *self.replaced_leaks.entry((row.kind, stack)).or_default() += 1;
+            self.replaced_leaks
+                .entry((row.kind, stack))
+                .or_default()
+                .reports += 1;
         }
         self.leaks.push(row);
     }
 
-    /// Drops the loss records of an earlier leak check.
+    /// Sets the loss records of an earlier leak check aside.
     fn replace_leaks(&mut self) {
+        self.replaced_checks += 1;
         for leak in self.leaks.drain(..) {
-            *self
+            let replaced = self
                 .replaced_leaks
                 .entry((leak.kind, leak.stack))
-                .or_default() += 1;
+                .or_default();
+            replaced.reports += 1;
+            if replaced.check != self.replaced_checks {
+                replaced.check = self.replaced_checks;
+                replaced.latest.clear();
+            }
+            replaced.latest.push(leak);
         }
     }
 
-    /// Returns the number of loss records in earlier leak checks that the last check repeats. Valgrind counts each as an
-    /// error.
-    pub(super) fn repeated_leaks(&self) -> u64 {
-        let mut last: Vec<_> = self
+    /// Returns the leaks that earlier leak checks reported and the last one did not, each as it was reported last. They are
+    /// sorted by stack, because stacks are numbered in the order of the input.
+    pub(super) fn earlier_leaks(&self) -> Vec<&KeptLeak> {
+        let last: HashSet<_> = self
             .leaks
             .iter()
             .map(|leak| (leak.kind, leak.stack))
             .collect();
-        last.order_by_key(|(kind, stack)| (*kind as usize, *stack));
-        last.dedup();
-        last.iter()
-            .filter_map(|leak| self.replaced_leaks.get(leak))
-            .sum()
+        let mut earlier: Vec<&KeptLeak> = self
+            .replaced_leaks
+            .iter()
+            .filter(|(leak, _)| !last.contains(*leak))
+            .flat_map(|(_, replaced)| &replaced.latest)
+            .collect();
+        earlier.order_by_key(|leak| {
+            (
+                leak.stack,
+                leak.kind as usize,
+                leak.bytes,
+                leak.indirect_bytes,
+            )
+        });
+        earlier
+    }
+
+    /// Returns the number of reports of leaks that are reported again, by a later leak check. Valgrind counts each as an
+    /// error.
+    pub(super) fn repeated_leaks(&self) -> u64 {
+        let reports: u64 = self
+            .replaced_leaks
+            .values()
+            .map(|replaced| replaced.reports)
+            .sum();
+        reports.saturating_sub(self.earlier_leaks().len() as u64)
+    }
+
+    /// Begins the leak check at exit, which may find nothing.
+    pub(super) fn begin_exit_check(&mut self) {
+        self.replace_leaks();
+        self.leak_check.is_over = true;
     }
 
     /// Returns the advice for a log with only a preamble; an empty text for other logs.

@@ -34,8 +34,13 @@ impl Process {
             let finding = signal.finding(&sentence, event.as_deref());
             self.write_error(finding, count, table, reading.out)?;
         }
-        for leak in &self.leaks {
-            self.write_leak(leak, table, reading.out)?;
+        for (leaks, earlier_search) in [
+            (self.earlier_leaks(), true),
+            (self.leaks.iter().collect(), false),
+        ] {
+            for leak in leaks {
+                self.write_leak(leak, earlier_search, table, reading.out)?;
+            }
         }
         match error {
             None => {
@@ -66,9 +71,11 @@ impl Process {
         };
         let mut totals = Vec::new();
         let has_leaks = self.tool.as_ref().is_none_or(Tool::looks_for_leaks);
+        let earlier = self.earlier_leaks();
         if has_leaks || !self.leaks.is_empty() {
-            totals.push(("bytes", sum(self.leaks.iter().map(|leak| leak.bytes))));
-            totals.push(("blocks", sum(self.leaks.iter().map(|leak| leak.blocks))));
+            let leaks = || earlier.iter().copied().chain(&self.leaks);
+            totals.push(("bytes", sum(leaks().map(|leak| leak.bytes))));
+            totals.push(("blocks", sum(leaks().map(|leak| leak.blocks))));
         }
         let signals = self.fatal_signal.iter().map(|_| 1);
         let errors = self.errors.iter().map(|error| error.count);
@@ -182,6 +189,7 @@ impl Process {
     fn write_leak(
         &self,
         leak: &KeptLeak,
+        earlier_search: bool,
         table: &FindingTable,
         out: &mut Out,
     ) -> Result<(), Error> {
@@ -195,6 +203,7 @@ impl Process {
             kind: leak.kind.word(),
             cost: Cells::From(0, &cost),
             indirect_bytes: leak.indirect_bytes,
+            earlier_search,
             pid: self.pid,
             stack: StackRef::Ids(table.stack_frames(leak.stack)),
             suppression: leak.suppression.map(|text| table.text(text)),

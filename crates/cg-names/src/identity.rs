@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 use crate::mangling::{RustPath, can_be_instance};
 use crate::paths::base_name;
 use crate::rules::{Part, Rules, Strength};
+use crate::structure::ParsedName;
 
 static RULES: LazyLock<Rules> = LazyLock::new(Rules::from_table);
 
@@ -54,9 +55,105 @@ pub fn is_same_in_other_mangling(a: &str, b: &str) -> bool {
     is_instance(a, b) || is_instance(b, a)
 }
 
+/// Returns true for a source of C. There, the bare name of an inlined function is its whole name.
+pub fn is_source_of_c(file: &str) -> bool {
+    file.ends_with(".c")
+}
+
+/// Returns true for a shared library, which every run may load at another address.
+pub fn is_shared_library(path: &str) -> bool {
+    let base = base_name(path);
+    base.ends_with(".so") || base.contains(".so.")
+}
+
+/// Returns true for a name with neither a path nor parameters, as debug information names inlined functions: `get`.
+pub fn is_bare_name(name: &str) -> bool {
+    let parsed = ParsedName::new(name.as_bytes());
+    parsed.is_bare() && parsed.path() == name
+}
+
+/// Returns true if two different normal forms at one place of the source belong to the same function: one is the bare name of
+/// the other, or they differ only in the names that compilers give to lambdas.
+///
+/// ```
+/// use cg_names::identity::is_same_at_one_place;
+///
+/// assert!(is_same_at_one_place("get", "app::Cache<app::Node>::get(int)"));
+/// assert!(!is_same_at_one_place("get", "app::Cache<app::Node>::put(int)"));
+/// ```
+pub fn is_same_at_one_place(a: &str, b: &str) -> bool {
+    let is_bare_form = |bare: &str, full: &str| {
+        let [own, other] = [bare, full].map(|name| ParsedName::new(name.as_bytes()));
+        let ends_with_it = || {
+            let path = other.path().strip_suffix(bare.as_bytes());
+            path.is_some_and(|path| path.ends_with(b"::"))
+        };
+        is_bare_name(bare) && (own.short_name() == other.short_name() || ends_with_it())
+    };
+    is_bare_form(a, b) || is_bare_form(b, a) || {
+        let (a, b) = (with_equal_lambdas(a), with_equal_lambdas(b));
+        a.is_some() && a == b
+    }
+}
+
+/// Replaces the names that compilers give to lambdas: `{lambda(int)}` by GCC, `$_0` by Clang, which the normal form turns into
+/// `{unnamed type}`. Returns `None` for a name without these.
+fn with_equal_lambdas(name: &str) -> Option<String> {
+    const LAMBDA: &str = "{lambda(";
+    const UNNAMED: &str = "{unnamed type}";
+    let mut text = name.replace(UNNAMED, "{lambda}");
+    while let Some(start) = text.find(LAMBDA) {
+        let mut depth = 1u32;
+        let inside = &text[start + 1..];
+        let end = inside.find(|next| {
+            depth = match next {
+                '{' => depth + 1,
+                '}' => depth - 1,
+                _ => depth,
+            };
+            depth == 0
+        })?;
+        text.replace_range(start..start + 1 + end + 1, "{lambda}");
+    }
+    (text != name).then_some(text)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_at_one_place_are_the_same_if_one_is_bare_or_only_lambdas_differ() {
+        for (a, b, expected) in [
+            ("get", "app::Cache<app::Node>::get(int)", true),
+            ("get<int>", "app::get<int>(int)", true),
+            ("get", "app::forget(int)", false),
+            ("get", "put", false),
+            ("get(int)", "app::get(int)", false),
+            ("operator()", "run(int)::$_0::operator()(int) const", true),
+            ("parse", "demo::Parser<T>::parse", true),
+            (
+                "run(int)::{lambda(int)#1}::operator()(int) const",
+                "run(int)::$_0::operator()(int) const",
+                true,
+            ),
+            (
+                "void each<run(int)::{lambda(void ({unnamed type#1}))#1}>()",
+                "void each<run(int)::$_1>()",
+                true,
+            ),
+            (
+                "run(int)::{lambda(int)#1}::operator()(int) const",
+                "go(int)::$_0::operator()(int) const",
+                false,
+            ),
+            ("app::f(int)", "app::g(int)", false),
+        ] {
+            let [a, b] = [a, b].map(normal_function);
+            assert_eq!(is_same_at_one_place(&a, &b), expected, "{a} {b}");
+            assert_eq!(is_same_at_one_place(&b, &a), expected, "{a} {b}");
+        }
+    }
 
     /// Returns true if two names belong to the same function.
     fn same(a: &str, b: &str) -> bool {

@@ -81,6 +81,8 @@ pub struct Key {
     pub process: Option<Symbol>,
     /// True if the stack lacks its outermost frames, in a `stack` record.
     pub cut: bool,
+    /// True if only an earlier leak search reported the leak, in a `leak` record.
+    pub earlier_search: bool,
     /// The time of the sample, in a `stack` record.
     pub time: Option<u64>,
     /// The labels in the form of a stream, in a `stack` record.
@@ -136,6 +138,7 @@ impl Hash for Key {
             tid,
             process,
             cut,
+            earlier_search,
             time,
             labels,
             stack,
@@ -145,7 +148,7 @@ impl Hash for Key {
             word(function.name, function.file),
             word(function.obj, *stack),
             line.unwrap_or(u64::MAX) ^ word(*thread_name, *process),
-            word(*addr, *site) ^ word(*kind, *what) ^ u64::from(*cut),
+            word(*addr, *site) ^ word(*kind, *what) ^ u64::from(*cut | *earlier_search),
             word(*inlined, *ambiguous) ^ snapshot.or(*time).unwrap_or(u64::MAX),
             part.unwrap_or_else(|| word(*labels, None::<Symbol>))
                 .rotate_left(32)

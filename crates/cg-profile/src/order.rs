@@ -32,6 +32,7 @@ impl Profile {
             tid,
             process,
             cut,
+            earlier_search,
             time,
             labels,
             stack,
@@ -50,7 +51,7 @@ impl Profile {
             .then_with(|| self.order_of_names(*thread_name, b.thread_name))
             .then_with(|| tid.cmp(&b.tid))
             .then_with(|| self.order_of_names(*process, b.process))
-            .then_with(|| cut.cmp(&b.cut))
+            .then_with(|| (cut, earlier_search).cmp(&(&b.cut, &b.earlier_search)))
             .then_with(|| time.cmp(&b.time))
             .then_with(|| self.order_of_names(*labels, b.labels))
             .then_with(|| self.order_of_stacks(*inlined, b.inlined))

@@ -35,7 +35,7 @@ enum Law {
 use Law::{Agreed, Any, Counts, CountsOrCost, Key, Max, Min, One, Sum};
 
 /// The laws of fields: the record type, the field and its law. `*` is all types without their own entry.
-const RECORD_FIELDS: [(&str, &str, Law); 46] = [
+const RECORD_FIELDS: [(&str, &str, Law); 47] = [
     ("*", "fn", Key),
     ("*", "file", Key),
     ("*", "obj", Key),
@@ -53,6 +53,7 @@ const RECORD_FIELDS: [(&str, &str, Law); 46] = [
     ("*", "process", Key),
     ("*", "tid", Key),
     ("*", "cut", Key),
+    ("*", "earlier_search", Key),
     ("call", "inlined", Key),
     ("line", "inlined", One),
     ("*", "ambiguous", Key),

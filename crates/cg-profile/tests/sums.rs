@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 const FORMAT: &str = include_str!("../../cg-stream/FORMAT.md");
 
 /// The fields that are part of a record's key.
-const KEYS: [&str; 21] = [
+const KEYS: [&str; 22] = [
     "fn",
     "file",
     "obj",
@@ -30,6 +30,7 @@ const KEYS: [&str; 21] = [
     "process",
     "tid",
     "cut",
+    "earlier_search",
     "inlined",
     "ambiguous",
     "labels",
@@ -58,7 +59,7 @@ fn examples() -> Vec<Value> {
         json!({"type": "line", "fn": "f", "file": "a.h", "line": 0, "addr": "0x1", "part": 1, "thread": 1, "cost": {"Ir": 1}}),
         json!({"type": "call", "fn": "f", "part": 1, "thread": 1, "callee": {"fn": "g"}, "calls": 2, "incl": {"Ir": 7}}),
         json!({"type": "inline", "fn": "f", "file": "a.c", "obj": "/lib/a.so", "ambiguous": ["g", "h"], "part": 1, "thread": 2, "cost": {"Ir": 3}, "incl": {"Ir": 4}, "stack": [{"fn": "f", "site": "a.h", "line": 3}]}),
-        json!({"type": "leak", "fn": "f", "obj": "/lib/a.so", "kind": "possible", "cost": {"bytes": 8, "blocks": 1}, "indirect_bytes": 0, "pid": 4, "stack": frames, "suppression": "{\n}"}),
+        json!({"type": "leak", "fn": "f", "obj": "/lib/a.so", "kind": "possible", "cost": {"bytes": 8, "blocks": 1}, "indirect_bytes": 0, "earlier_search": true, "pid": 4, "stack": frames, "suppression": "{\n}"}),
         json!({"type": "error", "fn": "f", "obj": "/lib/a.so", "kind": "Race", "what": "Possible data race", "cost": {"count": 2}, "thread": 1, "thread_name": "main", "pid": 4, "stack": frames, "notes": [{"what": "at", "stack": frames}, {"what": "by"}], "suppression": "{\n}"}),
         json!({"type": "heap", "fn": "f", "obj": "/lib/a.so", "snapshot": 3, "peak": false, "cost": {"bytes": 9}, "places": 4, "stack": frames}),
         json!({"type": "program_point", "obj": "/lib/a.so", "cost": {"total_bytes": 9, "end_bytes": 2}, "max_bytes": 5, "max_blocks": 2, "lifetime": 77, "accesses": [1, null, 3], "stack": frames}),

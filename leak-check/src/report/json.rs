@@ -99,6 +99,7 @@ fn write_finding(
                 bytes: *bytes,
                 blocks: *blocks,
                 indirect_bytes: 0,
+                earlier_search: false,
             };
             writer.record(&Judged {
                 record: leak_record(finding, &leak, pid),
@@ -153,6 +154,7 @@ fn leak_record<'a>(finding: &'a Finding, leak: &Leak, pid: Option<u64>) -> LeakR
         kind: Name::from(leak.kind.word()),
         cost: Counts::from([("bytes", leak.bytes), ("blocks", leak.blocks)]),
         indirect_bytes: leak.indirect_bytes,
+        earlier_search: leak.earlier_search,
         pid,
         stack: finding.stack.to_vec(),
         suppression: finding.suppression.as_deref().map(Name::from),

@@ -230,6 +230,7 @@ mod tests {
                 bytes: 1,
                 blocks: 1,
                 indirect_bytes: 0,
+                earlier_search: false,
             }),
             stack: stack
                 .iter()

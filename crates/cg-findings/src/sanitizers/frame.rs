@@ -30,6 +30,9 @@ pub(super) fn parse(raw: &[u8], table: &mut FindingTable) -> FrameRow {
     let (function, place) = split_place(rest, is_tsan);
     let (file, line) = place.map_or((None, None), file_and_line);
     let known = |name: &[u8]| !name.is_empty() && name != b"<null>";
+    // Without a name and an address, only the offset distinguishes the frames of an object.
+    let offset = module.filter(|_| !known(function));
+    let addr = addr.or(offset.map(|module| module.offset));
     let text = |name: Option<&'_ [u8]>| {
         name.filter(|name| known(name))
             .map(|name| Name::from_bytes(name).into_owned())
@@ -38,7 +41,7 @@ pub(super) fn parse(raw: &[u8], table: &mut FindingTable) -> FrameRow {
         name: None,
         file: text(file),
         line,
-        obj: text(module),
+        obj: text(module.map(|module| module.path)),
         addr: text(addr),
         ..Frame::default()
     });
@@ -59,7 +62,8 @@ pub(super) fn parse_place(raw: &[u8], table: &mut FindingTable) -> FrameRow {
     table.row(&Frame {
         file: text(file),
         line,
-        obj: text(module),
+        obj: text(module.map(|module| module.path)),
+        addr: text(module.map(|module| module.offset)),
         ..Frame::default()
     })
 }
@@ -97,8 +101,15 @@ fn address(raw: &[u8]) -> (Option<&[u8]>, &[u8]) {
     (Some(address), rest.trim_ascii())
 }
 
+/// An object, and an offset in it: `0x12`.
+#[derive(Clone, Copy)]
+struct Module<'a> {
+    path: &'a [u8],
+    offset: &'a [u8],
+}
+
 /// Splits off ` (MODULE+0xOFFSET) (BuildId: …)` at the end.
-fn split_module(text: &[u8]) -> (&[u8], Option<&[u8]>) {
+fn split_module(text: &[u8]) -> (&[u8], Option<Module<'_>>) {
     let text = match memmem::rfind(text, b"(BuildId: ") {
         Some(build) if text.ends_with(b")") => text[..build].trim_ascii_end(),
         _ => text,
@@ -117,7 +128,11 @@ fn split_module(text: &[u8]) -> (&[u8], Option<&[u8]>) {
             Some(b'(') => 0,
             _ => opening(&inside[..offset])?,
         };
-        Some((text[..start].trim_ascii_end(), &inside[start + 1..offset]))
+        let module = Module {
+            path: &inside[start + 1..offset],
+            offset: &inside[offset + 1..],
+        };
+        Some((text[..start].trim_ascii_end(), module))
     };
     match module() {
         Some((rest, module)) => (rest, Some(module)),
@@ -254,7 +269,7 @@ mod tests {
             ("pthread_create <null> (ts+0x5349d)", "pthread_create|||ts|"),
             (
                 "<null> <null> (libstdc++.so.6+0xd44a2)",
-                "|||libstdc++.so.6|",
+                "|||libstdc++.so.6|0xd44a2",
             ),
             (
                 "__tsan::Call(int, void*) posix.cpp.o (ts+0x1)",

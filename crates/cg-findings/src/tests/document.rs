@@ -274,3 +274,24 @@ fn a_document_may_be_on_one_line() {
     };
     assert_eq!(names(&reading), ["\"f<T>\"", "\"f<T>\""]);
 }
+
+#[test]
+fn leaks_before_the_end_of_the_program_are_of_an_earlier_check() {
+    let other = XML_LEAK.replace("<fn>", "<fn>other_");
+    for (elements, expected) in [
+        ([XML_LEAK, XML_END, ""].concat(), &[true][..]),
+        ([XML_END, XML_LEAK, ""].concat(), &[false]),
+        ([XML_LEAK, XML_END, XML_LEAK].concat(), &[false]),
+        ([XML_LEAK, XML_END, &other].concat(), &[true, false]),
+    ] {
+        let end = "</valgrindoutput>\n";
+        let text = document(&elements).replace(end, "") + end;
+        let reading = read(text);
+        let leaks = reading.records_of_type("leak");
+        let found: Vec<bool> = leaks
+            .iter()
+            .map(|leak| leak["earlier_search"] == true)
+            .collect();
+        assert_eq!(found, expected);
+    }
+}

@@ -135,6 +135,52 @@ fn loss_records_in_any_order_belong_to_one_leak_check() {
     assert_eq!(reading.findings(), both);
 }
 
+/// Valgrind counts the records of every leak check, so none is lost, and a repeated one is one record.
+#[test]
+fn leaks_of_earlier_checks_are_kept_and_marked() {
+    let leak = |bytes: u64, function: &str| {
+        format!(
+            "==7== {bytes} bytes in 1 blocks are definitely lost in loss record 1 of 1\n==7==    at 0x48417B4: malloc (in /v.so)\n==7==    by 0x10938D: {function} (a.c:17)\n==7== \n"
+        )
+    };
+    let summary = |bytes: u64| {
+        format!(
+            "==7== LEAK SUMMARY:\n==7==    definitely lost: {bytes} bytes in 1 blocks\n==7== \n"
+        )
+    };
+    let check = |bytes, function| [leak(bytes, function), summary(bytes)].concat();
+    let freed = "==7== All heap blocks were freed -- no leaks are possible\n==7== \n";
+    for (checks, expected, repeated) in [
+        (check(8, "f") + freed, &[(8, true)][..], 0),
+        (check(8, "f") + &summary(0), &[(8, true)], 0),
+        (check(8, "f") + &check(9, "f"), &[(9, false)], 1),
+        (check(8, "f") + &check(9, "g"), &[(8, true), (9, false)], 0),
+        // The latest report counts.
+        (check(8, "f") + &check(9, "f") + freed, &[(9, true)], 1),
+    ] {
+        let reading = read([PREAMBLE, &checks, SUMMARY].concat());
+        let leaks = reading.records_of_type("leak");
+        let found: Vec<_> = leaks
+            .iter()
+            .map(|leak| {
+                (
+                    leak["cost"]["bytes"].as_u64().unwrap(),
+                    leak["earlier_search"] == true,
+                )
+            })
+            .collect();
+        assert_eq!(found, expected, "{checks}");
+        let run = &reading.records[0];
+        assert_eq!(
+            run["repeated_leaks"].as_u64().unwrap_or(0),
+            repeated,
+            "{checks}"
+        );
+        let total: u64 = expected.iter().map(|(bytes, _)| bytes).sum();
+        assert_eq!(run["total"]["bytes"], total, "{checks}");
+    }
+}
+
 #[test]
 fn output_of_programs_is_ignored() {
     let text = format!(

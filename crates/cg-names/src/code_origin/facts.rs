@@ -519,6 +519,7 @@ fn is_named_as_in_glibc(name: &str, file: &str) -> bool {
         && name[1..].starts_with(|c: char| c == '_' || c.is_ascii_uppercase())
         && !name.starts_with("_GLOBAL__");
     is_reserved
+        || SYSTEM_PREFIXES.begins(name)
         || GLIBC_FUNCTIONS.contains(word)
         || (word.len() > 2 && stem.contains(word))
         || (stem.len() > 2 && word.contains(stem))

@@ -252,6 +252,17 @@ fn functions_of_glibc_are_recognised_by_file_and_name() {
         ]),
         "SSSSSSO"
     );
+    // The stack of a thread, with an inlined function in a file of its own.
+    assert_eq!(
+        letters(&[
+            "allocate_dtv|dl-tls.c",
+            "_dl_allocate_tls|dl-tls.c",
+            "allocate_stack|allocatestack.c",
+            "pthread_create@@GLIBC_2.34|pthread_create.c",
+            "main|tls.c",
+        ]),
+        "SSSSO"
+    );
     // A file of that name can belong to any project.
     assert_eq!(letters(&["report|error.c", "main|main.c"]), "OO");
     assert_eq!(

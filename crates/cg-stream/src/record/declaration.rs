@@ -158,8 +158,8 @@ macro_rules! records {
             key stack: Stack,
         }
 
-        /// A Memcheck loss record. The sum of `cost` over the records of one kind is the row of that kind in the LEAK
-        /// SUMMARY.
+        /// A Memcheck loss record. The sum of `cost` over the records of one kind, except those of earlier searches, is the
+        /// row of that kind in the LEAK SUMMARY.
         Leak "leak" LeakRecord LeakRow {
             /// Function of the frame to blame.
             function name as "fn": Option<Function>,
@@ -175,6 +175,8 @@ macro_rules! records {
             cost cost: Counts,
             /// Bytes reachable only through these blocks. `cost` does not include them, because the `indirect` records do.
             sum indirect_bytes: u64,
+            /// True if an earlier leak search of the process reported the leak, and the last one did not.
+            key earlier_search: Mark,
             /// The process.
             agreed pid: Option<u64>,
             /// Innermost frame first.
