@@ -272,10 +272,12 @@ mod tests {
     #[test]
     fn numbers_of_one_sample_are_limited() {
         let bytes = vec![1; limits::ITEMS + 1];
-        let field = |length| WireValue::Bytes(MessageBytes {
-            bytes: &bytes[..length],
-            start: 7,
-        });
+        let field = |length| {
+            WireValue::Bytes(MessageBytes {
+                bytes: &bytes[..length],
+                start: 7,
+            })
+        };
         let mut numbers = Vec::new();
         assert!(field(limits::ITEMS).push_to(&mut numbers).is_ok());
         let mut numbers = Vec::new();
