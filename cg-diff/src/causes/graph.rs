@@ -1,6 +1,7 @@
 //! The call graph of one run: self costs, and calls with the inclusive cost that was recorded for them.
 
-use cg_profile::Key;
+use cg_collections::maps::Map;
+use cg_profile::{FunctionKey, Key};
 use cg_stream::record::{Count, RecordType};
 
 use super::groups::Groups;
@@ -72,10 +73,11 @@ impl CallGraph {
                 true => RecordType::Inline,
                 false => RecordType::Fn,
             };
+            let plain = plain_hosts(runs, number);
             let functions = profile.table(cost_type);
             let mut cost = Vec::new();
             for (record, key) in functions.keys().iter().enumerate() {
-                let Some((host, inlined)) = host_and_inlined(runs, nodes, key) else {
+                let Some((host, inlined)) = host_and_inlined(runs, nodes, key, &plain) else {
                     continue;
                 };
                 cost.clear();
@@ -267,17 +269,47 @@ impl Found {
     }
 }
 
-/// Returns the node that a cost record belongs to, and the innermost function if that is inlined.
-fn host_and_inlined(runs: &Runs, nodes: &Nodes, key: &Key) -> Option<(Node, Option<Node>)> {
+/// Returns the node that a cost record belongs to, and the innermost function if that is inlined. Functions that are compared
+/// including their inlined code have no inlined functions.
+fn host_and_inlined(
+    runs: &Runs,
+    nodes: &Nodes,
+    key: &Key,
+    plain: &Map<FunctionKey, Count>,
+) -> Option<(Node, Option<Node>)> {
     let frames = runs.names.stacks.frames_of(key.stack);
     match (frames.first(), frames.last()) {
         (Some(first), Some(last)) if nodes.has_chains => {
             let host = nodes.node(last.function, key)?;
-            let inlined = (frames.len() > 1).then(|| nodes.node(first.function, key));
+            let is_inlined = frames.len() > 1 && !plain.contains_key(&last.function);
+            let inlined = is_inlined.then(|| nodes.node(first.function, key));
             Some((host, inlined.flatten()))
         }
         _ => Some((nodes.node(key.function, key)?, None)),
     }
+}
+
+/// Returns the functions that are compared including their inlined code, because not all runs know it: their out-of-line cost
+/// exceeds the cost of their own code.
+fn plain_hosts(runs: &Runs, profile: usize) -> Map<FunctionKey, Count> {
+    let mut excess: Map<FunctionKey, Count> = Map::default();
+    let Some(out_of_line) = runs.out_of_line.get(profile) else {
+        return excess;
+    };
+    let functions = runs.profiles[profile].table(RecordType::Fn);
+    for (key, cost) in functions.keys().iter().zip(out_of_line) {
+        *excess.entry(key.function).or_default() += cost.iter().sum::<Count>();
+    }
+    let chains = runs.profiles[profile].table(RecordType::Inline);
+    for (record, key) in chains.keys().iter().enumerate() {
+        let frames = runs.names.stacks.frames_of(key.stack);
+        if let (1, Some(frame)) = (frames.len(), frames.first()) {
+            let cost: Count = chains.cost(record).iter().sum();
+            *excess.entry(frame.function).or_default() -= cost;
+        }
+    }
+    excess.retain(|_, excess| *excess > 0);
+    excess
 }
 
 /// Adds counts event by event.

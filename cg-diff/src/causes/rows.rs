@@ -1,4 +1,4 @@
-//! The rows of causes: for each function, the difference between what its items cost and what was expected of them.
+//! The rows of causes. The cause of a function is the cost of its items minus their expected cost.
 
 use std::cmp::Reverse;
 

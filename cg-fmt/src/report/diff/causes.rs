@@ -6,18 +6,20 @@ use cg_stream::record::{CauseDetail, CauseRecord, Count, CycleSummary};
 
 use super::cause_words::{Words, function_text};
 use super::{DiffEvent, Diffs};
-use crate::options::Options;
+use crate::options::{Options, OutputFormat};
 
 /// The number of causes and details at the beginning of a report.
 const IN_REPORT: Shown = Shown {
     causes: 5,
     details: 2,
+    indent: "  ",
 };
 
 /// The default number of causes and details in a report that has only causes.
 const ALONE: Shown = Shown {
     causes: 10,
     details: 6,
+    indent: "  ",
 };
 
 /// The share of all changes whose number of causes is printed, in percent.
@@ -28,6 +30,21 @@ struct Shown {
     causes: usize,
     /// The details of a cause. A single further detail is shown too, instead of a line that counts it.
     details: usize,
+    /// The characters before a detail.
+    indent: &'static str,
+}
+
+impl Shown {
+    /// Returns the same numbers with an indent that the format keeps.
+    fn for_format(self, format: OutputFormat) -> Shown {
+        match format {
+            OutputFormat::Markdown | OutputFormat::Html => Shown {
+                indent: "· ",
+                ..self
+            },
+            _ => self,
+        }
+    }
 }
 
 /// A row of the table.
@@ -74,8 +91,12 @@ impl Diffs<'_> {
     }
 
     /// Returns the causes at the beginning of a report. Empty if there are no causes.
-    pub(super) fn causes<'t>(&'t self, events: &[DiffEvent<'t>]) -> Vec<Block<'t>> {
-        self.cause_blocks(events, IN_REPORT)
+    pub(super) fn causes<'t>(
+        &'t self,
+        events: &[DiffEvent<'t>],
+        options: &Options,
+    ) -> Vec<Block<'t>> {
+        self.cause_blocks(events, IN_REPORT.for_format(options.format))
     }
 
     /// Renders a document that has only the causes.
@@ -92,7 +113,7 @@ impl Diffs<'_> {
                 None => ALONE.causes,
                 Some(_) => options.rows(),
             };
-            let shown = Shown { causes, ..ALONE };
+            let shown = Shown { causes, ..ALONE }.for_format(options.format);
             document.blocks.extend(self.cause_blocks(&events, shown));
         } else {
             let causes = self.causes.iter().take(options.rows()).enumerate();
@@ -100,7 +121,7 @@ impl Diffs<'_> {
                 let details = 0..record.details.len();
                 details.map(move |detail| TableRow::Detail(cause, detail))
             });
-            let mut table = self.cause_table(&events, rows.collect());
+            let mut table = self.cause_table(&events, rows.collect(), ALONE.indent);
             table.choose_for(Audience::Programs);
             document.push(Block::Table(table));
         }
@@ -124,7 +145,7 @@ impl Diffs<'_> {
                 rows.push(TableRow::More(position, details));
             }
         }
-        let mut table = self.cause_table(events, rows);
+        let mut table = self.cause_table(events, rows, shown.indent);
         table.choose_for(Audience::People);
         let mut blocks = vec![Block::Table(table)];
         let event = events.first().map_or("", |event| event.name);
@@ -189,7 +210,12 @@ impl Diffs<'_> {
         ))
     }
 
-    fn cause_table<'t>(&'t self, events: &[DiffEvent<'t>], rows: Vec<TableRow>) -> Table<'t> {
+    fn cause_table<'t>(
+        &'t self,
+        events: &[DiffEvent<'t>],
+        rows: Vec<TableRow>,
+        indent: &'static str,
+    ) -> Table<'t> {
         let causes = self.causes;
         let first = events.first().map_or("", |event| event.name);
         let places: Vec<usize> = (0..rows.len()).collect();
@@ -230,7 +256,7 @@ impl Diffs<'_> {
         let of = std::rc::Rc::clone(&rows);
         let words = self.words(first);
         let mut listed = Column::new("listed", Layout::Text, move |row: usize| {
-            Cell::Text(listed_text(&words, causes, of[row]).into())
+            Cell::Text(listed_text(&words, causes, of[row], indent).into())
         })
         .titled("function and cause")
         .worth(Worth::Name)
@@ -304,7 +330,7 @@ fn delta(causes: &[CauseRecord], row: TableRow, event: &str) -> Count {
     }
 }
 
-fn listed_text(words: &Words, causes: &[CauseRecord], row: TableRow) -> String {
+fn listed_text(words: &Words, causes: &[CauseRecord], row: TableRow, indent: &str) -> String {
     match row {
         TableRow::Cause(cause) => format!(
             "{}{}",
@@ -313,11 +339,11 @@ fn listed_text(words: &Words, causes: &[CauseRecord], row: TableRow) -> String {
         ),
         TableRow::Detail(cause, detail) => {
             let cause = &causes[cause];
-            format!("  {}", words.sentence(cause, &cause.details[detail]))
+            format!("{indent}{}", words.sentence(cause, &cause.details[detail]))
         }
         TableRow::More(cause, from) => {
             let more = causes[cause].details.len() - from;
-            format!("  {} more", grouped(more as Count))
+            format!("{indent}{} more", grouped(more as Count))
         }
     }
 }

@@ -71,7 +71,7 @@ impl Diffs<'_> {
             self.status_counts()
         )));
         document.blocks.extend(self.limits());
-        document.blocks.extend(self.causes(&events));
+        document.blocks.extend(self.causes(&events, options));
         match self.benchmarks(&events) {
             Some(benchmarks) => document.push(Block::Table(benchmarks)),
             None => document.push(Block::Table(self.totals())),

@@ -29,7 +29,7 @@ impl Diffs<'_> {
             document.push(Block::Table(benchmarks));
         }
         if options.format.is_for_people() {
-            document.blocks.extend(self.causes(&events));
+            document.blocks.extend(self.causes(&events, options));
         }
         if !options.wants_listing() {
             document
