@@ -172,11 +172,11 @@ pub(crate) struct Args {
 
     /// Explain the difference of the totals.
     ///
-    /// Needs profiles with call counts, one per side. Writes cause records, which add up exactly to the difference. There
-    /// are three kinds. A function costs more per call. A function calls another function more often per call of its own,
-    /// which counts at the old inclusive cost of such a call. A function is entered more often from outside. The cost of a
-    /// call is an average over its callers. A record names the line of the calls or, with --lines, the line that changed
-    /// most.
+    /// Needs profiles with call counts, one per side. Writes a cause record for each function; they add up exactly to the
+    /// difference. A function is expected to spend the cost of its callers' calls as it spent it before. If its own code or
+    /// one of its calls takes more or less, that is its cause. Functions that only one run has are details of their callers,
+    /// and calls cost what the profile recorded for them. A detail names the line of the calls or, with --lines, the line
+    /// that changed most.
     #[arg(long, help_heading = "Output")]
     pub(crate) causes: bool,
 

@@ -273,13 +273,14 @@ fn compare_runs(
     let explanations = explain::explain(&comparison, &rows);
     let mut causes = Causes::default();
     if options.causes {
-        match causes::find_causes(&comparison, &rows) {
+        match causes::find_causes(&comparison, &rows, &options.join.rules) {
             Ok(found) => causes = found,
             Err(refusal) => diagnostics.error(refusal),
         }
     }
     explanations.rank(&mut comparison);
     let mut summary = summarise(&comparison, options, diagnostics);
+    summary.cycles = causes.cycle_summaries(runs);
     let judgement = gate::judge(&comparison, &options.limits, diagnostics);
     if !options.limits.is_empty() {
         summary.broken_limits = Some(judgement.broken.clone());

@@ -63,18 +63,21 @@ pub(crate) fn explain(comparison: &Comparison, rows: &FunctionRows) -> Explanati
             )
         })
         .collect();
+    let (old, new): (usize, usize) = sides;
     let explainer = Explainer {
         runs,
         joined,
         arcs: Arcs::collect(runs, rows, |row| changed.contains_key(&row)),
         changed: &changed,
         sides,
+        have_calls: [old, new].iter().all(|side| records_calls(runs, *side)),
     };
     for (row, (_, figures)) in &changed {
         if let Some(why) = explainer.why(*row, figures) {
             explanations.why.insert(*row, why);
         }
         if options.inclusive
+            && explainer.knows_callees(*row, figures)
             && let Some(callee) = explainer.explaining_callee(*row, figures)
         {
             explanations.explained_by.insert(*row, callee);
@@ -90,6 +93,16 @@ struct Explainer<'a> {
     changed: &'a BTreeMap<usize, (&'a Change, Figures)>,
     /// The old and the new side.
     sides: (usize, usize),
+    /// True if both sides record calls.
+    have_calls: bool,
+}
+
+/// Returns true if every file of a side records calls. A single function calls no other.
+fn records_calls(runs: &Runs, side: usize) -> bool {
+    let mut profiles = runs.files_of(side).map(|profile| &runs.profiles[profile]);
+    profiles.all(|profile| {
+        !profile.table(RecordType::Call).is_empty() || profile.table(RecordType::Fn).len() <= 1
+    })
 }
 
 impl Explainer<'_> {
@@ -102,8 +115,27 @@ impl Explainer<'_> {
             // Inlined copies have a cost, but no call counts.
             return None;
         }
-        let callees = self.other_callees(row, delta);
+        let callees = match self.knows_callees(row, figures) {
+            true => self.other_callees(row, delta),
+            false => Vec::new(),
+        };
         (self.by_calls(figures, delta, !callees.is_empty())).or_else(|| self.by_callees(&callees))
+    }
+
+    /// Returns true if both sides record the calls of a row. A function whose inclusive cost exceeds its self cost makes
+    /// calls, so a side that has none of them did not record them.
+    fn knows_callees(&self, row: usize, figures: &Figures) -> bool {
+        let (old, new) = self.sides;
+        let makes_calls = |side: usize| {
+            let costs = figures.incl.iter().zip(&figures.cost);
+            let mut costs = costs.map(|(incl, cost)| (incl.entries[side], cost.entries[side]));
+            costs.any(|(incl, cost)| incl > cost)
+        };
+        let has_arcs = |side: usize| self.arcs.from(row).any(|arc| arc.calls[side] > 0);
+        self.have_calls
+            && [old, new]
+                .into_iter()
+                .all(|side| !makes_calls(side) || has_arcs(side))
     }
 
     /// Returns the arcs of a row that only one side has, if they are significant for its change. The costliest come first.
@@ -351,6 +383,28 @@ mod tests {
             ),
             ["main: Callees c 3 to 0 a 1 to 0 b 2 to 0"]
         );
+    }
+
+    #[test]
+    fn nothing_follows_from_calls_that_one_side_does_not_record() {
+        let functions = |main: u64, work: u64| {
+            format!("main 1 {main} 300\nwork 2 {work} 200\nleaf 9 100 100\n")
+        };
+        let arcs = "main>work 2 200\nwork>leaf 9 100";
+        let (without, with) = (functions(10, 40), functions(20, 50) + arcs);
+        for [old, new] in [[&without, &with], [&with, &without]] {
+            for inclusive in [false, true] {
+                let found = explained(old, new, inclusive);
+                assert!(
+                    found.iter().all(|found| found.contains("CostPerCall")),
+                    "{found:?}"
+                );
+            }
+        }
+        // The calls of work are missing, but not the calls of main.
+        let partly = functions(10, 40) + "main>work 2 200";
+        let found = explained(&partly, &with, false);
+        assert_eq!(found, ["work: CostPerCall by calls +0 by cost +10"]);
     }
 
     #[test]

@@ -38,6 +38,7 @@ mod unjudged;
 
 mod snapshots;
 mod write;
+mod write_causes;
 
 /// Runs the tool with the arguments of the process, and returns its exit status.
 pub fn main() -> ExitCode {

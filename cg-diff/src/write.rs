@@ -3,17 +3,16 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use cg_names::rules::{Part, Rules, Strength};
+use cg_names::rules::Rules;
 use cg_profile::{FunctionKey, Key, Symbol};
 use cg_stream::record::{
     Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame, FunctionName, Host, Name, PerRun,
     RecordType, RunBelowThreshold, RunRecord, Status, Total,
 };
-use cg_stream::rows::{CauseName, CauseNames, CauseRow};
 use cg_stream::writer::Writer;
 use cg_tool::Diagnostics;
 
-use crate::causes::{Causes, NodeCause, NodeFunction};
+use crate::causes::{self, Causes};
 use crate::code;
 use crate::compare::{self, Change, Comparison};
 use crate::explain::Explanations;
@@ -21,12 +20,13 @@ use crate::figures::{self, Figure, Figures};
 use crate::inlining::{self, HostCosts, Inlining};
 use crate::join::Certainty;
 use crate::snapshots;
+use crate::write_causes::write_causes;
 
 /// The input of [`write()`].
 pub(crate) struct ComparisonOutput<'a> {
     pub(crate) comparison: &'a Comparison<'a>,
     pub(crate) explanations: &'a Explanations,
-    pub(crate) causes: &'a Causes,
+    pub(crate) causes: &'a Causes<'a>,
     pub(crate) summary: &'a DiffSummary,
     pub(crate) rules: &'a Rules,
     /// The first event of each compared type.
@@ -47,7 +47,7 @@ pub(crate) fn write(
     out: &mut Writer<&mut dyn Write>,
 ) -> io::Result<()> {
     out.run(&written.run_record())?;
-    written.write_causes(diagnostics, out)?;
+    write_causes(written, diagnostics, out)?;
     let inlining = inlining::find_inlining(written.comparison.runs, written.comparison.joined);
     for change in &written.comparison.changes {
         let inlining = inlining.get(&change.row);
@@ -66,112 +66,7 @@ pub(crate) fn write(
     }
 }
 
-/// The nodes of causes with their names.
-struct CauseNodes {
-    nodes: Vec<CauseNode>,
-    names: CauseNames,
-}
-
-struct CauseNode {
-    name: CauseName,
-    /// The function that this node is inlined into.
-    host: Option<CauseName>,
-    /// True if a function of this node was paired by a guess.
-    is_guess: bool,
-}
-
 impl ComparisonOutput<'_> {
-    /// Writes the causes of the difference of the totals.
-    fn write_causes(
-        &self,
-        diagnostics: &mut Diagnostics,
-        out: &mut Writer<&mut dyn Write>,
-    ) -> io::Result<()> {
-        if self.causes.all.is_empty() {
-            return Ok(());
-        }
-        let nodes = self.cause_nodes();
-        for cause in &self.causes.all {
-            if cause
-                .delta
-                .iter()
-                .any(|delta| i64::try_from(*delta).is_err())
-            {
-                diagnostics.error("--causes: left out a cause that exceeds 64 bits");
-                continue;
-            }
-            out.cause(&self.cause_row(cause, &nodes), &nodes.names)?;
-        }
-        Ok(())
-    }
-
-    /// Returns the nodes of causes with their names.
-    fn cause_nodes(&self) -> CauseNodes {
-        let mut change_of = vec![None; self.comparison.joined.rows.len()];
-        for change in &self.comparison.changes {
-            change_of[change.row] = Some(change);
-        }
-        let node_name = |function: &NodeFunction| match function {
-            NodeFunction::Key(key) => self.function_name(*key),
-            NodeFunction::Row(row) => {
-                change_of[*row].map_or_else(FunctionName::default, |change| self.row_name(change))
-            }
-        };
-        let is_guess = |function: &NodeFunction| match function {
-            NodeFunction::Row(row) => {
-                self.comparison.joined.rows[*row].certainty > Certainty::Certain
-            }
-            NodeFunction::Key(_) => false,
-        };
-        let events = self.causes.events.iter();
-        let mut names =
-            CauseNames::new(events.map(|event| self.comparison.runs.events[*event].as_str()));
-        let nodes = self.causes.nodes.iter().map(|chain| {
-            let name = chain.first().map(node_name).unwrap_or_default();
-            let host = chain.last().filter(|_| chain.len() > 1);
-            CauseNode {
-                name: names.add(&name),
-                host: host.map(|host| names.add(&node_name(host))),
-                is_guess: chain.iter().any(is_guess),
-            }
-        });
-        let nodes = nodes.collect();
-        CauseNodes { nodes, names }
-    }
-
-    fn cause_row<'c>(&'c self, cause: &'c NodeCause, nodes: &CauseNodes) -> CauseRow<'c> {
-        let node = &nodes.nodes[cause.node];
-        let callee = cause.callee.map(|callee| &nodes.nodes[callee]);
-        let site = cause.line.and_then(|line| line.site);
-        CauseRow {
-            kind: cause.kind,
-            function: node.name,
-            host: node.host,
-            callee: callee.map(|callee| callee.name),
-            inline: callee.is_some_and(|callee| callee.host.is_some()),
-            calls: cause.calls,
-            ran: cause.ran,
-            cost: &cause.cost,
-            cycle: cause.cycle,
-            guess: node.is_guess || callee.is_some_and(|callee| callee.is_guess),
-            line: cause.line.map(|line| line.line),
-            site: site.map(|site| self.comparison.runs.names.symbols.text(site)),
-            delta: &cause.delta,
-        }
-    }
-
-    /// Returns the name of a row. A sum of functions has their common name.
-    fn row_name(&self, change: &Change) -> FunctionName<'_> {
-        let function = self.function_name(change.shown.function);
-        match change.has_several_names {
-            true => FunctionName {
-                name: self.common_name(change.shown.function.name),
-                ..function
-            },
-            false => function,
-        }
-    }
-
     /// Returns the value of a field if all runs agree on it.
     fn common_value<T: Clone + PartialEq>(&self, field: fn(&RunRecord) -> &Option<T>) -> Option<T> {
         let profiles = self.comparison.runs.profiles.iter();
@@ -240,7 +135,7 @@ impl ComparisonOutput<'_> {
         let row = &joined.rows[change.row];
         let figures = figures::row_figures(runs, joined, change.row);
         let key = &change.shown;
-        let function = self.row_name(change);
+        let function = causes::row_name(runs, self.rules, change);
         let sides = self.sides();
         let is_known = |is_inclusive| joined.is_change_known(change.row, sides, is_inclusive);
         let why = self.explanations.why.get(&change.row);
@@ -515,13 +410,6 @@ impl ComparisonOutput<'_> {
             file: self.name(function.file),
             obj: self.name(function.obj),
         }
-    }
-
-    /// Returns the normalised name, which all records of a sum have in common.
-    fn common_name(&self, name: Option<Symbol>) -> Option<Name<'_>> {
-        let text = self.comparison.runs.names.symbols.text(name?);
-        let (common, _) = self.rules.apply(text, Part::Function, Strength::Counter);
-        Some(Name::from(common.into_owned()))
     }
 
     fn stack(&self, key: &Key) -> Vec<Frame<'_>> {

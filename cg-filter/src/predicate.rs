@@ -127,9 +127,10 @@ impl NamePredicates {
     fn match_own(&self, record: &mut RecordFields<'_>, kind: RecordType) -> Result<bool, Error> {
         let is_met = self.match_fields(record)?
             || match kind {
-                RecordType::Call | RecordType::Cause => {
+                RecordType::Call => {
                     self.match_callee(record)? || self.match_any(&record.inlined()?)
                 }
+                RecordType::Cause => self.match_any(&record.details()?),
                 // The cost of a sampled stack is self cost of its innermost function.
                 RecordType::Stack => self.match_any(record.innermost()?.as_slice()),
                 _ => false,

@@ -40,7 +40,7 @@ fields! {
     Type b"type", Name b"fn", File b"file", Obj b"obj", Site b"site", Line b"line", Addr b"addr",
     Callee b"callee", Kind b"kind", What b"what", Snapshot b"snapshot", Part b"part", Thread b"thread",
     Tid b"tid", Process b"process", Pid b"pid", Of b"of", Cost b"cost", Incl b"incl", Stack b"stack",
-    Inlined b"inlined", Labels b"labels",
+    Inlined b"inlined", Labels b"labels", Details b"details",
 }
 
 /// A record that is parsed only up to the last requested field.
@@ -173,6 +173,11 @@ impl<'a> RecordFields<'a> {
             inlined.iter_mut().for_each(|frame| frame.obj = obj.clone());
         }
         Ok(inlined)
+    }
+
+    /// Returns the functions that the details of a cause name.
+    pub(crate) fn details(&mut self) -> Result<Vec<NamedFrame<'a>>, Error> {
+        self.read_frames(Field::Details, usize::MAX)
     }
 
     /// Returns at most `most` frames from a list of frames; empty if the field is missing.

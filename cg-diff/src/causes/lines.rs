@@ -11,10 +11,18 @@ use cg_names::identity::normal_file;
 use cg_profile::{FunctionKey, Symbol};
 use cg_stream::record::{CauseKind, Count, RecordType};
 
-use super::graph::{NodeFunction, Nodes};
-use super::{CauseLine, NodeCause};
+use super::nodes::{Node, Nodes};
+use super::rows::{Cause, Detail};
 use crate::join::Joined;
 use crate::runs::Runs;
+
+/// A line of a detail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct CauseLine {
+    /// The file of the line, if it differs from the file of the cause's function.
+    pub(crate) site: Option<Symbol>,
+    pub(crate) line: u64,
+}
 
 /// The maximum number of causes, greatest first, whose line is searched for.
 const MOST_CAUSES: usize = 1000;
@@ -22,33 +30,36 @@ const MOST_CAUSES: usize = 1000;
 /// Functions with more pairs of lines are skipped.
 const MOST_PAIRS: usize = 1 << 18;
 
-/// The wanted lines: all lines of a node, or the lines from which it calls another node.
-type WantedLines = (usize, Option<usize>);
+/// The wanted lines: all lines of a function, or the lines from which it calls another function.
+type WantedLines = (Node, Option<Node>);
 
 /// The counts of one run by file and line. The file is empty if it is the function's own file.
 type CountsOfLines<'a> = BTreeMap<(&'a str, u64), (Option<Symbol>, Count)>;
 
-/// Finds the lines of the greatest causes. The causes are sorted, greatest first.
+/// Finds the lines of the greatest causes' details. The causes are sorted, greatest first.
 pub(super) fn find(
     runs: &Runs,
     joined: &Joined,
     nodes: &Nodes,
     sides: [usize; 2],
     event: usize,
-    causes: &mut [NodeCause],
+    (causes, ran): (&mut [Cause], &[Vec<Count>; 2]),
 ) {
     // Lines do not record their chain of inlined functions.
-    if nodes.chains.iter().any(|chain| chain.len() > 1) {
+    if nodes.has_chains {
         return;
     }
     let most = causes.len().min(MOST_CAUSES);
     let causes = &mut causes[..most];
     let mut counts: Map<WantedLines, [CountsOfLines; 2]> = Map::default();
-    for cause in causes
-        .iter()
-        .filter(|cause| cause.kind != CauseKind::Entered)
-    {
-        counts.insert((cause.node, cause.callee), Default::default());
+    for cause in &*causes {
+        for wanted in cause.details.iter().filter_map(wanted_lines) {
+            counts.insert((cause.node, wanted), Default::default());
+        }
+    }
+    let mut is_wanted = vec![false; nodes.len() + 1];
+    for cause in &*causes {
+        is_wanted[cause.node] = true;
     }
     for (run, side) in sides.into_iter().enumerate() {
         for profile in runs.files_of(side) {
@@ -56,15 +67,33 @@ pub(super) fn find(
                 runs,
                 nodes,
                 profile,
-                by_function: functions(runs, joined, nodes, causes, profile),
+                by_function: functions(runs, joined, nodes, &is_wanted, profile),
             };
             lines.add_calls(run, &mut counts);
             lines.add_lines(run, event, &mut counts);
         }
     }
     for cause in causes {
-        let counts = counts.get(&(cause.node, cause.callee));
-        cause.line = counts.and_then(|[old, new]| changed_most(old, new, cause.ran));
+        let ran = [0, 1].map(|run| ran[run][cause.node]);
+        for detail in &mut cause.details {
+            let wanted = wanted_lines(detail).map(|wanted| (cause.node, wanted));
+            let counts = wanted.and_then(|wanted| counts.get(&wanted));
+            detail.line = counts.and_then(|[old, new]| changed_most(old, new, ran));
+        }
+    }
+}
+
+/// Returns the lines that a detail needs: the lines of calls to a function, or all lines of the cause's function. `None` for
+/// details without lines.
+fn wanted_lines(detail: &Detail) -> Option<Option<Node>> {
+    match detail.kind {
+        CauseKind::Own => Some(None),
+        CauseKind::Calls | CauseKind::Moved => detail.function.map(Some),
+        CauseKind::Gone
+        | CauseKind::New
+        | CauseKind::Runs
+        | CauseKind::Inlined
+        | CauseKind::Entered => None,
     }
 }
 
@@ -73,20 +102,16 @@ fn functions(
     runs: &Runs,
     joined: &Joined,
     nodes: &Nodes,
-    causes: &[NodeCause],
+    is_wanted: &[bool],
     profile: usize,
-) -> Map<FunctionKey, usize> {
+) -> Map<FunctionKey, Node> {
     let table = runs.profiles[profile].table(RecordType::Fn);
     let mut functions = Map::default();
-    for cause in causes {
-        match nodes.chains[cause.node][..] {
-            [NodeFunction::Row(row)] => {
-                let records = joined.records(row, profile).iter();
-                let keys = records.map(|record| table.key(*record as usize).function);
-                functions.extend(keys.map(|key| (key, cause.node)));
-            }
-            [NodeFunction::Key(key)] => drop(functions.insert(key, cause.node)),
-            _ => {}
+    for row in 0..joined.rows.len() {
+        if let Some(node) = nodes.of_row(row).filter(|node| is_wanted[*node]) {
+            let records = joined.records(row, profile).iter();
+            let keys = records.map(|record| table.key(*record as usize).function);
+            functions.extend(keys.map(|key| (key, node)));
         }
     }
     functions
@@ -94,9 +119,9 @@ fn functions(
 
 struct ProfileLines<'a> {
     runs: &'a Runs,
-    nodes: &'a Nodes<'a>,
+    nodes: &'a Nodes<'a, 'a>,
     profile: usize,
-    by_function: Map<FunctionKey, usize>,
+    by_function: Map<FunctionKey, Node>,
 }
 
 impl<'a> ProfileLines<'a> {
@@ -120,7 +145,7 @@ impl<'a> ProfileLines<'a> {
         let calls = self.runs.profiles[self.profile].table(RecordType::Call);
         for (record, key) in calls.keys().iter().enumerate() {
             if let Some(node) = self.by_function.get(&key.function)
-                && let Some(callee) = self.nodes.callee(key)
+                && let Some(callee) = key.callee.and_then(|callee| self.nodes.node(callee, key))
                 && let Some(counts) = counts.get_mut(&(*node, Some(callee)))
             {
                 self.add(&mut counts[run], key.site, key.line, calls.calls(record));

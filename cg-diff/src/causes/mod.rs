@@ -1,86 +1,56 @@
-//! The causes of the difference of two totals. Each cause has one place and one kind, and the causes add up exactly.
+//! The causes of the difference of two totals: one row for each function, and rows that add up exactly.
 //!
-//! With `W` self cost, `n` calls, `c` calls from one function to another, `x` entries from outside, `u` the inclusive cost
-//! of a call, and 0 and 1 for the old and the new run:
+//! A function gets an allowance: what its callers' new calls would cost at the old prices. It is expected to spend it as it
+//! spent its cost before. If its own code or one of its calls takes more or less, the difference is a cause. If a call costs
+//! more than its allowance, the excess is passed down to the callee.
 //!
 //! ```text
-//! T1 - T0 = Σ W1 - n1 · W0 / n0                 a call costs more itself      cost-per-call
-//!         + Σ (c1 - n1 · c0 / n0) · u0          calls another more often      calls
-//!         + Σ (x1 - x0) · u0                    is entered more often         entered
+//! graph ──▶ groups (recursion) ──▶ contraction (functions of one run) ──▶ items ──▶ allowances ──▶ rows ──▶ lines
 //! ```
 //!
-//! This equation holds for any graph. Each term is rounded down. The terms with the greatest fractions then get one unit
-//! each, until the sum is right. So each term is within one unit of its exact value.
+//! The sum of the causes is the difference of the totals, whatever the prices are: each expected cost of calls is the price
+//! of a call, and is subtracted at the caller and added at the callee. Contraction moves own cost and drops none.
 
-mod dense;
-mod double;
+mod allowances;
+mod amounts;
+mod contraction;
 mod graph;
-mod inclusive;
+mod groups;
+mod items;
 mod lines;
+mod nodes;
+mod rows;
 #[cfg(test)]
 mod tests;
 
-use std::cmp::Reverse;
-
-use cg_collections::sorting::Order as _;
-use cg_profile::Symbol;
-use cg_stream::record::{CauseKind, Count, RecordType};
+use cg_names::rules::Rules;
+use cg_stream::record::{Count, FunctionName, RecordType};
 
 use crate::compare::Comparison;
 use crate::join::FunctionRows;
 use crate::runs::Runs;
-use double::Double;
-pub(crate) use graph::NodeFunction;
-use graph::{CallGraph, NodeArc, Nodes};
-use inclusive::Entangled;
+use graph::CallGraph;
+use groups::Groups;
+use items::Items;
+use nodes::Nodes;
+pub(crate) use nodes::{NodeFunction, row_name};
+use rows::{Attribution, count_runs};
+pub(crate) use rows::{Cause, Cycle, Detail};
 
-/// A cause. Its nodes are positions in [`Causes::nodes`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct NodeCause {
-    pub(crate) kind: CauseKind,
-    pub(crate) node: usize,
-    /// The called node, for [`CauseKind::Calls`].
-    pub(crate) callee: Option<usize>,
-    /// The old and new calls, as in [`cg_stream::record::CauseRecord::calls`].
-    pub(crate) calls: [Count; 2],
-    /// The old and new number of times that the node ran.
-    pub(crate) ran: [Count; 2],
-    /// The old and new self cost by event, for [`CauseKind::CostPerCall`].
-    pub(crate) cost: Vec<[Count; 2]>,
-    /// The number of the cause's cycle, from 1.
-    pub(crate) cycle: Option<u64>,
-    /// The line with most of the change, if there is one.
-    pub(crate) line: Option<CauseLine>,
-    /// The change, by event.
-    pub(crate) delta: Vec<Count>,
-}
-
-/// A line of a cause.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct CauseLine {
-    /// The file of the line, if it differs from the file of the function.
-    pub(crate) site: Option<Symbol>,
-    pub(crate) line: u64,
-}
+/// The name of the row of calls from outside of the program.
+const OUTSIDE: &str = "[outside]";
 
 /// All causes of a comparison.
 #[derive(Default)]
-pub(crate) struct Causes {
+pub(crate) struct Causes<'a> {
     /// The events that are explained.
     pub(crate) events: Vec<usize>,
-    /// The nodes: a function, or an inlined function followed by the functions that it is inlined into.
-    pub(crate) nodes: Vec<Vec<NodeFunction>>,
-    /// The causes that are not 0, sorted by the first event, the greatest first.
-    pub(crate) all: Vec<NodeCause>,
-}
-
-/// The reason why the terms are unknown.
-#[derive(Debug, PartialEq, Eq)]
-enum Unattributed {
-    /// The counts of this event have too many digits.
-    Event(usize),
-    /// This number of functions call each other in too many ways.
-    Entangled(usize),
+    /// The functions that causes name by their positions.
+    pub(crate) functions: Vec<NodeFunction<'a>>,
+    /// The causes, sorted by the first event, the greatest first.
+    pub(crate) rows: Vec<Cause>,
+    /// The groups of several functions that call each other.
+    pub(crate) cycles: Vec<Cycle>,
 }
 
 /// The error message if there are no causes.
@@ -89,8 +59,12 @@ type Refusal = String;
 /// Finds the causes of the difference between two sides.
 ///
 /// # Errors
-/// Returns an error if call counts or records are missing, if a side is a median, or if the terms cannot be computed.
-pub(crate) fn find_causes(comparison: &Comparison, rows: &FunctionRows) -> Result<Causes, Refusal> {
+/// Returns an error if call counts or records are missing, or if a side is a median.
+pub(crate) fn find_causes<'a>(
+    comparison: &Comparison<'a>,
+    rows: &FunctionRows,
+    rules: &Rules,
+) -> Result<Causes<'a>, Refusal> {
     let runs = comparison.runs;
     let sides = comparison.options.sides(runs);
     if sides.iter().any(|side| runs.files_of(*side).len() > 1) {
@@ -99,25 +73,60 @@ pub(crate) fn find_causes(comparison: &Comparison, rows: &FunctionRows) -> Resul
                 .to_owned(),
         );
     }
-    let nodes = Nodes::collect(comparison, rows);
+    let nodes = Nodes::collect(comparison, rows, rules);
     let events = counted_events(runs);
     let graphs = sides.map(|side| CallGraph::collect(runs, &nodes, side, &events));
     for (graph, side) in graphs.iter().zip(sides) {
         check(runs, graph, side, &events)?;
     }
+    let ran = [0, 1].map(|side: usize| count_runs(&graphs[side]));
+    let (mut causes, cycles) = attribute(graphs, &nodes.code_numbers(rules));
+    lines::find(
+        runs,
+        comparison.joined,
+        &nodes,
+        sides,
+        events[0],
+        (&mut causes, &ran),
+    );
+    let mut functions = nodes.into_functions();
+    functions.push(NodeFunction {
+        name: FunctionName {
+            name: Some(OUTSIDE.into()),
+            ..FunctionName::default()
+        },
+        is_guess: false,
+    });
+    Ok(Causes {
+        events,
+        functions,
+        rows: causes,
+        cycles,
+    })
+}
+
+/// Divides the difference of the totals of two graphs with the same nodes. `code` has a number for each function that is
+/// equal for the same code, if inlined functions are known.
+fn attribute(mut graphs: [CallGraph; 2], code: &[usize]) -> (Vec<Cause>, Vec<Cycle>) {
+    let events = graphs[0].events;
+    let groups = Groups::find([&graphs[0], &graphs[1]]);
+    for graph in &mut graphs {
+        graph.enter_from_outside(&groups);
+    }
     let [old, new] = &graphs;
-    let mut all = attribute(old, new, events.len()).map_err(|error| match error {
-        Unattributed::Event(event) => format!(
-            "--causes: the counts of {} are too large to be explained exactly",
-            runs.events[events[event]]
-        ),
-        Unattributed::Entangled(functions) => format!(
-            "--causes: {functions} functions call each other in too many ways to compute the cost of a call"
-        ),
-    })?;
-    lines::find(runs, comparison.joined, &nodes, sides, events[0], &mut all);
-    let nodes = nodes.chains;
-    Ok(Causes { events, nodes, all })
+    let presence = old.is_present.iter().zip(&new.is_present);
+    let is_kept: Vec<bool> = presence.map(|(old, new)| *old && *new).collect();
+    let contracted = [old, new].map(|graph| contraction::contract(graph, &groups, &is_kept));
+    let items = Items::join([&contracted[0], &contracted[1]], &groups, events);
+    let allowances = allowances::allow(&items, &groups);
+    let attribution = Attribution {
+        items: &items,
+        groups: &groups,
+        allowances: &allowances,
+        ran: [count_runs(old), count_runs(new)],
+        code,
+    };
+    attribution.find_rows()
 }
 
 /// Returns the events that all runs count and that are not 0 in some function.
@@ -169,7 +178,7 @@ fn check(runs: &Runs, graph: &CallGraph, side: usize, events: &[usize]) -> Resul
         ));
     }
     for (position, event) in events.iter().enumerate() {
-        let sum: Count = graph.cost.iter().map(|cost| cost[position]).sum();
+        let sum = graph.total(position);
         let profiles = runs.files_of(side);
         let total: Count = profiles
             .filter_map(|profile| runs.total(profile, *event))
@@ -182,201 +191,4 @@ fn check(runs: &Runs, graph: &CallGraph, side: usize, events: &[usize]) -> Resul
         }
     }
     Ok(())
-}
-
-/// Computes the rounded terms of the equation. Nodes are in the order of their names.
-///
-/// # Errors
-/// Returns an error if the terms are not precise enough.
-fn attribute(
-    old: &CallGraph,
-    new: &CallGraph,
-    events: usize,
-) -> Result<Vec<NodeCause>, Unattributed> {
-    let completed = old.completed_by(new);
-    let component_of = completed.components();
-    let inclusive = inclusive::cost_per_call(&completed, &component_of)
-        .map_err(|Entangled(functions)| Unattributed::Entangled(functions))?;
-    let terms = Terms {
-        old,
-        new,
-        inclusive: &inclusive,
-    };
-    let (mut causes, values) = terms.all(events);
-    for event in 0..events {
-        let total =
-            |graph: &CallGraph| -> Count { graph.cost.iter().map(|cost| cost[event]).sum() };
-        let column = values.iter().map(|values| values[event]);
-        let rounded = rounded(total(new) - total(old), column).ok_or(Unattributed::Event(event))?;
-        for (cause, delta) in causes.iter_mut().zip(rounded) {
-            cause.delta.push(delta);
-        }
-    }
-    causes.retain(|cause| cause.delta.iter().any(|delta| *delta != 0));
-    // Equal causes keep the order of nodes, kinds and callees.
-    causes.order_by_cached_key(|cause| Reverse(cause.delta[0].unsigned_abs()));
-    number_cycles(&mut causes, &component_of);
-    Ok(causes)
-}
-
-/// Sets the number of the cycle for causes inside a cycle of the old run. Cycles are numbered in the order of the causes.
-fn number_cycles(causes: &mut [NodeCause], component_of: &[usize]) {
-    let mut members = vec![0; component_of.len()];
-    for component in component_of {
-        members[*component] += 1;
-    }
-    let mut numbers = vec![None; component_of.len()];
-    let mut next = 1;
-    for cause in causes {
-        let component = component_of[cause.node];
-        let is_inside = cause
-            .callee
-            .is_none_or(|callee| component_of[callee] == component);
-        if is_inside && members[component] > 1 {
-            cause.cycle = Some(*numbers[component].get_or_insert_with(|| {
-                next += 1;
-                next - 1
-            }));
-        }
-    }
-}
-
-/// A term for an event: its floor and its fraction; `None` if the floor is too large.
-type Term = Option<(Count, f64)>;
-
-/// The inputs of the terms.
-struct Terms<'a> {
-    old: &'a CallGraph,
-    new: &'a CallGraph,
-    /// Inclusive cost per call of each node in the old run.
-    inclusive: &'a [Vec<Double>],
-}
-
-impl Terms<'_> {
-    /// Returns the causes without their deltas, and the values of each cause by event. Terms that are exactly 0 are left
-    /// out.
-    fn all(&self, events: usize) -> (Vec<NodeCause>, Vec<Vec<Term>>) {
-        let (mut causes, mut values) = (Vec::new(), Vec::new());
-        let mut push = |cause: NodeCause, terms: Vec<Term>| {
-            let is_zero = |term: &Term| *term == Some((0, 0.0));
-            if !terms.iter().all(is_zero) {
-                causes.push(cause);
-                values.push(terms);
-            }
-        };
-        for node in 0..self.old.calls.len() {
-            let ran = [self.old.calls[node], self.new.calls[node]];
-            let cause = |kind, calls| NodeCause {
-                kind,
-                node,
-                calls,
-                ran,
-                ..NodeCause::default()
-            };
-            if ran[0] > 0 && ran[1] > 0 {
-                let costs = self.old.cost[node].iter().zip(&self.new.cost[node]);
-                let cost: Vec<[Count; 2]> = costs.map(|(old, new)| [*old, *new]).collect();
-                let terms = cost.iter().map(|cost| quotient(*cost, ran)).collect();
-                push(
-                    NodeCause {
-                        cost,
-                        ..cause(CauseKind::CostPerCall, ran)
-                    },
-                    terms,
-                );
-                for (callee, calls) in paired(self.old.from(node), self.new.from(node)) {
-                    let rate = Double::from_count(calls[1]).plus(
-                        Double::from_count(-calls[0])
-                            .times(Double::from_count(ran[1]))
-                            .over(Double::from_count(ran[0])),
-                    );
-                    let is_same = quotient(calls, ran) == Some((0, 0.0));
-                    let terms = match is_same {
-                        true => continue,
-                        false => self.inclusive[callee]
-                            .iter()
-                            .map(|cost| cost.times(rate).floor())
-                            .collect(),
-                    };
-                    let callee = Some(callee);
-                    push(
-                        NodeCause {
-                            callee,
-                            ..cause(CauseKind::Calls, calls)
-                        },
-                        terms,
-                    );
-                }
-            }
-            let entered = [self.old.entered[node], self.new.entered[node]];
-            if entered[0] != entered[1] {
-                let more = Double::from_count(entered[1] - entered[0]);
-                let terms = self.inclusive[node]
-                    .iter()
-                    .map(|cost| cost.times(more).floor())
-                    .collect();
-                push(cause(CauseKind::Entered, entered), terms);
-            }
-        }
-        debug_assert!(
-            values
-                .iter()
-                .all(|values: &Vec<Term>| values.len() == events)
-        );
-        (causes, values)
-    }
-}
-
-/// Computes `new - n1 · old / n0`, exactly if it fits in 128 bits.
-fn quotient([old, new]: [Count; 2], [old_ran, new_ran]: [Count; 2]) -> Term {
-    let exact = || {
-        let dividend = new
-            .checked_mul(old_ran)?
-            .checked_sub(new_ran.checked_mul(old)?)?;
-        let fraction = dividend.rem_euclid(old_ran) as f64 / old_ran as f64;
-        Some((dividend.div_euclid(old_ran), fraction))
-    };
-    exact().or_else(|| {
-        let part = Double::from_count(-old)
-            .times(Double::from_count(new_ran))
-            .over(Double::from_count(old_ran));
-        Double::from_count(new).plus(part).floor()
-    })
-}
-
-/// Pairs the arcs of a caller in both runs. Returns the old and new calls for each callee.
-fn paired(old: &[NodeArc], new: &[NodeArc]) -> Vec<(usize, [Count; 2])> {
-    let mut pairs: Vec<(usize, [Count; 2])> = Vec::with_capacity(old.len().max(new.len()));
-    pairs.extend(old.iter().map(|arc| (arc.callee, [arc.calls, 0])));
-    pairs.extend(new.iter().map(|arc| (arc.callee, [0, arc.calls])));
-    pairs.sort_unstable_by_key(|(callee, _)| *callee);
-    pairs.dedup_by(|next, first| {
-        let is_same = first.0 == next.0;
-        if is_same {
-            first.1 = [first.1[0] + next.1[0], first.1[1] + next.1[1]];
-        }
-        is_same
-    });
-    pairs
-}
-
-/// Rounds terms that sum to `total`: returns integers with this sum, each within one of its term. `None` if rounding leaves
-/// more than one unit per term.
-fn rounded(total: Count, terms: impl Iterator<Item = Term>) -> Option<Vec<Count>> {
-    let terms: Vec<(Count, f64)> = terms.collect::<Option<_>>()?;
-    let mut rounded: Vec<Count> = terms.iter().map(|(floor, _)| *floor).collect();
-    let left = total - rounded.iter().sum::<Count>();
-    let left = usize::try_from(left)
-        .ok()
-        .filter(|left| *left <= terms.len())?;
-    let mut greatest: Vec<usize> = (0..terms.len()).collect();
-    if (1..terms.len()).contains(&left) {
-        greatest.select_nth_unstable_by(left - 1, |a, b| {
-            terms[*b].1.total_cmp(&terms[*a].1).then(a.cmp(b))
-        });
-    }
-    for position in &greatest[..left] {
-        rounded[*position] += 1;
-    }
-    Some(rounded)
 }

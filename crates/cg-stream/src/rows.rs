@@ -23,7 +23,7 @@ mod json;
 mod known;
 mod stack_lines;
 
-pub use causes::{CauseName, CauseNames, CauseRow};
+pub use causes::{CauseDetailRow, CauseName, CauseNames, CauseRow};
 pub use json::address_text;
 pub(crate) use json::{Rendered, put};
 pub use known::KnownIds;

@@ -151,23 +151,33 @@ impl PageWords {
 
     /// Returns the notes for browsers without scripts: the notes, and the greatest causes of a difference.
     fn static_notes(&self, source: &RowSource<'_>) -> Vec<String> {
-        const MOST_CAUSES: usize = 40;
         let mut notes = self.notes.clone();
         if let RowSource::Diff(diffs) = source {
             let event = diffs.event_names().first().copied().unwrap_or_default();
-            let causes = diffs.cause_rows().into_iter().take(MOST_CAUSES);
-            notes.extend(causes.map(|(function, callee, words, deltas)| {
-                let delta = signed(deltas.first().copied().unwrap_or(0));
-                let callee = callee.map(|callee| format!(": {callee}"));
-                format!(
-                    "{delta} {event}: {function} {words}{}",
-                    callee.unwrap_or_default()
-                )
-            }));
+            let delta = |deltas: &[Count]| signed(deltas.first().copied().unwrap_or(0));
+            for cause in diffs.described_causes().take(MOST_LISTED) {
+                let details = cause.details.iter().take(MOST_DETAILS);
+                let details: Vec<String> = details
+                    .map(|(words, deltas)| format!("{words} {}", delta(deltas)))
+                    .collect();
+                notes.push(format!(
+                    "{} {event}: {}{}: {}",
+                    delta(&cause.deltas),
+                    cause.function,
+                    cause.words,
+                    details.join("; ")
+                ));
+            }
         }
         notes
     }
 }
+
+/// The maximum number of causes of a page.
+const MOST_LISTED: usize = 10;
+
+/// The maximum number of details of a cause of a page.
+const MOST_DETAILS: usize = 6;
 
 /// The contents of a page under construction.
 #[derive(Default)]
@@ -272,17 +282,23 @@ impl PageContent {
         (forest, code): (&mut StackForest, &mut Code),
     ) -> anyhow::Result<()> {
         let runs = diffs.compared().map(|run| diffs.run_name(run));
+        let texts =
+            |deltas: &[Count]| -> Vec<String> { deltas.iter().map(Count::to_string).collect() };
         let causes: Vec<Value> = diffs
-            .cause_rows()
-            .into_iter()
-            .map(|(function, callee, words, deltas)| {
-                let deltas: Vec<String> = deltas.iter().map(Count::to_string).collect();
-                json!([function, callee, words, deltas])
+            .described_causes()
+            .take(MOST_LISTED)
+            .map(|cause| {
+                let details = cause.details.iter().take(MOST_DETAILS);
+                let details = details.map(|(words, deltas)| json!([words, texts(deltas)]));
+                let details: Vec<Value> = details.collect();
+                json!([cause.function, cause.words, texts(&cause.deltas), details])
             })
             .collect();
+        let count = diffs.causes.len();
         let header = &mut self.data.header;
         header.insert("runs".to_owned(), json!(runs));
         header.insert("causes".to_owned(), causes.into());
+        header.insert("causeCount".to_owned(), count.into());
         let Some(runs) = runs::read_runs(profile, diffs) else {
             // A diff of heaps needs no note, because its rows have all stacks.
             if diffs

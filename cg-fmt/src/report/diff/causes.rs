@@ -1,66 +1,102 @@
-//! The causes of the difference of the totals: a table whose rows add up to it.
+//! The causes of the difference of the totals: the greatest ones with their details, and lines that sum up the others.
 
-use cg_document::number::{grouped, plural, quotient, signed};
-use cg_document::{Audience, Block, Cell, Column, Document, Layout, Table};
-use cg_stream::record::{CauseKind, CauseRecord, Count, PerRun};
+use cg_document::number::{grouped, plural, signed};
+use cg_document::{Audience, Block, Cell, Column, Document, Layout, Table, Worth};
+use cg_stream::record::{CauseDetail, CauseRecord, Count, CycleSummary};
 
+use super::cause_words::{Words, function_text};
 use super::{DiffEvent, Diffs};
-use crate::options::Options;
-use crate::report::arrange;
+use crate::options::{Options, OutputFormat};
 
-/// The default number of causes for people.
-const SHOWN_CAUSES: usize = 10;
+/// The number of causes and details at the beginning of a report.
+const IN_REPORT: Shown = Shown {
+    causes: 5,
+    details: 2,
+    indent: "  ",
+};
+
+/// The default number of causes and details in a report that has only causes.
+const ALONE: Shown = Shown {
+    causes: 10,
+    details: 6,
+    indent: "  ",
+};
+
+/// The share of all changes whose number of causes is printed, in percent.
+const MOST_CHANGES: u128 = 90;
+
+#[derive(Clone, Copy)]
+struct Shown {
+    causes: usize,
+    /// The details of a cause. A single further detail is shown too, instead of a line that counts it.
+    details: usize,
+    /// The characters before a detail.
+    indent: &'static str,
+}
+
+impl Shown {
+    /// Returns the same numbers with an indent that the format keeps.
+    fn for_format(self, format: OutputFormat) -> Shown {
+        match format {
+            OutputFormat::Markdown | OutputFormat::Html => Shown {
+                indent: "· ",
+                ..self
+            },
+            _ => self,
+        }
+    }
+}
+
+/// A row of the table.
+#[derive(Clone, Copy)]
+enum TableRow {
+    Cause(usize),
+    Detail(usize, usize),
+    /// The details of a cause that are not shown, from this one on.
+    More(usize, usize),
+}
+
+/// A cause in words, with its difference in each event.
+pub(crate) struct DescribedCause<'c> {
+    pub(crate) function: &'c str,
+    /// The words after the function.
+    pub(crate) words: String,
+    pub(crate) deltas: Vec<Count>,
+    /// The sentences and the differences of the details.
+    pub(crate) details: Vec<(String, Vec<Count>)>,
+}
 
 impl Diffs<'_> {
-    /// Returns function, callee and sentence of each cause, with its difference in each event, the greatest first.
-    pub(crate) fn cause_rows(&self) -> Vec<(&str, Option<&str>, String, Vec<Count>)> {
-        let first = self.events.first().map_or("", String::as_str);
-        let describe = |cause: &CauseRecord<'static>| {
-            let deltas = self.events.iter().map(|event| cause.delta.get(event));
-            (sentence(cause, first), deltas.collect())
+    /// Returns the causes in words, the greatest first.
+    pub(crate) fn described_causes(&self) -> impl Iterator<Item = DescribedCause<'_>> {
+        let words = self.words(self.events.first().map_or("", String::as_str));
+        let deltas = |counts: &cg_stream::record::Counts<'static>| -> Vec<Count> {
+            self.events.iter().map(|event| counts.get(event)).collect()
         };
-        let causes = self.causes.iter().map(|cause| {
-            let (words, deltas) = describe(cause);
-            let callee = cause
-                .callee
-                .as_ref()
-                .and_then(|callee| callee.name.as_deref());
-            (
-                cause.name.as_deref().unwrap_or_default(),
-                callee,
-                words,
-                deltas,
-            )
-        });
-        causes.collect()
+        self.causes.iter().map(move |cause| DescribedCause {
+            function: cause.name.as_deref().unwrap_or_default(),
+            words: words.after_function(cause),
+            deltas: deltas(&cause.delta),
+            details: (cause.details.iter())
+                .map(|detail| (words.sentence(cause, detail), deltas(&detail.delta)))
+                .collect(),
+        })
     }
 
-    /// Returns the table of causes, the greatest first, with a note about omitted causes. Empty if there are no causes.
+    fn words<'w>(&'w self, event: &'w str) -> Words<'w> {
+        Words {
+            cycles: &self.summary.cycles,
+            event,
+        }
+    }
+
+    /// Returns the causes at the beginning of a report. Empty if there are no causes.
     pub(super) fn causes<'t>(
         &'t self,
         events: &[DiffEvent<'t>],
         options: &Options,
     ) -> Vec<Block<'t>> {
-        let shown = match options.top {
-            None if options.format.is_for_people() => SHOWN_CAUSES,
-            _ => options.rows(),
-        };
-        let first = events.first().map(|event| event.name);
-        let mut table = self.cause_table(events);
-        if table.rows.is_empty() {
-            return Vec::new();
-        }
-        let cut = arrange::cut(&mut table, shown, Some("delta"), first);
-        table.choose_for(match options.format.is_for_people() {
-            true => Audience::People,
-            false => Audience::Programs,
-        });
-        let mut blocks = vec![Block::Table(table)];
-        blocks.extend(cut.map(|cut| {
-            let share = first.map(|event| format!("{} {event}", signed(cut.sum)));
-            arrange::left_out(&cut, noun(cut.rows), share)
-        }));
-        blocks
+        self.cause_blocks(events, IN_REPORT.for_format(options.format))
     }
 
     /// Renders a document that has only the causes.
@@ -69,307 +105,245 @@ impl Diffs<'_> {
             !self.causes.is_empty(),
             "there are no causes; cg-diff --causes writes them"
         );
+        let events = self.events(options)?;
         let mut document = Document::default();
         document.push(Block::Heading(format!("cg-diff: {}", self.title)));
-        document
-            .blocks
-            .extend(self.causes(&self.events(options)?, options));
+        if options.format.is_for_people() {
+            let causes = match options.top {
+                None => ALONE.causes,
+                Some(_) => options.rows(),
+            };
+            let shown = Shown { causes, ..ALONE }.for_format(options.format);
+            document.blocks.extend(self.cause_blocks(&events, shown));
+        } else {
+            let causes = self.causes.iter().take(options.rows()).enumerate();
+            let rows = causes.flat_map(|(cause, record)| {
+                let details = 0..record.details.len();
+                details.map(move |detail| TableRow::Detail(cause, detail))
+            });
+            let mut table = self.cause_table(&events, rows.collect(), ALONE.indent);
+            table.choose_for(Audience::Programs);
+            document.push(Block::Table(table));
+        }
         Ok(document)
     }
 
-    fn cause_table<'t>(&'t self, events: &[DiffEvent<'t>]) -> Table<'t> {
+    fn cause_blocks<'t>(&'t self, events: &[DiffEvent<'t>], shown: Shown) -> Vec<Block<'t>> {
+        if self.causes.is_empty() {
+            return Vec::new();
+        }
+        let mut rows = Vec::new();
+        for (position, cause) in self.causes.iter().take(shown.causes).enumerate() {
+            rows.push(TableRow::Cause(position));
+            let all = cause.details.len();
+            let details = match all == shown.details + 1 {
+                true => all,
+                false => all.min(shown.details),
+            };
+            rows.extend((0..details).map(|detail| TableRow::Detail(position, detail)));
+            if details < all {
+                rows.push(TableRow::More(position, details));
+            }
+        }
+        let mut table = self.cause_table(events, rows, shown.indent);
+        table.choose_for(Audience::People);
+        let mut blocks = vec![Block::Table(table)];
+        let event = events.first().map_or("", |event| event.name);
+        let lines = self.closing_lines(event, shown.causes);
+        blocks.extend(lines.into_iter().map(Block::Note));
+        blocks
+    }
+
+    /// Returns a line for each group of several functions, a line about the causes that are not shown, and the number of
+    /// causes that make up most of all changes.
+    fn closing_lines(&self, event: &str, shown: usize) -> Vec<String> {
+        const MOST_CYCLES: usize = 5;
+        let mut lines = Vec::new();
+        let mut cycles: Vec<(&CycleSummary, i64)> = (self.summary.cycles.iter())
+            .map(|cycle| (cycle, cycle.delta.get(event).copied().unwrap_or(0)))
+            .collect();
+        cycles.sort_by_key(|(_, delta)| std::cmp::Reverse(delta.unsigned_abs()));
+        for (cycle, delta) in cycles.into_iter().take(MOST_CYCLES) {
+            lines.push(format!(
+                "cycle of {}: {} and {} more, {} {event} together",
+                grouped(Count::from(cycle.members)),
+                function_text(Some(&cycle.name)),
+                grouped(Count::from(cycle.members.saturating_sub(1))),
+                signed(delta.into())
+            ));
+        }
+        let others = self.causes.iter().skip(shown);
+        let left: Count = others.clone().map(|cause| cause.delta.get(event)).sum();
+        match others.count() {
+            0 => {}
+            count => lines.push(format!(
+                "{} with {} {event} not shown (--type cause, --top all)",
+                plural(count as Count, "more cause", "more causes"),
+                signed(left)
+            )),
+        }
+        lines.extend(self.share_of_causes(event));
+        lines
+    }
+
+    /// Returns the number of causes that make up most of all changes: `23 of 304 causes make up 90 % of all changes`.
+    fn share_of_causes(&self, event: &str) -> Option<String> {
+        let mut sizes: Vec<u128> = (self.causes.iter())
+            .map(|cause| cause.delta.get(event).unsigned_abs())
+            .filter(|size| *size > 0)
+            .collect();
+        sizes.sort_unstable_by(|a, b| b.cmp(a));
+        let all: u128 = sizes.iter().sum();
+        let mut sum = 0;
+        let enough = sizes.iter().position(|size| {
+            sum += size;
+            sum * 100 >= all * MOST_CHANGES
+        })?;
+        Some(format!(
+            "{} of {} {} {MOST_CHANGES} % of all changes",
+            grouped(enough as Count + 1),
+            plural(sizes.len() as Count, "cause", "causes"),
+            match enough {
+                0 => "makes up",
+                _ => "make up",
+            }
+        ))
+    }
+
+    fn cause_table<'t>(
+        &'t self,
+        events: &[DiffEvent<'t>],
+        rows: Vec<TableRow>,
+        indent: &'static str,
+    ) -> Table<'t> {
         let causes = self.causes;
+        let first = events.first().map_or("", |event| event.name);
+        let places: Vec<usize> = (0..rows.len()).collect();
+        let rows = std::rc::Rc::new(rows);
         let mut columns = Vec::new();
         for event in events {
             let name = event.name;
             let (before, after) = self.ends(event.total);
             let before = before.unwrap_or(0);
-            let delta = move |row: usize| causes[row].delta.get(name);
             let total = after.unwrap_or(0) - before;
+            let of = std::rc::Rc::clone(&rows);
             columns.push(
                 Column::new(format!("{name}.delta"), Layout::Number, move |row| {
-                    Cell::Delta(delta(row))
+                    Cell::Delta(delta(causes, of[row], name))
                 })
                 .titled(format!("{name} delta"))
                 .for_audience(event.audience)
                 .with_total(Cell::Delta(total)),
             );
+            let of = std::rc::Rc::clone(&rows);
             columns.push(
-                Column::new(format!("{name}.delta%total"), Layout::Percent, move |row| {
-                    Cell::change(delta(row), before)
-                })
+                Column::new(
+                    format!("{name}.delta%total"),
+                    Layout::Percent,
+                    move |row| match of[row] {
+                        TableRow::Cause(_) => Cell::change(delta(causes, of[row], name), before),
+                        TableRow::Detail(..) | TableRow::More(..) => Cell::Empty,
+                    },
+                )
                 .titled("%")
-                .for_audience(event.audience)
+                .for_audience(match event.audience {
+                    Audience::All => Audience::People,
+                    other => other,
+                })
                 .with_total(Cell::change(total, before)),
             );
         }
-        let mut function = Column::new("fn", Layout::Name, move |row: usize| {
-            Cell::function(causes[row].name.as_deref())
-        });
-        function = function.titled("function");
-        function.total = Cell::Text("PROGRAM TOTALS".into());
-        columns.push(function);
-        let event = events.first().map_or("", |event| event.name);
-        columns.push(Column::new("cause", Layout::Text, move |row| {
-            Cell::Text(sentence(&causes[row], event).into())
-        }));
-        let has_callees = causes.iter().any(|cause| cause.callee.is_some());
-        let callee = Column::new("callee.fn", Layout::Name, move |row: usize| {
-            let callee = causes[row].callee.as_ref();
-            callee.map_or(Cell::Empty, |callee| Cell::function(callee.name.as_deref()))
-        });
-        columns.push(
-            callee
-                .titled("callee")
-                .for_audience(Audience::all_if(has_callees)),
-        );
-        for (name, title, of) in [
-            ("file", "file", file_cell as OfCause),
-            ("obj", "object", object_cell),
-        ] {
-            let column = Column::new(name, Layout::Path, move |row: usize| of(&causes[row]));
-            columns.push(column.titled(title).for_audience(Audience::Programs));
-        }
-        Table::new(columns, (0..causes.len()).collect())
+        let of = std::rc::Rc::clone(&rows);
+        let words = self.words(first);
+        let mut listed = Column::new("listed", Layout::Text, move |row: usize| {
+            Cell::Text(listed_text(&words, causes, of[row], indent).into())
+        })
+        .titled("function and cause")
+        .worth(Worth::Name)
+        .for_audience(Audience::People);
+        listed.total = Cell::Text("PROGRAM TOTALS".into());
+        columns.push(listed);
+        columns.extend(program_columns(causes, &rows, self.words(first)));
+        Table::new(columns, places)
     }
 }
 
-type OfCause = for<'c> fn(&'c CauseRecord<'static>) -> Cell<'c>;
-
-fn file_cell<'c>(cause: &'c CauseRecord<'static>) -> Cell<'c> {
-    Cell::name(cause.file.as_deref())
-}
-
-fn object_cell<'c>(cause: &'c CauseRecord<'static>) -> Cell<'c> {
-    Cell::name(cause.obj.as_deref())
-}
-
-fn noun(causes: usize) -> &'static str {
-    match causes {
-        1 => "cause",
-        _ => "causes",
-    }
-}
-
-/// Returns the sentence about a cause: `calls it 3 instead of 1 times a call`, `costs 41 instead of 35 Ir a call`.
-fn sentence(cause: &CauseRecord, event: &str) -> String {
-    let [before, after] = entries(&cause.calls);
-    let what = match cause.kind {
-        CauseKind::Entered => format!(
-            "entered {} instead of {} times",
-            grouped(after),
-            grouped(before)
-        ),
-        CauseKind::Calls => {
-            let [_, old] = entries(&cause.old_rate);
-            let [_, new] = entries(&cause.new_rate);
-            match (before, after) {
-                (_, 0) => format!("no longer calls it ({})", plural(before, "time", "times")),
-                (0, _) => format!("now calls it ({})", plural(after, "time", "times")),
-                _ if (old, new) == (1, 1) => {
-                    format!(
-                        "calls it {} instead of {} times",
-                        grouped(after),
-                        grouped(before)
-                    )
+/// Returns the columns for programs, which have a row for each detail.
+fn program_columns<'t>(
+    causes: &'t [CauseRecord<'static>],
+    rows: &std::rc::Rc<Vec<TableRow>>,
+    words: Words<'t>,
+) -> Vec<Column<'t>> {
+    let detail_of =
+        |row: TableRow| -> Option<(&'t CauseRecord<'static>, &'t CauseDetail<'static>)> {
+            match row {
+                TableRow::Detail(cause, detail) => {
+                    Some((&causes[cause], &causes[cause].details[detail]))
                 }
-                _ => {
-                    let (after, before) = apart((after, new), (before, old));
-                    format!("calls it {after} instead of {before} times a call")
-                }
+                TableRow::Cause(_) | TableRow::More(..) => None,
             }
-        }
-        CauseKind::CostPerCall => {
-            let figures = cause.per_call.get(event).map(|figures| &figures.0[..]);
-            let at = |position: usize| {
-                figures
-                    .and_then(|all| all.get(position).copied().flatten())
-                    .unwrap_or(0)
-            };
-            match (before, after) {
-                (1, 1) => format!(
-                    "costs {} instead of {} {event} itself",
-                    grouped(at(2)),
-                    grouped(at(0))
-                ),
-                _ => {
-                    let (after, before) = apart((at(2), after), (at(0), before));
-                    format!("costs {after} instead of {before} {event} a call")
-                }
-            }
-        }
-    };
-    let cycle = cause.cycle.map(|cycle| format!(" (cycle {cycle})"));
-    let guess = if cause.guess {
-        ", if the guess is right"
-    } else {
-        ""
-    };
-    format!("{what}{}{}{guess}", place(cause), cycle.unwrap_or_default())
-}
-
-/// Returns the line of a call, or the line with most of a changed cost: ` at line 12`, `, most of it at src/hash.h:7`.
-fn place(cause: &CauseRecord) -> String {
-    let Some(line) = cause.line else {
-        return String::new();
-    };
-    let most = match (cause.kind, entries(&cause.calls)) {
-        (CauseKind::CostPerCall, _) => ", most of it",
-        // The line is in the old run.
-        (CauseKind::Calls, [_, 0]) => ", as it did",
-        _ => "",
-    };
-    match cause.site.as_deref() {
-        None => format!("{most} at line {line}"),
-        Some(path) => {
-            // A cell has room only for the last folder and the file name.
-            let folder = path.rmatch_indices('/').nth(1);
-            let path = &path[folder.map_or(0, |(at, _)| at + 1)..];
-            format!("{most} at {path}:{line}")
-        }
-    }
-}
-
-/// Returns the old and the new count.
-fn entries(counts: &PerRun) -> [Count; 2] {
-    let at = |position: usize| counts.0.get(position).copied().flatten().unwrap_or(0);
-    [at(0), at(1)]
-}
-
-/// Formats two quotients with two decimals, or with as many as they need to differ.
-fn apart(new: (Count, Count), old: (Count, Count)) -> (String, String) {
-    let value = |(dividend, divisor): (Count, Count)| dividend as f64 / divisor.max(1) as f64;
-    let (new, old) = (value(new), value(old));
-    let plain = (quotient(new), quotient(old));
-    if plain.0 != plain.1 || new == old {
-        return plain;
-    }
-    let longer = (3..=9).map(|digits| (format!("{new:.digits$}"), format!("{old:.digits$}")));
-    longer
-        .into_iter()
-        .find(|(new, old)| new != old)
-        .unwrap_or(plain)
-}
-
-#[cfg(test)]
-mod tests {
-    use cg_stream::record::CountsPerRun;
-
-    use super::*;
-
-    fn per_run(counts: &[Count]) -> PerRun {
-        PerRun(counts.iter().copied().map(Some).collect())
-    }
-
-    /// Returns the sentence about a cause with these figures: calls, then old rate and new rate, or costs per call.
-    fn describe(kind: CauseKind, calls: [Count; 2], figures: [Count; 4]) -> String {
-        let [old_rate, new_rate] = [&figures[..2], &figures[2..]].map(per_run);
-        let cause = CauseRecord {
-            kind,
-            calls: per_run(&calls),
-            per_call: CountsPerRun(vec![("Ir".into(), per_run(&figures))]),
-            old_rate,
-            new_rate,
-            ..CauseRecord::default()
         };
-        sentence(&cause, "Ir")
-    }
+    let column = |name: &str, layout, cell: OfDetail<'t>| {
+        let of = std::rc::Rc::clone(rows);
+        Column::new(name, layout, move |row: usize| {
+            detail_of(of[row]).map_or(Cell::Empty, |(cause, detail)| cell(cause, detail))
+        })
+        .for_audience(Audience::Programs)
+    };
+    let of = std::rc::Rc::clone(rows);
+    let sentence = Column::new("cause", Layout::Text, move |row: usize| {
+        let detail = detail_of(of[row]);
+        detail.map_or(Cell::Empty, |(cause, detail)| {
+            Cell::Text(words.sentence(cause, detail).into())
+        })
+    });
+    vec![
+        column("fn", Layout::Name, |cause, _| {
+            Cell::function(cause.name.as_deref())
+        }),
+        sentence.for_audience(Audience::Programs),
+        column("kind", Layout::Text, |_, detail| {
+            Cell::Text(detail.kind.name().into())
+        }),
+        column("callee.fn", Layout::Name, |_, detail| {
+            Cell::name(detail.name.as_deref())
+        }),
+        column("file", Layout::Path, |cause, _| {
+            Cell::name(cause.file.as_deref())
+        }),
+        column("obj", Layout::Path, |cause, _| {
+            Cell::name(cause.obj.as_deref())
+        }),
+    ]
+}
 
-    #[test]
-    fn causes_have_old_and_new_figures() {
-        use CauseKind::{Calls, CostPerCall, Entered};
-        for (expected, kind, calls, figures) in [
-            (
-                "calls it 900 instead of 500 times",
-                Calls,
-                [500, 900],
-                [500, 1, 900, 1],
-            ),
-            (
-                "calls it 3 instead of 1 times a call",
-                Calls,
-                [10, 45],
-                [10, 10, 45, 15],
-            ),
-            (
-                "calls it 0.67 instead of 0.5 times a call",
-                Calls,
-                [1, 2],
-                [1, 2, 2, 3],
-            ),
-            (
-                "calls it 1.0001 instead of 1.0000 times a call",
-                Calls,
-                [5, 10_001],
-                [5, 5, 10_001, 10_000],
-            ),
-            (
-                "no longer calls it (600 times)",
-                Calls,
-                [600, 0],
-                [600, 3, 0, 3],
-            ),
-            (
-                "now calls it (1,200 times)",
-                Calls,
-                [0, 1_200],
-                [0, 3, 1_200, 3],
-            ),
-            (
-                "costs 41 instead of 35 Ir a call",
-                CostPerCall,
-                [2, 3],
-                [70, 2, 123, 3],
-            ),
-            (
-                "costs 5,416 instead of 3,016 Ir itself",
-                CostPerCall,
-                [1, 1],
-                [3_016, 1, 5_416, 1],
-            ),
-            (
-                "entered 2 instead of 1 times",
-                Entered,
-                [1, 2],
-                [0, 0, 0, 0],
-            ),
-        ] {
-            assert_eq!(describe(kind, calls, figures), expected);
+type OfDetail<'t> = fn(&'t CauseRecord<'static>, &'t CauseDetail<'static>) -> Cell<'t>;
+
+fn delta(causes: &[CauseRecord], row: TableRow, event: &str) -> Count {
+    match row {
+        TableRow::Cause(cause) => causes[cause].delta.get(event),
+        TableRow::Detail(cause, detail) => causes[cause].details[detail].delta.get(event),
+        TableRow::More(cause, from) => {
+            let details = causes[cause].details[from..].iter();
+            details.map(|detail| detail.delta.get(event)).sum()
         }
     }
+}
 
-    #[test]
-    fn a_line_has_its_file_if_it_differs() {
-        use CauseKind::{Calls, CostPerCall};
-        let path = Some("/home/dev/ryu/src/buffer/mod.rs");
-        for (expected, kind, after, line, site) in [
-            ("", Calls, 2, None, None),
-            (" at line 12", Calls, 2, Some(12), None),
-            (", as it did at line 12", Calls, 0, Some(12), None),
-            (" at buffer/mod.rs:169", Calls, 2, Some(169), path),
-            (
-                ", most of it at hash.h:7",
-                CostPerCall,
-                2,
-                Some(7),
-                Some("hash.h"),
-            ),
-            (
-                ", most of it at src/hash.h:7",
-                CostPerCall,
-                2,
-                Some(7),
-                Some("src/hash.h"),
-            ),
-        ] {
-            let cause = CauseRecord {
-                kind,
-                line,
-                site: site.map(Into::into),
-                calls: per_run(&[3, after]),
-                ..CauseRecord::default()
-            };
-            assert_eq!(place(&cause), expected);
+fn listed_text(words: &Words, causes: &[CauseRecord], row: TableRow, indent: &str) -> String {
+    match row {
+        TableRow::Cause(cause) => format!(
+            "{}{}",
+            function_text(causes[cause].name.as_deref()),
+            words.after_function(&causes[cause])
+        ),
+        TableRow::Detail(cause, detail) => {
+            let cause = &causes[cause];
+            format!("{indent}{}", words.sentence(cause, &cause.details[detail]))
+        }
+        TableRow::More(cause, from) => {
+            let more = causes[cause].details.len() - from;
+            format!("{indent}{} more", grouped(more as Count))
         }
     }
 }

@@ -71,11 +71,11 @@ impl Diffs<'_> {
             self.status_counts()
         )));
         document.blocks.extend(self.limits());
+        document.blocks.extend(self.causes(&events, options));
         match self.benchmarks(&events) {
             Some(benchmarks) => document.push(Block::Table(benchmarks)),
             None => document.push(Block::Table(self.totals())),
         }
-        document.blocks.extend(self.causes(&events, options));
         if !open.is_empty() {
             document.push(Block::Table(part(open)?));
         }

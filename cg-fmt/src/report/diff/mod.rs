@@ -17,6 +17,7 @@ use super::timeline::Timeline;
 use crate::options::{GroupBy, Options, OutputFormat};
 
 mod benchmarks;
+mod cause_words;
 mod causes;
 mod columns;
 mod comment;

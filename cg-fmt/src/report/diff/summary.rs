@@ -19,6 +19,8 @@ pub(super) fn sum_summaries(diffs: &[&RunRecord]) -> DiffSummary {
             name_limits(&mut other, run);
         }
         sum.inclusive |= other.inclusive;
+        // Each comparison numbers its own cycles.
+        sum.cycles.clear();
         if sum.sampling != other.sampling {
             sum.sampling = None;
         }

@@ -5,14 +5,12 @@ use serde::{Deserialize, Serialize};
 use super::name::SharedTexts;
 use super::{Counts, CountsPerRun, FunctionName, Name, PerRun, is_nothing};
 
-/// A part of the difference of two totals, with one place and one kind. For every event, the sum of `delta` over all causes
-/// of a comparison is exactly the new total minus the old total.
+/// The cause of a part of a difference: a function, with details that add up to it. For every event, the sum of `delta` over
+/// all causes of a comparison is exactly the new total minus the old total.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "type", rename = "cause", default)]
 pub struct CauseRecord<'a> {
-    /// The kind of the cause.
-    pub kind: CauseKind,
-    /// The function; the caller if the cause is a call.
+    /// The function.
     #[serde(rename = "fn", borrow, skip_serializing_if = "Option::is_none")]
     pub name: Option<Name<'a>>,
     /// The function's file.
@@ -21,78 +19,182 @@ pub struct CauseRecord<'a> {
     /// The function's object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub obj: Option<Name<'a>>,
-    /// The function that it is inlined into, if chains of inlined functions are known. Calls of this function are counted.
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub host: Option<Box<FunctionName<'a>>>,
-    /// The called function, for [`CauseKind::Calls`].
-    #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub callee: Option<Box<FunctionName<'a>>>,
-    /// True if the callee is inlined, not called. In a run that inlines it, it ran as often as its host; otherwise never.
-    #[serde(skip_serializing_if = "is_nothing")]
-    pub inline: bool,
-    /// The old and the new number of times that the function ran. For [`CauseKind::Calls`], the number of times that it
-    /// called the callee; for [`CauseKind::Entered`], the number of times that it was entered from outside.
-    pub calls: PerRun,
-    /// For [`CauseKind::CostPerCall`], by event: old self cost, old calls, new self cost, new calls.
-    #[serde(borrow, skip_serializing_if = "CountsPerRun::is_empty")]
-    pub per_call: CountsPerRun<'a>,
-    /// For [`CauseKind::Calls`], in the old run: calls of the callee, calls of the function.
-    #[serde(skip_serializing_if = "is_nothing")]
-    pub old_rate: PerRun,
-    /// For [`CauseKind::Calls`], in the new run: calls of the callee, calls of the function.
-    #[serde(skip_serializing_if = "is_nothing")]
-    pub new_rate: PerRun,
-    /// The number, counted from 1, of the strongly connected component of the call graph, if it has several functions. A
-    /// single cause in it can be larger than the difference of the totals; the sum of its causes is not.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub cycle: Option<u64>,
-    /// True if the function or the callee was paired by a guess.
+    /// True if the function was paired by a guess.
     #[serde(skip_serializing_if = "is_nothing")]
     pub guess: bool,
+    /// The number, counted from 1, of the group of functions that call each other, or of the function that calls itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cycle: Option<u64>,
+    /// The cause's share of the change of the total, by event.
+    #[serde(borrow)]
+    pub delta: Counts<'a>,
+    /// The details, the greatest first.
+    #[serde(borrow)]
+    pub details: Vec<CauseDetail<'a>>,
+}
+
+/// A part of a cause. The sum of `delta` over the details of a cause is its `delta`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CauseDetail<'a> {
+    /// The kind of the detail.
+    pub kind: CauseKind,
+    /// The function that the detail names: called, contracted, inlined or entered.
+    #[serde(rename = "fn", borrow, skip_serializing_if = "Option::is_none")]
+    pub name: Option<Name<'a>>,
+    /// That function's file.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub file: Option<Name<'a>>,
+    /// That function's object.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub obj: Option<Name<'a>>,
+    /// True if that function was paired by a guess.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub guess: bool,
+    /// The old and the new number of calls. For [`CauseKind::Runs`], the number of times that the function of the cause ran.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub calls: PerRun,
+    /// True if `calls` is an estimate.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub about: bool,
+    /// The old and the new number of entries into the cycle, for [`CauseKind::Runs`].
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub entries: PerRun,
+    /// The old and the new inclusive cost as the profiles recorded it, by event.
+    #[serde(borrow, skip_serializing_if = "CountsPerRun::is_empty")]
+    pub recorded: CountsPerRun<'a>,
+    /// The amount by event that netted out, because other functions make the calls.
+    #[serde(borrow, skip_serializing_if = "Counts::is_empty")]
+    pub moved: Counts<'a>,
+    /// The function that makes the calls instead, or made them before, if calls moved.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub other: Option<Box<FunctionName<'a>>>,
+    /// The runs in which the function is inlined, for [`CauseKind::Inlined`].
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub inlined: Option<InlinedIn>,
     /// The line that changed most, if it has at least half of the change. It is a line of the new run, or of the old run if
-    /// the call is gone.
+    /// the calls are gone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub line: Option<u64>,
-    /// The file of that line, if it is not the function's file.
+    /// The file of that line, if it is not the file of the cause's function.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub site: Option<Name<'a>>,
-    /// The cause's share of the change of the total, by event.
+    /// The detail's share of the change of the total, by event.
     #[serde(borrow)]
     pub delta: Counts<'a>,
 }
 
-/// The kinds of cause.
+/// The kinds of details of a cause.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
 #[serde(rename_all = "kebab-case")]
 pub enum CauseKind {
-    /// The function's self cost per call changed.
+    /// The function's own code.
     #[default]
-    CostPerCall,
-    /// The number of calls of the callee per call of the function changed.
+    Own,
+    /// The own code of a function that only the old run has.
+    Gone,
+    /// The own code of a function that only the new run has.
+    New,
+    /// The number of calls of a function.
     Calls,
-    /// The number of times that the function is entered from outside changed.
+    /// Calls that another function makes in the other run.
+    Moved,
+    /// The number of times that the function runs for each entry into its cycle.
+    Runs,
+    /// The code of an inlined function.
+    Inlined,
+    /// Calls from outside of the program.
     Entered,
+}
+
+impl CauseKind {
+    /// Returns the name in a stream.
+    pub fn name(self) -> &'static str {
+        match self {
+            CauseKind::Own => "own",
+            CauseKind::Gone => "gone",
+            CauseKind::New => "new",
+            CauseKind::Calls => "calls",
+            CauseKind::Moved => "moved",
+            CauseKind::Runs => "runs",
+            CauseKind::Inlined => "inlined",
+            CauseKind::Entered => "entered",
+        }
+    }
+}
+
+/// The runs in which a function is inlined.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum InlinedIn {
+    /// Only the old run.
+    Old,
+    /// Only the new run.
+    New,
+    /// Both runs.
+    Both,
+}
+
+impl InlinedIn {
+    /// Returns the name in a stream.
+    pub fn name(self) -> &'static str {
+        match self {
+            InlinedIn::Old => "old",
+            InlinedIn::New => "new",
+            InlinedIn::Both => "both",
+        }
+    }
+}
+
+/// A group of several functions that call each other, in the `run` record of a diff.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CycleSummary {
+    /// The number in the field `cycle` of its causes.
+    pub cycle: u64,
+    /// The function for which callers from outside of the group paid most.
+    #[serde(rename = "fn")]
+    pub name: String,
+    /// The number of functions.
+    pub members: u64,
+    /// The sum of the causes of its functions, by event.
+    pub delta: std::collections::BTreeMap<String, i64>,
 }
 
 impl CauseRecord<'_> {
     /// Returns the record with its texts shared with those of earlier records.
     pub fn shared(self, texts: &mut SharedTexts) -> CauseRecord<'static> {
         CauseRecord {
-            kind: self.kind,
-            name: self.name.map(Name::into_owned),
+            name: texts.share_any(&self.name),
             file: texts.share_any(&self.file),
             obj: texts.share_any(&self.obj),
-            host: self.host.map(|host| Box::new(host.into_owned())),
-            inline: self.inline,
-            callee: self.callee.map(|callee| Box::new(callee.into_owned())),
-            calls: self.calls,
-            per_call: self.per_call.shared(texts),
-            old_rate: self.old_rate,
-            new_rate: self.new_rate,
-            cycle: self.cycle,
             guess: self.guess,
+            cycle: self.cycle,
+            delta: self.delta.shared(texts),
+            details: (self.details.into_iter())
+                .map(|detail| detail.shared(texts))
+                .collect(),
+        }
+    }
+}
+
+impl CauseDetail<'_> {
+    fn shared(self, texts: &mut SharedTexts) -> CauseDetail<'static> {
+        CauseDetail {
+            kind: self.kind,
+            name: texts.share_any(&self.name),
+            file: texts.share_any(&self.file),
+            obj: texts.share_any(&self.obj),
+            guess: self.guess,
+            calls: self.calls,
+            about: self.about,
+            entries: self.entries,
+            recorded: self.recorded.shared(texts),
+            moved: self.moved.shared(texts),
+            other: self.other.map(|other| Box::new(other.into_owned())),
+            inlined: self.inlined,
             line: self.line,
             site: texts.share_any(&self.site),
             delta: self.delta.shared(texts),

@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::name::SharedTexts;
-use super::{Counts, CountsPerRun, Frame, FunctionName, Name, PerRun, RunRecord, is_nothing};
+use super::{
+    Counts, CountsPerRun, CycleSummary, Frame, FunctionName, Name, PerRun, RunRecord, is_nothing,
+};
 
 /// The kind of change of a record between the first and the last run.
 #[derive(
@@ -367,6 +369,9 @@ pub struct DiffSummary {
     pub joined: BTreeMap<String, u64>,
     /// The number of rows that are sums of several records of one run.
     pub merged: u64,
+    /// The groups of several functions that call each other, if causes were requested.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub cycles: Vec<CycleSummary>,
     /// The statistic that combines the files of a run: `median`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub statistic: Option<String>,

@@ -18,7 +18,7 @@ mod run;
 mod sample_labels;
 mod snapshot;
 
-pub use cause::{CauseKind, CauseRecord};
+pub use cause::{CauseDetail, CauseKind, CauseRecord, CycleSummary, InlinedIn};
 pub use counts::{Count, Counts, CountsPerRun, PerRun, Total, add_counts, add_counts_growing};
 pub use diff::{
     CalleeCalls, Cause, CodeChange, DiffRecord, DiffSummary, Host, LeftOut, RunBelowThreshold,

@@ -1,9 +1,10 @@
-//! Rendering of `cause` records as JSON. Each function has several causes, so its name is rendered once and then copied.
+//! Rendering of `cause` records as JSON. Details name functions again and again, so a name is rendered once and
+//! then copied.
 
 use std::io;
 
 use super::json::put_text;
-use crate::record::{CauseKind, Count, FunctionName};
+use crate::record::{CauseKind, Count, FunctionName, InlinedIn};
 
 /// The functions and events of causes, rendered as JSON.
 #[derive(Default)]
@@ -61,33 +62,48 @@ impl CauseNames {
 }
 
 /// A [`CauseRecord`](crate::record::CauseRecord) whose functions are in [`CauseNames`].
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct CauseRow<'a> {
-    /// The kind of the cause.
-    pub kind: CauseKind,
-    /// The function; the caller if the cause is a call.
+    /// The function.
     pub function: CauseName,
-    /// The function that `function` is inlined into.
-    pub host: Option<CauseName>,
-    /// The called function.
-    pub callee: Option<CauseName>,
-    /// True if the callee is inlined, not called.
-    pub inline: bool,
-    /// The old and the new number of calls.
-    pub calls: [Count; 2],
-    /// The old and the new number of times that the function ran.
-    pub ran: [Count; 2],
-    /// The old and the new self cost by event, if the kind is cost per call.
-    pub cost: &'a [[Count; 2]],
+    /// True if the function was paired by a guess.
+    pub guess: bool,
     /// The number of the function's cycle.
     pub cycle: Option<u64>,
-    /// True if a function was paired by a guess.
+    /// The cause's share of the change of the total, by event.
+    pub delta: &'a [Count],
+    /// The details, the greatest first.
+    pub details: Vec<CauseDetailRow<'a>>,
+}
+
+/// A detail of a [`CauseRow`].
+#[derive(Clone, Copy, Debug)]
+pub struct CauseDetailRow<'a> {
+    /// The kind of the detail.
+    pub kind: CauseKind,
+    /// The function that the detail names.
+    pub function: Option<CauseName>,
+    /// True if that function was paired by a guess.
     pub guess: bool,
+    /// The old and the new number of calls.
+    pub calls: Option<[Count; 2]>,
+    /// True if the number of calls is an estimate.
+    pub about: bool,
+    /// The old and the new number of entries into the cycle.
+    pub entries: Option<[Count; 2]>,
+    /// The recorded inclusive costs by event; empty if there are none.
+    pub recorded: &'a [[Count; 2]],
+    /// The amount that netted out by event; empty if there is none.
+    pub moved: &'a [Count],
+    /// The function that makes the calls in the other run.
+    pub other: Option<CauseName>,
+    /// The runs in which the function is inlined.
+    pub inlined: Option<InlinedIn>,
     /// The line that changed most.
     pub line: Option<u64>,
     /// The file of that line, if it is not the function's file.
     pub site: Option<&'a str>,
-    /// The cause's share of the change of the total, by event.
+    /// The detail's share of the change of the total, by event.
     pub delta: &'a [Count],
 }
 
@@ -97,45 +113,66 @@ impl CauseRow<'_> {
     /// # Errors
     /// Returns an error if a count does not fit in 64 bits.
     pub(crate) fn put(&self, names: &CauseNames, json: &mut Vec<u8>) -> io::Result<()> {
-        let kind = match self.kind {
-            CauseKind::CostPerCall => "cost-per-call",
-            CauseKind::Calls => "calls",
-            CauseKind::Entered => "entered",
-        };
-        json.extend_from_slice(b"{\"type\":\"cause\",\"kind\":\"");
-        json.extend_from_slice(kind.as_bytes());
-        json.push(b'"');
+        json.extend_from_slice(b"{\"type\":\"cause\"");
         json.extend_from_slice(names.fields(self.function));
-        for (key, function) in [(",\"host\":", self.host), (",\"callee\":", self.callee)] {
-            if let Some(function) = function {
-                json.extend_from_slice(key.as_bytes());
-                json.push(b'{');
-                let fields = names.fields(function);
-                json.extend_from_slice(fields.get(1..).unwrap_or_default());
-                json.push(b'}');
+        put_mark(json, ",\"guess\":true", self.guess);
+        put_number(json, ",\"cycle\":", self.cycle);
+        json.extend_from_slice(b",\"delta\":");
+        put_by_event(json, &names.events, self.delta, |json, count| {
+            put_count(json, *count)
+        })?;
+        json.extend_from_slice(b",\"details\":[");
+        for (position, detail) in self.details.iter().enumerate() {
+            if position > 0 {
+                json.push(b',');
             }
+            detail.put(names, json)?;
         }
-        if self.inline {
-            json.extend_from_slice(b",\"inline\":true");
+        json.extend_from_slice(b"]}");
+        Ok(())
+    }
+}
+
+impl CauseDetailRow<'_> {
+    fn put(&self, names: &CauseNames, json: &mut Vec<u8>) -> io::Result<()> {
+        json.extend_from_slice(b"{\"kind\":\"");
+        json.extend_from_slice(self.kind.name().as_bytes());
+        json.push(b'"');
+        if let Some(function) = self.function {
+            json.extend_from_slice(names.fields(function));
         }
-        json.extend_from_slice(b",\"calls\":");
-        put_counts(json, &self.calls)?;
-        if !self.cost.is_empty() {
-            json.extend_from_slice(b",\"per_call\":");
-            let [old_ran, new_ran] = self.ran;
-            put_by_event(json, &names.events, self.cost, |json, [old, new]| {
-                put_counts(json, &[*old, old_ran, *new, new_ran])
+        put_mark(json, ",\"guess\":true", self.guess);
+        if let Some(calls) = self.calls {
+            json.extend_from_slice(b",\"calls\":");
+            put_counts(json, &calls)?;
+        }
+        put_mark(json, ",\"about\":true", self.about);
+        if let Some(entries) = self.entries {
+            json.extend_from_slice(b",\"entries\":");
+            put_counts(json, &entries)?;
+        }
+        if !self.recorded.is_empty() {
+            json.extend_from_slice(b",\"recorded\":");
+            put_by_event(json, &names.events, self.recorded, |json, costs| {
+                put_counts(json, costs)
             })?;
         }
-        if self.kind == CauseKind::Calls {
-            for (side, key) in [",\"old_rate\":", ",\"new_rate\":"].into_iter().enumerate() {
-                json.extend_from_slice(key.as_bytes());
-                put_counts(json, &[self.calls[side], self.ran[side]])?;
-            }
+        if !self.moved.is_empty() {
+            json.extend_from_slice(b",\"moved\":");
+            put_by_event(json, &names.events, self.moved, |json, count| {
+                put_count(json, *count)
+            })?;
         }
-        put_number(json, ",\"cycle\":", self.cycle);
-        if self.guess {
-            json.extend_from_slice(b",\"guess\":true");
+        if let Some(other) = self.other {
+            json.extend_from_slice(b",\"other\":{");
+            let fields = names.fields(other);
+            json.extend_from_slice(fields.get(1..).unwrap_or_default());
+            json.push(b'}');
+        }
+        if let Some(inlined) = self.inlined {
+            json.extend_from_slice(b",\"inlined\":\"");
+            json.extend_from_slice(inlined.name().as_bytes());
+            json.push(b'"');
         }
         put_number(json, ",\"line\":", self.line);
         if let Some(site) = self.site {
@@ -148,6 +185,12 @@ impl CauseRow<'_> {
         })?;
         json.push(b'}');
         Ok(())
+    }
+}
+
+fn put_mark(json: &mut Vec<u8>, mark: &str, is_set: bool) {
+    if is_set {
+        json.extend_from_slice(mark.as_bytes());
     }
 }
 
@@ -197,7 +240,9 @@ fn put_count(json: &mut Vec<u8>, count: Count) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::Writer;
-    use crate::record::{CauseRecord, Counts, CountsPerRun, PerRun};
+    use crate::record::{CauseDetail, CauseRecord, Counts, CountsPerRun, PerRun};
+
+    const EVENTS: [&str; 2] = ["Ir", "D\"r"];
 
     fn function(name: &str) -> FunctionName<'static> {
         FunctionName {
@@ -207,94 +252,120 @@ mod tests {
         }
     }
 
-    fn per_run(counts: &[Count]) -> PerRun {
-        PerRun(counts.iter().copied().map(Some).collect())
+    fn per_run(counts: Option<[Count; 2]>) -> PerRun {
+        let counts = counts.into_iter().flatten();
+        PerRun(counts.map(Some).collect())
+    }
+
+    fn by_event(counts: &[Count]) -> Counts<'static> {
+        let counts = EVENTS.iter().zip(counts);
+        Counts(
+            counts
+                .map(|(event, count)| ((*event).into(), *count))
+                .collect(),
+        )
     }
 
     /// Returns the record that a row represents.
     fn record(row: &CauseRow, functions: &[FunctionName<'static>]) -> CauseRecord<'static> {
         let named = |name: CauseName| functions[name.0].clone();
-        let of = named(row.function);
-        let rate = |side: usize| match row.kind {
-            CauseKind::Calls => per_run(&[row.calls[side], row.ran[side]]),
-            _ => PerRun::default(),
+        let detail = |detail: &CauseDetailRow| {
+            let function = detail.function.map(named).unwrap_or_default();
+            let recorded = EVENTS.iter().zip(detail.recorded);
+            let recorded = recorded.map(|(event, costs)| ((*event).into(), per_run(Some(*costs))));
+            CauseDetail {
+                kind: detail.kind,
+                name: function.name,
+                file: function.file,
+                obj: function.obj,
+                guess: detail.guess,
+                calls: per_run(detail.calls),
+                about: detail.about,
+                entries: per_run(detail.entries),
+                recorded: CountsPerRun(recorded.collect()),
+                moved: by_event(detail.moved),
+                other: detail.other.map(|other| Box::new(named(other))),
+                inlined: detail.inlined,
+                line: detail.line,
+                site: detail.site.map(|site| site.to_owned().into()),
+                delta: by_event(detail.delta),
+            }
         };
-        let events = ["Ir", "D\"r"];
-        let cost = events.iter().zip(row.cost);
-        let cost = cost.map(|(event, [old, new])| {
-            let figures = per_run(&[*old, row.ran[0], *new, row.ran[1]]);
-            ((*event).into(), figures)
-        });
-        let delta = events.iter().zip(row.delta);
+        let function = named(row.function);
         CauseRecord {
-            kind: row.kind,
-            name: of.name,
-            file: of.file,
-            obj: of.obj,
-            host: row.host.map(|host| Box::new(named(host))),
-            callee: row.callee.map(|callee| Box::new(named(callee))),
-            inline: row.inline,
-            calls: per_run(&row.calls),
-            per_call: CountsPerRun(cost.collect()),
-            old_rate: rate(0),
-            new_rate: rate(1),
-            cycle: row.cycle,
+            name: function.name,
+            file: function.file,
+            obj: function.obj,
             guess: row.guess,
-            line: row.line,
-            site: row.site.map(|site| site.to_owned().into()),
-            delta: Counts(
-                delta
-                    .map(|(event, count)| ((*event).into(), *count))
-                    .collect(),
-            ),
+            cycle: row.cycle,
+            delta: by_event(row.delta),
+            details: row.details.iter().map(detail).collect(),
         }
     }
 
     #[test]
     fn a_row_is_written_like_its_record() {
         let functions = [function("f"), function("main"), function("")];
-        let mut names = CauseNames::new(["Ir", "D\"r"].into_iter());
+        let mut names = CauseNames::new(EVENTS.into_iter());
         let [f, main, nameless] = [0, 1, 2].map(|at| names.add(&functions[at]));
-        let row = CauseRow {
-            kind: CauseKind::CostPerCall,
-            function: f,
-            host: None,
-            callee: None,
-            inline: false,
-            calls: [0, 7],
-            ran: [3, u64::MAX.into()],
-            cost: &[],
-            cycle: None,
+        let plain = CauseDetailRow {
+            kind: CauseKind::Own,
+            function: None,
             guess: false,
+            calls: None,
+            about: false,
+            entries: None,
+            recorded: &[],
+            moved: &[],
+            other: None,
+            inlined: None,
             line: None,
             site: None,
             delta: &[i64::MIN.into(), 0],
         };
-        let rows = [
-            CauseRow {
-                cost: &[[1, 2], [3, 4]],
-                ..row
-            },
-            CauseRow {
-                kind: CauseKind::Calls,
-                callee: Some(main),
-                inline: true,
-                cycle: Some(2),
+        let details = vec![
+            plain,
+            CauseDetailRow {
+                kind: CauseKind::Moved,
+                function: Some(main),
                 guess: true,
+                calls: Some([3, 0]),
+                about: true,
+                recorded: &[[1, 2], [3, u64::MAX as Count]],
+                moved: &[7, 0],
+                other: Some(nameless),
                 line: Some(14),
                 site: Some("a\\h"),
-                ..row
+                ..plain
             },
-            CauseRow {
-                kind: CauseKind::Entered,
-                function: main,
-                host: Some(nameless),
-                cycle: Some(1),
-                line: Some(3),
-                ..row
+            CauseDetailRow {
+                kind: CauseKind::Runs,
+                calls: Some([8, 15]),
+                entries: Some([2, 3]),
+                ..plain
+            },
+            CauseDetailRow {
+                kind: CauseKind::Inlined,
+                function: Some(f),
+                inlined: Some(InlinedIn::New),
+                ..plain
             },
         ];
-        for row in rows {
+        let row = CauseRow {
+            function: f,
+            guess: false,
+            cycle: None,
+            delta: &[1, -2],
+            details: vec![plain],
+        };
+        let all = CauseRow {
+            function: main,
+            guess: true,
+            cycle: Some(2),
+            details,
+            ..row.clone()
+        };
+        for row in [row.clone(), all] {
             let mut writer = Writer::new(Vec::new());
             writer.record(&record(&row, &functions)).unwrap();
             writer.cause(&row, &names).unwrap();
@@ -304,7 +375,7 @@ mod tests {
             assert_eq!(lines[0], lines[1]);
         }
         let beyond = CauseRow {
-            calls: [1 << 64, 0],
+            delta: &[1 << 64],
             ..row
         };
         assert!(Writer::new(Vec::new()).cause(&beyond, &names).is_err());

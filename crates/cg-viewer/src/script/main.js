@@ -180,23 +180,21 @@ const addChoices = (app) => {
   };
 };
 
-/** The maximum number of listed causes. */
-const MOST_CAUSES = 40;
-
-/** The causes of the difference of the totals, as bars to the right and left of zero. */
+/** The causes of the difference of the totals, as bars to the right and left of zero, with their details. */
 const causeList = (app) => {
   const { model } = app;
-  const causes = model.header.causes.map(([fn, callee, words, deltas]) => ({ fn, callee, words, delta: model.count(deltas[0]) }));
+  const causes = model.header.causes.map(([fn, words, deltas, details]) => ({ fn, words, delta: model.count(deltas[0]), details }));
   const most = causes.reduce((max, { delta }) => Math.max(max, Math.abs(Number(delta))), 1);
-  const items = causes.slice(0, MOST_CAUSES).map(({ fn, callee, words, delta }) => {
-    const link = (name) => h("button", { type: "button", class: "link", onclick: () => app.choose(model.address(name, null, null)) }, nameText(name));
+  const items = causes.map(({ fn, words, delta, details }) => {
+    const link = h("button", { type: "button", class: "link", onclick: () => app.choose(model.address(fn, null, null)) }, nameText(fn));
     const width = (Math.abs(Number(delta)) / most) * 50;
+    const parts = details.map(([sentence, deltas]) => h("li", {}, `${signed(model.count(deltas[0]))} ${sentence}`));
     return h("li", { style: `--from:${(delta < 0 ? 50 - width : 50).toFixed(1)}%;--to:${(delta < 0 ? 50 : 50 + width).toFixed(1)}%`, class: delta < 0 ? "less" : "more" },
-      `${signed(delta)} `, link(fn), ` ${words} `, callee === null ? null : link(callee));
+      `${signed(delta)} `, link, words, h("ul", {}, ...parts));
   });
-  const left = causes.length - items.length;
-  return h("details", {}, h("summary", {}, `Where the difference comes from: ${grouped(causes.length)} causes`),
-    h("ul", { class: "causes", "aria-label": "Causes" }, ...items), left > 0 ? h("p", { class: "note" }, `${grouped(left)} more causes: cg-diff --causes | cg-fmt`) : null);
+  const left = model.header.causeCount - items.length;
+  return h("details", { open: true }, h("summary", {}, `Where the difference comes from: ${grouped(model.header.causeCount)} causes`),
+    h("ul", { class: "causes", "aria-label": "Causes" }, ...items), left > 0 ? h("p", { class: "note" }, `${grouped(left)} more causes: cg-diff --causes | cg-fmt --type cause`) : null);
 };
 
 /** Folds all but the first two sentences. */
