@@ -18,6 +18,7 @@ mod record;
 mod arcs;
 mod count;
 mod hold;
+mod membership;
 mod pattern;
 mod rank;
 mod whose;

@@ -49,6 +49,10 @@ pub(crate) fn write(
             || !matches!(options.group_by, Some(GroupBy::Thread | GroupBy::Process)),
         "--group-by thread and process: a diff has no threads and processes"
     );
+    anyhow::ensure!(
+        diff::is_wanted(&read.profile, &options) || options.group_by != Some(GroupBy::Bench),
+        "--group-by bench needs a diff: cg-diff OLD_DIR NEW_DIR compares benchmarks"
+    );
     let mut export = |write: fn(Export<'_>) -> anyhow::Result<()>| {
         let mut out = BufWriter::with_capacity(64 * 1024, &mut *out);
         write(Export {
@@ -86,6 +90,10 @@ pub(crate) fn write(
         OutputFormat::Flamegraph => return export(flamegraph::write),
     };
     let report = Report::choose(&read.profile, &options)?;
+    anyhow::ensure!(
+        options.threshold.is_none() || report.has_branches(),
+        "--threshold folds the branches of trees and pictures; for a table, cg-filter --threshold P keeps the most expensive functions: cg-filter --threshold P FILE | cg-fmt"
+    );
     let mut document = report.document(&options, diagnostics)?;
     if options.format == OutputFormat::Markdown {
         read.insert_loss_sentence(&mut document);

@@ -132,6 +132,10 @@ pub(crate) fn parse_lines(
     parser.finish(diagnostics)
 }
 
+/// Valgrind leaves an empty file if the program executes another one, which it does not follow by default.
+const EMPTY_FILE: &str = "the input is empty; a program under Valgrind that executes another one leaves an empty file: \
+                          valgrind --trace-children=yes follows the other one";
+
 struct Parser<'a> {
     /// The format; `None` to recognise it by content.
     from: Option<&'static Format>,
@@ -194,6 +198,13 @@ impl<'a> Parser<'a> {
             options, out, sums, ..
         } = self;
         let format = detect::detect_format(&mut lines, self.from);
+        let is_file = source != "<stdin>";
+        let format = match format {
+            Err(Error::Malformed { .. }) if is_file && lines.buffered().is_empty() => {
+                Err(Error::whole(EMPTY_FILE))
+            }
+            format => format,
+        };
         if let Ok(format) = format
             && options.inline
             && let Some(why) = format.without_inline

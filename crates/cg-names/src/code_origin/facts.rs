@@ -26,6 +26,8 @@ pub struct Facts {
     pub(super) is_hash_collection: bool,
     /// True for Rust's start code, which calls the program's `main`.
     pub(super) is_lang_start: bool,
+    /// True for an address that belongs to no object, in a profile that records objects.
+    is_unplaced: bool,
     /// True if the frame belongs to the language's library. Used to distinguish its allocators from C's.
     is_language_library: bool,
 }
@@ -71,6 +73,7 @@ impl Facts {
             is_file_bare: matches!(place, Directory::Bare | Directory::BelowSrc),
             is_hash_collection: file.contains("library/std/src/collections/hash/"),
             is_lang_start: name.starts_with("std::rt::lang_start"),
+            is_unplaced: is_unplaced_address(name, object),
             is_language_library: place == Directory::Runtime
                 || name.contains("::")
                 || name.starts_with("operator ")
@@ -86,6 +89,7 @@ impl Facts {
             CodeOrigin::Dependency | CodeOrigin::Installed => CodeOwner::Dependency,
             CodeOrigin::Runtime => CodeOwner::Std,
             CodeOrigin::Allocator if self.is_language_library => CodeOwner::Std,
+            CodeOrigin::System if self.is_unplaced => CodeOwner::Unknown,
             CodeOrigin::Allocator | CodeOrigin::Replacement | CodeOrigin::System => {
                 CodeOwner::System
             }
@@ -153,13 +157,20 @@ impl Directory {
     }
 }
 
+fn is_address(name: &str) -> bool {
+    name.strip_prefix("0x")
+        .is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+}
+
+/// Returns true for a function that is named by its address, with an object that the profile names as unknown. Nothing is
+/// known of such a function but its address.
+pub fn is_unplaced_address(name: &str, object: &str) -> bool {
+    matches!(object, "???" | "[unknown]") && is_address(name)
+}
+
 /// Returns true for the name of an unknown function. Valgrind writes `???`, Callgrind the address, and perf `[unknown]`. In
 /// estimated stacks, `[pruned]` replaces calls that are not followed.
 fn is_unknown(name: &str) -> bool {
-    let is_address = |name: &str| {
-        name.strip_prefix("0x")
-            .is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
-    };
     matches!(name, "" | "???" | "[unknown]" | "[pruned]") || is_address(name)
 }
 
@@ -208,10 +219,19 @@ fn classify_without_neighbours(
         return certain(Runtime);
     }
     // Names without a path, such as C names, need not be parsed.
-    if name.contains("::")
-        && let Some(by_path) = classify_by_path(name, &ParsedName::new(name.as_bytes()), place)
+    let parsed = name
+        .contains("::")
+        .then(|| ParsedName::new(name.as_bytes()));
+    if let Some(parsed) = &parsed
+        && let Some(by_path) = classify_by_path(name, parsed, place)
     {
         return match by_path {
+            // A crate of Rust's library and of its test harness, such as `test` and `getopts`.
+            OriginEvidence::Certain(Own)
+                if place == Directory::Runtime && is_file_of_its_crate(parsed, file) =>
+            {
+                certain(Runtime)
+            }
             // The name does not belong to a known library. The file or the object shows the project.
             OriginEvidence::Certain(Own) if belongs_to_dependency(place, object) => {
                 certain(Dependency)
@@ -486,6 +506,85 @@ fn is_runtime_source(path: &str) -> bool {
         let parent = base_name(&path[..position]);
         parent.starts_with("rust") && is_library(&path[position + slash.len()..])
     })
+}
+
+/// The relation of a file to a Rust function, by the names of both.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FileFit {
+    /// The file belongs to another project, so its code was inlined into the function.
+    Other,
+    /// The file may be the function's own.
+    Possible,
+    /// The file belongs to the function's crate.
+    Own,
+}
+
+/// Returns the relation of a file to a function. A name without a path and a file that is no Rust source fit.
+pub fn fit_file(name: &str, file: &str) -> FileFit {
+    if !name.contains("::") || !file.ends_with(".rs") {
+        return FileFit::Possible;
+    }
+    let function = ParsedName::new(name.as_bytes());
+    let implementor = function.implementor();
+    let mut crates: Vec<String> = match &implementor {
+        Some(implementor) => [&implementor.type_crate, &implementor.trait_crate]
+            .into_iter()
+            .flatten()
+            .map(ToString::to_string)
+            .collect(),
+        None => function
+            .crate_name()
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+    };
+    crates.retain(|name| !is_primitive(name.as_str().into()));
+    let is_own = |folder: &str| crates.iter().any(|name| folder.replace('-', "_") == *name);
+    let belongs = match Directory::from_path(file) {
+        Directory::None | Directory::Bare | Directory::BelowSrc | Directory::Elsewhere => {
+            // A function of the library is in no file of the program.
+            let is_of_library = |name: &String| {
+                let mut libraries = RUNTIME_CRATES.iter();
+                libraries.any(|library| *library == name.as_str())
+            };
+            return match crates.iter().all(is_of_library) {
+                true => FileFit::Other,
+                false => FileFit::Possible,
+            };
+        }
+        Directory::Runtime => crate_of_library(file).is_some_and(is_own),
+        Directory::Dependency | Directory::Installed | Directory::System => {
+            file.split('/').any(|folder| {
+                let versioned = folder.rsplit_once('-').map(|(name, _)| name);
+                is_own(folder) || versioned.is_some_and(is_own)
+            })
+        }
+    };
+    match belongs {
+        true => FileFit::Own,
+        false => FileFit::Other,
+    }
+}
+
+/// Returns the crate of a file of Rust's library or of its test harness: `core` for `library/core/src/…`, `getopts` for
+/// `/rust/deps/getopts-0.2.21/src/…`.
+fn crate_of_library(path: &str) -> Option<&str> {
+    if let Some((_, rest)) = path.rsplit_once("/rust/deps/") {
+        let folder = rest.split('/').next()?;
+        return folder.rsplit_once('-').map(|(name, _)| name);
+    }
+    let (_, rest) = path.split_once("library/")?;
+    rest.split('/').next()
+}
+
+/// Returns true if a file of Rust's library belongs to the crate of a function: `library/test/src/lib.rs`,
+/// `/rust/deps/getopts-0.2.21/src/lib.rs`.
+fn is_file_of_its_crate(function: &ParsedName, path: &str) -> bool {
+    let Some(name) = function.crate_name() else {
+        return false;
+    };
+    let folder = crate_of_library(path).map(|folder| folder.replace('-', "_"));
+    folder.is_some_and(|folder| folder.as_bytes() == name.as_bytes())
 }
 
 fn is_system_source(path: &str) -> bool {

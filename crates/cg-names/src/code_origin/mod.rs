@@ -18,7 +18,7 @@ use std::ops::Range;
 
 use cg_stream::record::{Frame, Name};
 
-pub use facts::{Facts, UNKNOWN_INLINED};
+pub use facts::{Facts, FileFit, UNKNOWN_INLINED, fit_file, is_unplaced_address};
 pub use neighbours::classify_frame;
 
 /// The origin of code.
@@ -56,16 +56,19 @@ pub enum CodeOwner {
     System,
     /// The operating system's kernel.
     Kernel,
+    /// Nobody knows: machine code without a name and an object, such as code that was made while the program ran.
+    Unknown,
 }
 
 impl CodeOwner {
     /// All owners, the nearest to the program first.
-    pub const ALL: [CodeOwner; 5] = [
+    pub const ALL: [CodeOwner; 6] = [
         CodeOwner::Own,
         CodeOwner::Dependency,
         CodeOwner::Std,
         CodeOwner::System,
         CodeOwner::Kernel,
+        CodeOwner::Unknown,
     ];
 
     /// Returns the owner of a function with this name, file and object, judged without the frames around it.
@@ -87,6 +90,7 @@ impl CodeOwner {
             CodeOwner::Std => "std",
             CodeOwner::System => "system",
             CodeOwner::Kernel => "kernel",
+            CodeOwner::Unknown => "unknown",
         }
     }
 
