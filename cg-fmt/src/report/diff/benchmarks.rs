@@ -150,7 +150,7 @@ impl<'a> Diffs<'a> {
             false => rows.collect(),
         };
         let by_ratio = |a: &&BenchmarkRow, b: &&BenchmarkRow| a.ratio().total_cmp(&b.ratio());
-        // Of equal changes, the first one counts.
+        // The first of several equal changes counts.
         let worst = rows.iter().rev().max_by(by_ratio);
         let best = rows.iter().min_by(by_ratio);
         let mut parts = Vec::new();

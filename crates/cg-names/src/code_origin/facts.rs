@@ -3,6 +3,7 @@
 use bstr::{BStr, ByteSlice};
 use cg_stream::record::Frame;
 
+use super::crate_files::is_file_of_its_crate;
 use super::dependencies::is_dependency;
 use super::places::{is_distribution_source, is_language_source, is_system_library};
 use super::tables::*;
@@ -115,7 +116,7 @@ impl Facts {
 
 /// The kind of directory that a file is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Directory {
+pub(super) enum Directory {
     /// There is no file.
     None,
     /// The file has only a base name.
@@ -133,7 +134,7 @@ enum Directory {
 }
 
 impl Directory {
-    fn from_path(path: &str) -> Directory {
+    pub(super) fn from_path(path: &str) -> Directory {
         if path.is_empty() || path == "???" {
             Directory::None
         } else if is_runtime_source(path) {
@@ -218,26 +219,8 @@ fn classify_without_neighbours(
     if is_go_runtime(name, base) || is_java_runtime(name, file, object) {
         return certain(Runtime);
     }
-    // Names without a path, such as C names, need not be parsed.
-    let parsed = name
-        .contains("::")
-        .then(|| ParsedName::new(name.as_bytes()));
-    if let Some(parsed) = &parsed
-        && let Some(by_path) = classify_by_path(name, parsed, place)
-    {
-        return match by_path {
-            // A crate of Rust's library and of its test harness, such as `test` and `getopts`.
-            OriginEvidence::Certain(Own)
-                if place == Directory::Runtime && is_file_of_its_crate(parsed, file) =>
-            {
-                certain(Runtime)
-            }
-            // The name does not belong to a known library. The file or the object shows the project.
-            OriginEvidence::Certain(Own) if belongs_to_dependency(place, object) => {
-                certain(Dependency)
-            }
-            by_path => by_path,
-        };
+    if let Some(by_path) = classify_by_path_and_file(name, file, object, place) {
+        return by_path;
     }
     match place {
         Directory::Runtime => return certain(Runtime),
@@ -282,6 +265,35 @@ fn classify_without_neighbours(
         };
     }
     certain(Own)
+}
+
+/// Classifies a function by the path in its name, and its file; `None` for a bare name. Names without a path, such as C names,
+/// need not be parsed.
+fn classify_by_path_and_file(
+    name: &str,
+    file: &str,
+    object: &str,
+    place: Directory,
+) -> Option<OriginEvidence> {
+    use CodeOrigin::{Dependency, Own, Runtime};
+    if !name.contains("::") {
+        return None;
+    }
+    let function = ParsedName::new(name.as_bytes());
+    let by_path = classify_by_path(name, &function, place)?;
+    if by_path != OriginEvidence::Certain(Own) {
+        return Some(by_path);
+    }
+    // The name does not belong to a known library. The file or the object shows the project.
+    let is_of_library = place == Directory::Runtime && is_file_of_its_crate(&function, file);
+    Some(OriginEvidence::Certain(
+        match belongs_to_dependency(place, object) {
+            true => Dependency,
+            // A crate of Rust's test harness, such as `test` and `getopts`.
+            false if is_of_library => Runtime,
+            false => Own,
+        },
+    ))
 }
 
 /// Returns the origin of replacements, allocators and start code, and of frames in objects of the kernel or the system.
@@ -384,7 +396,7 @@ fn classify_std_dependency(place: Directory) -> Option<OriginEvidence> {
 }
 
 /// Returns true for a type without a crate and for a type parameter: `u8`, `str`, `T`.
-fn is_primitive(name: &BStr) -> bool {
+pub(super) fn is_primitive(name: &BStr) -> bool {
     PRIMITIVES.iter().any(|known| name == known)
         || name == "fn"
         || name.first().is_some_and(u8::is_ascii_uppercase)
@@ -506,85 +518,6 @@ fn is_runtime_source(path: &str) -> bool {
         let parent = base_name(&path[..position]);
         parent.starts_with("rust") && is_library(&path[position + slash.len()..])
     })
-}
-
-/// The relation of a file to a Rust function, by the names of both.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum FileFit {
-    /// The file belongs to another project, so its code was inlined into the function.
-    Other,
-    /// The file may be the function's own.
-    Possible,
-    /// The file belongs to the function's crate.
-    Own,
-}
-
-/// Returns the relation of a file to a function. A name without a path and a file that is no Rust source fit.
-pub fn fit_file(name: &str, file: &str) -> FileFit {
-    if !name.contains("::") || !file.ends_with(".rs") {
-        return FileFit::Possible;
-    }
-    let function = ParsedName::new(name.as_bytes());
-    let implementor = function.implementor();
-    let mut crates: Vec<String> = match &implementor {
-        Some(implementor) => [&implementor.type_crate, &implementor.trait_crate]
-            .into_iter()
-            .flatten()
-            .map(ToString::to_string)
-            .collect(),
-        None => function
-            .crate_name()
-            .iter()
-            .map(ToString::to_string)
-            .collect(),
-    };
-    crates.retain(|name| !is_primitive(name.as_str().into()));
-    let is_own = |folder: &str| crates.iter().any(|name| folder.replace('-', "_") == *name);
-    let belongs = match Directory::from_path(file) {
-        Directory::None | Directory::Bare | Directory::BelowSrc | Directory::Elsewhere => {
-            // A function of the library is in no file of the program.
-            let is_of_library = |name: &String| {
-                let mut libraries = RUNTIME_CRATES.iter();
-                libraries.any(|library| *library == name.as_str())
-            };
-            return match crates.iter().all(is_of_library) {
-                true => FileFit::Other,
-                false => FileFit::Possible,
-            };
-        }
-        Directory::Runtime => crate_of_library(file).is_some_and(is_own),
-        Directory::Dependency | Directory::Installed | Directory::System => {
-            file.split('/').any(|folder| {
-                let versioned = folder.rsplit_once('-').map(|(name, _)| name);
-                is_own(folder) || versioned.is_some_and(is_own)
-            })
-        }
-    };
-    match belongs {
-        true => FileFit::Own,
-        false => FileFit::Other,
-    }
-}
-
-/// Returns the crate of a file of Rust's library or of its test harness: `core` for `library/core/src/…`, `getopts` for
-/// `/rust/deps/getopts-0.2.21/src/…`.
-fn crate_of_library(path: &str) -> Option<&str> {
-    if let Some((_, rest)) = path.rsplit_once("/rust/deps/") {
-        let folder = rest.split('/').next()?;
-        return folder.rsplit_once('-').map(|(name, _)| name);
-    }
-    let (_, rest) = path.split_once("library/")?;
-    rest.split('/').next()
-}
-
-/// Returns true if a file of Rust's library belongs to the crate of a function: `library/test/src/lib.rs`,
-/// `/rust/deps/getopts-0.2.21/src/lib.rs`.
-fn is_file_of_its_crate(function: &ParsedName, path: &str) -> bool {
-    let Some(name) = function.crate_name() else {
-        return false;
-    };
-    let folder = crate_of_library(path).map(|folder| folder.replace('-', "_"));
-    folder.is_some_and(|folder| folder.as_bytes() == name.as_bytes())
 }
 
 fn is_system_source(path: &str) -> bool {

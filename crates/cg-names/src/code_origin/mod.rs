@@ -8,6 +8,7 @@
 //! file, omit most directories, and print bare names of inlined functions: `read_volatile<u8> (mod.rs:2091)`. For such
 //! frames, the neighbouring frames decide ([`classify_frame`]). Therefore all formats classify the same stack in the same way.
 
+mod crate_files;
 mod dependencies;
 mod facts;
 mod neighbours;
@@ -18,7 +19,8 @@ use std::ops::Range;
 
 use cg_stream::record::{Frame, Name};
 
-pub use facts::{Facts, FileFit, UNKNOWN_INLINED, fit_file, is_unplaced_address};
+pub use crate_files::{FileFit, fit_file};
+pub use facts::{Facts, UNKNOWN_INLINED, is_unplaced_address};
 pub use neighbours::classify_frame;
 
 /// The origin of code.
