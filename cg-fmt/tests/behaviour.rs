@@ -416,7 +416,7 @@ fn a_limit_is_broken_if_any_comparison_breaks_it() {
             "{comment}"
         );
         assert!(
-            comment.contains("2 rows matched despite different names; cg-diff --list-matches"),
+            comment.contains("4 rows matched despite different names; cg-diff --list-matches"),
             "{comment}"
         );
         assert_eq!(comment.matches("<sub>n</sub>").count(), 1, "{comment}");

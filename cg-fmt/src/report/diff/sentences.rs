@@ -176,19 +176,21 @@ impl Diffs<'_> {
         // Older streams have only the counts by rule. A row can match by several rules.
         let by_rule = summary.joined.values().copied().max().unwrap_or(0);
         let matched = summary.matched.max(by_rule);
-        let noun = if matched == 1 { "row" } else { "rows" };
         let parts = [
-            rows(
-                matched.into(),
-                &format!("{noun} matched despite different names"),
-            ),
+            rows(matched.into(), "matched despite different names"),
             rows(guesses as Count, "guessed by likeness"),
             rows(by_code as Count, "guessed by machine code"),
             rows(summary.merged.into(), "with several functions"),
         ];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
-        let is_any = !parts.is_empty();
-        is_any.then(|| format!("{}; cg-diff --list-matches shows them", parts.join(", ")))
+        let mut parts = parts.into_iter().flatten();
+        let first = parts.next()?;
+        // The noun follows the first number: `3 rows matched`, `1 row guessed`.
+        let (count, words) = first.split_once(' ')?;
+        let noun = if count == "1" { "row" } else { "rows" };
+        let others: String = parts.map(|part| format!(", {part}")).collect();
+        Some(format!(
+            "{count} {noun} {words}{others}; cg-diff --list-matches shows them"
+        ))
     }
 
     /// Returns notes about the origin of the figures.
