@@ -19,10 +19,11 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 use regex::Regex;
 
 use crate::diff::{Options, RelativeTo, TYPES_BY_DEFAULT};
+use crate::history::HistoryOptions;
 use crate::join::JoinOptions;
 use crate::limits::{self, Limit};
 use crate::pairs::{self, Benchmarks};
-use crate::runs::{Side, Statistic};
+use crate::runs::{ComparedSides, Side, Statistic};
 use crate::sampling::Shares;
 
 /// Compare two or more profiles record by record.
@@ -44,6 +45,8 @@ use crate::sampling::Shares;
   cg-diff callgrind.out.before callgrind.out.after | cg-fmt
   cg-diff --fail-if 'Ir>+5%' main.out branch.out | cg-fmt -f markdown > comment.md
   cg-diff --before a1.out a2.out a3.out --after b1.out b2.out b3.out | cg-fmt
+  cg-diff --fail-if 'peak_bytes>256MiB' heaptrack.demo.zst
+  cg-diff --history profiles/*/bench.jsonl.gz | cg-fmt
   cg-diff --snapshot 3..9 massif.out | cg-fmt
   cg-diff --statistic sum --before 'profiles/commit=a/*/*.gz' --after 'profiles/commit=b/*/*.gz' | cg-fmt",
     after_long_help = "Exit status: 0 is success, with or without differences; 1 is a broken limit or, with --exit-code, a difference; 2 is an error."
@@ -84,6 +87,17 @@ pub(crate) struct Args {
         hide_possible_values = true
     )]
     pub(crate) statistic: Statistic,
+
+    /// Find the steps in a series of files, oldest first: where the cost of a function, or the total, changed.
+    ///
+    /// Files with different labels bench (cg-parse --label bench=NAME) are a series each. A version is named by its label
+    /// commit, or else by its file. If most figures of a function are the same as the one before, each difference is a step;
+    /// otherwise a step has to stand out from the noise of the function.
+    #[arg(
+        long,
+        conflicts_with_all = ["before", "after", "base", "fail_if", "limits", "exit_code", "causes", "inclusive", "types", "by", "list_matches"]
+    )]
+    pub(crate) history: bool,
 
     /// Names for the runs, in order; other runs have their file names.
     #[arg(long = "name", value_name = "NAME")]
@@ -202,6 +216,10 @@ pub(crate) struct Args {
     #[arg(long, help_heading = "Matching", conflicts_with_all = ["rules"])]
     pub(crate) exact: bool,
 
+    /// Print the rows that were matched despite different names, or that combine several functions, instead of the diff.
+    #[arg(long, help_heading = "Matching")]
+    pub(crate) list_matches: bool,
+
     /// Print the rules for matching names, and exit.
     #[arg(long, help_heading = "Matching")]
     pub(crate) list_rules: bool,
@@ -231,7 +249,8 @@ pub(crate) struct Args {
     ///
     /// May be given several times. A limit is [any.][worst.][incl.]EVENT[REGEX] OP VALUE; calls can replace EVENT. 'Ir>+5%'
     /// limits the total, 'incl.Ir[^mycrate::]>+1000' each matching function, 'worst.Ir>+10%' the function that grew most,
-    /// and 'end_bytes>0' the new figure itself. OP is > >= < or <=; a VALUE with a sign is a change. A limit applies to the
+    /// and 'end_bytes>0' the new figure itself. OP is > >= < or <=; a VALUE with a sign is a change, and it may have a unit: k,
+    /// M, G are powers of 1000, KiB, MiB, GiB of 1024. Limits without a sign also judge a single file. A limit applies to the
     /// last run or, with any., to each run compared with the run of --relative-to. With several files per side, a change
     /// within their noise does not break a limit; cg-diff then prints a warning.
     #[arg(long, value_name = "LIMIT", help_heading = "Gates")]
@@ -326,6 +345,7 @@ impl CommandLine for Args {
         "all",
         "min_change",
         "causes",
+        "history",
         "exit_code",
         "fail_if",
     ];
@@ -338,23 +358,23 @@ impl Args {
     /// # Errors
     /// Returns an error if the arguments contradict each other, or a file of rules or limits cannot be read.
     pub(crate) fn options(self) -> anyhow::Result<Options> {
-        let Benchmarks {
-            mut pairs,
-            missing,
-            mixed_layouts,
-        } = self.benchmarks()?;
-        for sides in &mut pairs {
-            self.snapshot.set_snapshots(sides)?;
-        }
         let rules = match &self.rules {
             None => Rules::from_table(),
             Some(path) => Rules::with_file(&read(path)?)
                 .map_err(|error| anyhow::anyhow!("{}:{error}", path.display()))?,
         };
-        let mut limits = self.fail_if;
+        let mut limits = self.fail_if.clone();
         for path in &self.limits {
             let parsed = limits::parse_file(&read(path)?);
             limits.extend(parsed.map_err(|error| anyhow::anyhow!("{}:{error}", path.display()))?);
+        }
+        let Benchmarks {
+            mut pairs,
+            missing,
+            mixed_layouts,
+        } = self.benchmarks(&limits)?;
+        for compared in &mut pairs {
+            self.snapshot.set_snapshots(&mut compared.sides)?;
         }
         anyhow::ensure!(
             self.statistic == Statistic::Median || matches!(self.snapshot.0[..], [Snapshots::Peak]),
@@ -399,11 +419,39 @@ impl Args {
             limits,
             allow_fragment: self.allow_fragment,
             allow_unmatched: self.allow_unmatched,
+            list_matches: self.list_matches,
             wanted_types: self.types,
         })
     }
 
-    fn benchmarks(&self) -> anyhow::Result<Benchmarks> {
+    /// Returns the options of a history; `None` without `--history`.
+    ///
+    /// # Errors
+    /// Returns an error if there are fewer than two files.
+    pub(crate) fn history(&self) -> anyhow::Result<Option<HistoryOptions>> {
+        if !self.history {
+            return Ok(None);
+        }
+        let files = pairs::matching(&self.files)?;
+        anyhow::ensure!(
+            files.len() >= 2,
+            "--history needs two or more files, found {}: cg-diff --history FILE FILE…, oldest first",
+            files.len()
+        );
+        anyhow::ensure!(
+            self.names.len() <= files.len(),
+            "--name is given {} times for {} files",
+            self.names.len(),
+            files.len()
+        );
+        Ok(Some(HistoryOptions {
+            files,
+            names: self.names.clone(),
+            records: self.records.options(),
+        }))
+    }
+
+    fn benchmarks(&self, limits: &[Limit]) -> anyhow::Result<Benchmarks> {
         match &self.files[..] {
             [directory] if directory.is_dir() => {
                 pairs::in_directory(directory, self.base.as_deref())
@@ -417,13 +465,16 @@ impl Args {
                 )
             }
             _ => Ok(Benchmarks {
-                pairs: vec![self.sides()?],
+                pairs: vec![ComparedSides {
+                    bench: None,
+                    sides: self.sides(limits)?,
+                }],
                 ..Benchmarks::default()
             }),
         }
     }
 
-    fn sides(&self) -> anyhow::Result<Vec<Side>> {
+    fn sides(&self, limits: &[Limit]) -> anyhow::Result<Vec<Side>> {
         let from_one_file = match &self.files[..] {
             [file] => self.snapshot.sides_from_file(file)?,
             _ => None,
@@ -452,8 +503,16 @@ impl Args {
                 })
                 .collect::<anyhow::Result<_>>()?
         };
+        let is_budget = sides.len() == 1 && !limits.is_empty() && !self.exit_code && !self.causes;
+        if let Some(change) = limits.iter().find(|limit| is_budget && !limit.is_level()) {
+            anyhow::bail!(
+                "{}: limits a change, which needs two profiles: cg-diff --fail-if '{}' OLD NEW",
+                change.text(),
+                change.text()
+            );
+        }
         anyhow::ensure!(
-            sides.len() >= 2,
+            sides.len() >= 2 || is_budget,
             "expected two or more profiles, found {}: cg-diff OLD NEW (--help has examples)",
             sides.len()
         );

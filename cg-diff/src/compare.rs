@@ -44,7 +44,8 @@ impl CompareOptions<'_> {
                 true => [side.saturating_sub(1), side],
                 false => [self.reference, side],
             })
-            .filter(|[old, new]| old != new || !is_on_any)
+            // A single run is judged by its figures alone.
+            .filter(|[old, new]| old != new || !is_on_any || last == 0)
             .collect()
     }
 }
@@ -94,7 +95,8 @@ pub(crate) fn compare<'a>(
         options,
     };
     let totals = figures::totals(runs);
-    let rows = 0..joined.rows.len();
+    let is_compared = |row: &usize| !runs.uneven.has_type(joined.rows[*row].kind);
+    let rows = (0..joined.rows.len()).filter(is_compared);
     let mut changes: Vec<Change> = rows.map(|row| comparer.change(row, &totals)).collect();
     let text = |change: &Change| place(runs, change.shown.function);
     changes.order_by(|a, b| {
@@ -379,11 +381,12 @@ pub(crate) fn place(runs: &Runs, function: FunctionKey) -> [Option<&str>; 3] {
 pub(crate) fn summary(comparison: &Comparison, rules: &Rules) -> DiffSummary {
     let (runs, joined) = (comparison.runs, comparison.joined);
     let mut rows = BTreeMap::new();
-    let mut merged = 0;
+    let (mut merged, mut matched) = (0, 0);
     let mut by_rule: BTreeMap<String, u64> = BTreeMap::new();
     for change in &comparison.changes {
         *rows.entry(change.status).or_insert(0) += 1;
         let row = &joined.rows[change.row];
+        matched += u64::from(!row.matched.is_empty());
         for name in rules.names(row.matched) {
             *by_rule.entry(name.to_owned()).or_insert(0) += 1;
         }
@@ -399,6 +402,7 @@ pub(crate) fn summary(comparison: &Comparison, rules: &Rules) -> DiffSummary {
     DiffSummary {
         rows,
         joined: by_rule,
+        matched,
         merged,
         statistic: several.then(|| runs.statistic.name().to_owned()),
         files: files.map(|files| *files as u64).collect(),

@@ -1,7 +1,7 @@
 //! The whole comparison, from inputs to verdict.
 
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -15,7 +15,8 @@ use crate::compare::{self, Change, CompareOptions, Comparison};
 use crate::gate::{self, JudgedLimits};
 use crate::join::{self, FunctionRows, JoinOptions, MOST_SIDES};
 use crate::limits::Limit;
-use crate::runs::{ReadOptions, Runs, Side, Statistic};
+use crate::matches::MatchList;
+use crate::runs::{ComparedSides, ReadOptions, Runs, Side, Statistic};
 use crate::sampling::{Sampling, Shares, Z};
 use crate::unjudged::Judged;
 use crate::write::{self, ComparisonOutput};
@@ -24,7 +25,7 @@ use crate::{caches, code, explain, extent, notes, totals};
 /// The options of a comparison.
 pub(crate) struct Options {
     /// The sides of each comparison; more than one comparison only for a directory of pairs.
-    pub(crate) comparisons: Vec<Vec<Side>>,
+    pub(crate) comparisons: Vec<ComparedSides>,
     /// In a directory of pairs, a message for each file without a counterpart.
     pub(crate) missing: Vec<String>,
     /// In directories, a message for each benchmark that also has files of another run.
@@ -58,6 +59,8 @@ pub(crate) struct Options {
     pub(crate) allow_fragment: bool,
     /// True if a condition that matches nothing is not an error.
     pub(crate) allow_unmatched: bool,
+    /// True if matches are listed instead of the comparison.
+    pub(crate) list_matches: bool,
     /// The record types of `--type`; empty without this option.
     pub(crate) wanted_types: Vec<RecordType>,
 }
@@ -111,7 +114,12 @@ pub(crate) fn diff(
     output: &mut dyn Write,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Outcome> {
-    let mut out = Writer::new(output);
+    let mut unwritten = io::sink();
+    let mut matches = MatchList::default();
+    let mut out = Writer::new(match options.list_matches {
+        true => &mut unwritten as &mut dyn Write,
+        false => &mut *output,
+    });
     let mut differs = false;
     let mut is_broken = false;
     let mut judged = vec![Judged::default(); options.limits.len()];
@@ -121,10 +129,13 @@ pub(crate) fn diff(
     for sentence in &options.mixed_layouts {
         diagnostics.report(options.is_gate(), sentence);
     }
-    let sides = options.comparisons.iter().flatten();
+    let sides = options
+        .comparisons
+        .iter()
+        .flat_map(|compared| &compared.sides);
     diagnostics.begin_inputs(sides.flat_map(|side| &side.files));
-    for sides in &options.comparisons {
-        for verdict in compare_sides(sides, options, &mut out, diagnostics)? {
+    for compared in &options.comparisons {
+        for verdict in compare_sides(compared, options, &mut out, diagnostics)? {
             differs |= verdict.differs;
             is_broken |= !verdict.judgement.broken.is_empty();
             for (judged, now) in judged.iter_mut().zip(verdict.judgement.judged) {
@@ -132,7 +143,11 @@ pub(crate) fn diff(
             }
             events.extend(verdict.events);
             types.extend(verdict.types);
+            matches.extend(verdict.matches);
         }
+    }
+    if options.list_matches {
+        matches.write(output)?;
     }
     diagnostics.end_inputs();
     for (limit, judged) in options.limits.iter().zip(judged) {
@@ -180,11 +195,13 @@ struct Compared {
     events: Vec<String>,
     /// The record types that the runs have or could have.
     types: BTreeSet<RecordType>,
+    /// The rows with different names, if they are listed.
+    matches: MatchList,
 }
 
 /// Makes one comparison, which is a section of the output. Totals of several benchmarks are compared separately.
 fn compare_sides(
-    sides: &[Side],
+    ComparedSides { bench, sides }: &ComparedSides,
     options: &Options,
     out: &mut Writer<&mut dyn Write>,
     diagnostics: &mut Diagnostics,
@@ -210,7 +227,9 @@ fn compare_sides(
     if options.records.lines && !read_options.lines {
         diagnostics.warn("line records are read but not compared; --type fn,line compares them");
     }
-    let runs = Runs::read(sides, read_options, diagnostics)?;
+    let mut runs = Runs::read(sides, read_options, diagnostics)?;
+    // The name in the profiles takes precedence over the path.
+    runs.bench = totals::common_benchmark(&runs).or_else(|| bench.clone());
     report_missing(&notes::unequal_sums(&runs), options, diagnostics);
     if options.is_gate() && !options.allow_fragment {
         for incomplete in &runs.incomplete {
@@ -258,6 +277,13 @@ fn compare_runs(
         return Ok(Compared::default());
     }
     refuse_other_caches(&runs, options, diagnostics);
+    let wanted = options.wanted_types.iter();
+    for kind in wanted.filter(|kind| runs.uneven.has_type(**kind)) {
+        let kind = kind.name();
+        let sentence =
+            format!("--type {kind}: only some runs have such records, so they are not compared");
+        report_unmatched(sentence, options, diagnostics);
+    }
     let joined = join::join(&mut runs, &options.join);
     let runs = &runs;
     let sampling = Sampling::from_runs(runs, options.shares);
@@ -304,6 +330,10 @@ fn compare_runs(
         judgement,
         events: gate::limited_events(runs),
         types: notes::possible_types(runs),
+        matches: match options.list_matches {
+            true => MatchList::new(&comparison, &options.join.rules),
+            false => MatchList::default(),
+        },
     })
 }
 
@@ -338,10 +368,13 @@ fn warn_broken(
     is_one_of_several: bool,
     diagnostics: &mut Diagnostics,
 ) {
-    let last_side = runs.sides.last().filter(|_| is_one_of_several);
+    let last_side = runs.sides.last().map(|(name, _)| name);
+    let name = (runs.bench.as_ref())
+        .or(last_side)
+        .filter(|_| is_one_of_several);
     for sentence in &judgement.broken {
-        diagnostics.warn(match last_side {
-            Some((name, _)) => format!("{name}: {sentence}"),
+        diagnostics.warn(match name {
+            Some(name) => format!("{name}: {sentence}"),
             None => sentence.clone(),
         });
     }
@@ -387,6 +420,11 @@ fn summarise(
         for note in &summary.notes {
             diagnostics.warn(note);
         }
+    }
+    let sides = comparison.options.sides(runs);
+    if let Some(note) = totals::chance_note(runs, sides) {
+        summary.is_noise = !totals::differ(runs);
+        summary.notes.push(note);
     }
     summary.notes.extend(notes::likely_noise(comparison));
     summary.notes.extend(code::note(comparison));

@@ -64,10 +64,12 @@ pub(crate) fn explain(comparison: &Comparison, rows: &FunctionRows) -> Explanati
         })
         .collect();
     let (old, new): (usize, usize) = sides;
+    // Calls that only one run records did not come or go.
+    let has_arcs = !runs.uneven.has_type(RecordType::Call);
     let explainer = Explainer {
         runs,
         joined,
-        arcs: Arcs::collect(runs, rows, |row| changed.contains_key(&row)),
+        arcs: Arcs::collect(runs, rows, |row| has_arcs && changed.contains_key(&row)),
         changed: &changed,
         sides,
         have_calls: [old, new].iter().all(|side| records_calls(runs, *side)),

@@ -18,6 +18,8 @@ pub(crate) struct Figure {
     pub(crate) entries: Entries,
     /// For each side, the sorted counts of its files; 0 if a file lacks the record.
     files: Vec<Vec<Count>>,
+    /// For each side, the confidence interval of its count. Empty if the profiles have none.
+    intervals: Vec<Option<(u64, u64)>>,
 }
 
 /// All figures of a row.
@@ -49,7 +51,26 @@ impl Figure {
 
     /// Returns the greatest change between two sides that counts as noise.
     pub(crate) fn noise(&self, from: usize, to: usize) -> Count {
+        if self.overlaps(from, to) {
+            return self.change(from, to).abs();
+        }
         noise::greatest_noise(&self.files[from], &self.files[to], self.change(from, to))
+    }
+
+    /// Returns true if both sides have a confidence interval.
+    pub(crate) fn has_intervals(&self, from: usize, to: usize) -> bool {
+        [from, to]
+            .iter()
+            .all(|side| matches!(self.intervals.get(*side), Some(Some(_))))
+    }
+
+    /// Returns true if the confidence intervals of two sides overlap, so that their difference may be chance.
+    fn overlaps(&self, from: usize, to: usize) -> bool {
+        let interval = |side: usize| self.intervals.get(side).copied().flatten();
+        match (interval(from), interval(to)) {
+            (Some(one), Some(other)) => one.0 <= other.1 && other.0 <= one.1,
+            _ => false,
+        }
     }
 
     /// The least count among the files of each side.
@@ -94,8 +115,24 @@ impl Figure {
 /// Returns the totals of all runs, one figure per event.
 pub(crate) fn totals(runs: &Runs) -> Vec<Figure> {
     (0..runs.events.len())
-        .map(|event| Figure::from_profiles(runs, |profile| runs.total(profile, event)))
+        .map(|event| Figure {
+            intervals: intervals(runs, event),
+            ..Figure::from_profiles(runs, |profile| runs.total(profile, event))
+        })
         .collect()
+}
+
+/// Returns the confidence interval of an event's total on each side that is a single run.
+fn intervals(runs: &Runs, event: usize) -> Vec<Option<(u64, u64)>> {
+    let sides = 0..runs.sides.len();
+    let all = sides.map(|side| {
+        let mut records = runs
+            .files_of(side)
+            .flat_map(|profile| runs.profiles[profile].runs());
+        let only = records.next().filter(|_| records.next().is_none())?;
+        only.counters.interval.get(&runs.events[event]).copied()
+    });
+    all.collect()
 }
 
 /// Returns the figures of a row.
@@ -161,7 +198,8 @@ pub(crate) fn row_figures(runs: &Runs, joined: &Joined, row: usize) -> Figures {
             .filter(|_| has_row);
         figures.merged.push(merged);
     }
-    if !has_incl || !is_incl_known {
+    // Inclusive cost that only some runs record is no difference.
+    if !has_incl || !is_incl_known || runs.uneven.has_incl(kind) {
         figures.incl.clear();
     }
     if has_bound(runs, joined, row) {

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use cg_collections::sorting::Order as _;
 use cg_document::number;
 use cg_profile::{Profile, Rows, Symbol};
-use cg_stream::record::{Count, RecordType, SnapshotRecord};
+use cg_stream::record::{Count, RecordType, SnapshotRecord, Tool};
 use cg_tool::Diagnostics;
 use regex::Regex;
 
@@ -47,6 +47,7 @@ pub(crate) fn judge(
     };
     let mut judgement = JudgedLimits::default();
     for limit in limits {
+        let limit = &limit.in_parts(parts_of_unit(runs, limit));
         let mut found = Vec::new();
         let mut judged = Judged::default();
         let mut undecided = Undecided::default();
@@ -90,6 +91,16 @@ pub(crate) fn judge(
         }
     }
     judgement
+}
+
+/// Returns the number of parts in which the limited event is counted: 1,000 if its unit is `0.001 ns`. Limits are in whole
+/// units.
+fn parts_of_unit(runs: &Runs, limit: &Limit) -> Count {
+    let units = (runs.profiles.iter().flat_map(Profile::runs))
+        .filter(|run| run.tool == Some(Tool::Criterion))
+        .filter_map(|run| run.sampling.units.get(limit.event()?));
+    let is_in_parts = units.into_iter().any(|unit| unit.starts_with("0.001 "));
+    if is_in_parts { 1_000 } else { 1 }
 }
 
 /// The figures for which a limit is neither broken nor clearly kept.
@@ -239,8 +250,7 @@ impl Gate<'_> {
             subject,
             old: figure.entries[sides[0]],
             new: figure.entries[sides[1]],
-            noise: self
-                .has_noise(sides)
+            noise: (self.has_noise(sides) || figure.has_intervals(sides[0], sides[1]))
                 .then(|| figure.noise(sides[0], sides[1])),
             ..Measured::default()
         }

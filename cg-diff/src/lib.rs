@@ -13,6 +13,7 @@ mod extent;
 mod caches;
 mod leak_kinds;
 mod pairs;
+mod recorded;
 mod runs;
 mod sampling;
 mod totals;
@@ -30,12 +31,14 @@ mod arcs;
 mod causes;
 mod code;
 mod explain;
+mod matches;
 mod notes;
 
 mod gate;
 mod limits;
 mod unjudged;
 
+mod history;
 mod snapshots;
 mod write;
 mod write_causes;
@@ -46,6 +49,9 @@ pub fn main() -> ExitCode {
         if args.list_rules {
             output.write_all(rules::table().as_bytes())?;
             return Ok(Outcome::Done);
+        }
+        if let Some(options) = args.history()? {
+            return history::history(&options, output, diagnostics);
         }
         let options = args.options()?;
         if options.is_gate() {

@@ -4,9 +4,11 @@
 //! limit  := [ "any." ] [ "worst." ] figure [ "[" regex "]" ] op value
 //! figure := event | "incl." event | "calls"
 //! op     := ">" | ">=" | "<" | "<="
-//! value  := number            the new figure itself
-//!         | sign number       its change
+//! value  := number [ unit ]   the new figure itself
+//!         | sign number [ unit ]   its change
 //!         | sign number "%"   its change, relative to the old figure
+//! unit   := "k" | "M" | "G"   powers of 1000
+//!         | "KiB" | "MiB" | "GiB"   powers of 1024
 //! ```
 //!
 //! Without a regex, a limit applies to the total; with a regex, to each matching function; with `worst.`, to the function
@@ -198,6 +200,18 @@ impl Limit {
         format!("{}: {broken}", self.text)
     }
 
+    /// Returns the same limit for figures that are counted in parts of their unit.
+    pub(crate) fn in_parts(&self, parts: Count) -> Limit {
+        Limit {
+            threshold: match self.threshold {
+                Threshold::Level(level) => Threshold::Level(level.saturating_mul(parts)),
+                Threshold::Change(change) => Threshold::Change(change.saturating_mul(parts)),
+                percent @ Threshold::PercentMillionths(_) => percent,
+            },
+            ..self.clone()
+        }
+    }
+
     /// Returns true if greater figures are worse.
     pub(crate) fn is_upper(&self) -> bool {
         matches!(self.op, Op::Above | Op::AtLeast)
@@ -382,7 +396,7 @@ impl FromStr for Limit {
 fn threshold(value: &str) -> Result<Threshold, String> {
     let expected = || {
         format!(
-            "expected a number, a change such as +1000 or a percentage such as +5%, found \"{value}\""
+            "expected a number, a change such as +1000 or a percentage such as +5%, found \"{value}\"; units are k, M, G, KiB, MiB, GiB"
         )
     };
     let (sign, number) = match value.as_bytes().first() {
@@ -399,11 +413,39 @@ fn threshold(value: &str) -> Result<Threshold, String> {
         let millionths = percent_millionths(percent.trim_end()).ok_or_else(expected)?;
         return Ok(Threshold::PercentMillionths(sign * millionths));
     }
-    let number = integer(number).ok_or_else(expected)?;
+    let number = count_with_unit(number).ok_or_else(expected)?;
     Ok(match sign {
         None => Threshold::Level(number),
         Some(sign) => Threshold::Change(sign * number),
     })
+}
+
+/// The units of values, with the counts that they multiply. `k` is not the beginning of another unit.
+const UNITS: [(&str, Count); 6] = [
+    ("KiB", 1 << 10),
+    ("MiB", 1 << 20),
+    ("GiB", 1 << 30),
+    ("k", 1_000),
+    ("M", 1_000_000),
+    ("G", 1_000_000_000),
+];
+
+/// Parses a count with an optional unit. With a unit, it may have decimals. `None` beyond 64 bits, or for a part of a count.
+fn count_with_unit(text: &str) -> Option<Count> {
+    let mut units = UNITS.iter();
+    let found = units.find_map(|(unit, size)| Some((text.strip_suffix(unit)?, *size)));
+    let Some((number, size)) = found else {
+        return integer(text);
+    };
+    let number = number.trim_end();
+    let millionths = match integer(number) {
+        Some(whole) => whole.checked_mul(MILLION)?,
+        None if number.starts_with(|c: char| c.is_ascii_digit()) => percent_millionths(number)?,
+        None => return None,
+    };
+    let product = millionths.checked_mul(size)?;
+    let is_count = product % MILLION == 0 && product / MILLION <= Count::from(u64::MAX);
+    is_count.then(|| product / MILLION)
 }
 
 /// Parses digits with optional `_` or `,` between them; `None` beyond 64 bits.

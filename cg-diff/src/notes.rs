@@ -16,6 +16,7 @@ use crate::compare::{Change, Comparison};
 use crate::extent;
 use crate::figures::{self, Figure};
 use crate::leak_kinds;
+use crate::recorded;
 use crate::runs::{Runs, Statistic};
 use crate::sampling::Z;
 
@@ -50,6 +51,7 @@ pub(crate) fn differences(runs: &Runs, rules: &Rules) -> Vec<String> {
             differing.join(" ")
         ));
     }
+    notes.extend(recorded::note(runs));
     notes.extend(runs.leak_kinds.notes.iter().cloned());
     notes.extend(medians_of_different_things(runs, rules));
     notes

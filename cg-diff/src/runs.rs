@@ -16,6 +16,7 @@ use cg_tool::Diagnostics;
 
 use crate::known_chains::{InputChains, undo_inlining};
 use crate::leak_kinds::ShownLeakKinds;
+use crate::recorded::UnevenlyRecorded;
 
 /// A side of the comparison: one run or several runs. Each side is one entry in every array of the output.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,14 @@ pub(crate) struct Side {
     pub(crate) files: Vec<PathBuf>,
     /// The Massif snapshot to compare.
     pub(crate) snapshot: Snapshots,
+}
+
+/// The sides of one comparison.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ComparedSides {
+    /// The name of the benchmark, if there are several comparisons.
+    pub(crate) bench: Option<String>,
+    pub(crate) sides: Vec<Side>,
 }
 
 impl Side {
@@ -139,6 +148,10 @@ pub(crate) struct Runs {
     pub(crate) heaps: Vec<Rows>,
     /// True if all profiles are sampled.
     pub(crate) are_sampled: bool,
+    /// The data that only some runs record.
+    pub(crate) uneven: UnevenlyRecorded,
+    /// The name of the benchmark, if the runs belong to one.
+    pub(crate) bench: Option<String>,
     /// The way to combine several files of a side.
     pub(crate) statistic: Statistic,
     /// The number of files that were read, for each side.
@@ -270,6 +283,7 @@ impl Runs {
         Runs {
             names,
             snapshots: vec![Snapshots::Peak; profiles.len()],
+            uneven: UnevenlyRecorded::find(&profiles),
             profiles,
             sides,
             events,
@@ -279,6 +293,7 @@ impl Runs {
             out_of_line: Vec::new(),
             heaps: Vec::new(),
             are_sampled: false,
+            bench: None,
             statistic: Statistic::default(),
             files_read,
         }

@@ -8,6 +8,7 @@ use cg_profile::{Names, Profile};
 use cg_stream::Reader;
 use cg_stream::record::{RunRecord, VERSION};
 
+use crate::figures;
 use crate::runs::Runs;
 
 /// The runs, separated by benchmark.
@@ -68,7 +69,8 @@ pub(crate) fn by_benchmark(runs: &Runs) -> anyhow::Result<Option<BenchmarkTotals
             sides.push((format!("{side} {name}"), start..profiles.len()));
         }
         if !is_missing {
-            let runs = Runs::new(Names::default(), profiles, sides, Vec::new());
+            let mut runs = Runs::new(Names::default(), profiles, sides, Vec::new());
+            runs.bench = Some(name);
             benchmarks.runs.push(runs);
         }
     }
@@ -81,10 +83,37 @@ pub(crate) fn differ(runs: &Runs) -> bool {
     if runs.profiles.iter().any(has_records) {
         return false;
     }
-    let total = |profile: usize, event: usize| runs.total(profile, event);
-    (0..runs.events.len()).any(|event| {
-        (1..runs.profiles.len()).any(|profile| total(profile, event) != total(0, event))
+    let totals = figures::totals(runs);
+    (totals.iter()).any(|total| (1..runs.sides.len()).any(|side| total.differs(0, side)))
+}
+
+/// Returns a note if the runs have only totals with confidence intervals, and intervals of a changed total overlap.
+pub(crate) fn chance_note(runs: &Runs, sides: [usize; 2]) -> Option<String> {
+    let totals = figures::totals(runs);
+    let totals = runs.events.iter().zip(&totals);
+    let excused = totals.filter(|(_, total)| {
+        let [old, new] = sides;
+        let has_changed = total.change(old, new) != 0;
+        total.has_intervals(old, new) && has_changed && !total.differs(old, new)
+    });
+    let events: Vec<&str> = excused.map(|(event, _)| event.as_str()).collect();
+    let name = (runs.bench.as_ref()).map(|bench| format!("{bench}: "));
+    let is_any = !events.is_empty();
+    is_any.then(|| {
+        format!(
+            "{}the change of {} is within noise: the confidence intervals overlap",
+            name.unwrap_or_default(),
+            events.join(", ")
+        )
     })
+}
+
+/// Returns the name of the benchmark that all runs belong to; `None` if there is no such benchmark.
+pub(crate) fn common_benchmark(runs: &Runs) -> Option<String> {
+    let all = runs.profiles.iter().flat_map(Profile::runs);
+    let mut names = all.map(|run| run.sampling.labels.get("bench"));
+    let first = names.next()??;
+    (names.all(|name| name == Some(first))).then(|| first.clone())
 }
 
 /// Returns the name of a run's benchmark, with the tool if there is one; `None` if the run has no benchmark.

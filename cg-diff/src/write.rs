@@ -102,6 +102,9 @@ impl ComparisonOutput<'_> {
             total: Total::PerRun(CountsPerRun(totals.collect())),
             ..RunRecord::default()
         };
+        let bench = self.comparison.runs.bench.iter();
+        let labels = bench.map(|bench| ("bench".to_owned(), bench.clone()));
+        run.sampling.labels = labels.collect();
         self.summary.put_into(&mut run);
         run
     }
@@ -219,13 +222,14 @@ impl ComparisonOutput<'_> {
             name: function.name,
             file: function.file,
             obj: function.obj,
+            bench: (self.comparison.runs.bench.as_deref()).map(|bench| Box::new(Name::from(bench))),
             site: self.name(key.site).or(site),
             line: key.line,
             callee: key
                 .callee
                 .map(|callee| Box::new(self.function_name(callee))),
             kind: self.name(key.kind),
-            what: self.name(key.what),
+            what: self.name(key.what).map(Box::new),
             of: Name::from(kind.name()),
             stack,
             ..DiffRecord::default()

@@ -14,6 +14,7 @@ use crate::condition;
 use crate::count::{CountKey, Minimum, MinimumChange, MinimumPercent};
 use crate::filter::{Options, Prints};
 use crate::label::WantedLabel;
+use crate::membership::WantedCode;
 use crate::pattern::{PatternOptions, Patterns};
 use crate::positionals::{self, Positionals, Stdin};
 use crate::predicate::{NamePredicates, Types};
@@ -37,18 +38,18 @@ use crate::whose::WantedOwners;
     version,
     override_usage = "cg-filter [OPTIONS] [REGEX] [FILE]...",
     before_help = "Examples:
-  cg-filter '^mycrate::' callgrind.out.1234 | cg-fmt
+  cg-filter --crate mycrate callgrind.out.1234 | cg-fmt
   cg-filter --calls '^malloc$' callgrind.out.1234 | cg-fmt --tree callers",
     before_long_help = "Examples:
-  cg-parse callgrind.out.1234 | cg-filter '^mycrate::' | cg-fmt
+  cg-parse callgrind.out.1234 | cg-filter --crate mycrate | cg-fmt
   cg-filter -n 10 callgrind.out.1234 | cg-fmt
   cg-filter --threshold 90 callgrind.out.1234 | cg-fmt
   cg-filter --calls '^malloc$' callgrind.out.1234 | cg-fmt --tree callers
-  cg-filter --stacks '^mycrate::' callgrind.out.1234 | cg-fmt -f flamegraph -o mine.svg
+  cg-filter --stacks --crate mycrate callgrind.out.1234 | cg-fmt -f flamegraph -o mine.svg
   cg-filter --calls --callee '^malloc$' --min-percent incl.Ir=1 callgrind.out.1234 | cg-fmt
   cg-filter --frame '^mycrate::' memcheck.xml | cg-fmt
   cg-diff before.out after.out | cg-filter --min-change Ir=5%
-  cg-diff before.out after.out | cg-filter --min Ir=1000 -v -e '^std::' -e '^core::'",
+  cg-diff before.out after.out | cg-filter --min Ir=1000 -v --crate std,core",
     after_long_help = "An EVENT is looked up in a record's cost, then in the field of the same name (calls, indirect_bytes, max_bytes) \
 and, in records without cost (call records), in incl. incl.EVENT is the inclusive cost. In a diff, the count is the size of the \
 difference between the last and the first run.
@@ -126,7 +127,22 @@ pub(crate) struct Args {
     #[arg(long, value_name = "REGEX")]
     callee: Vec<String>,
 
-    /// Keep functions by the owner of their code: own, dependency, std, system, kernel.
+    /// Keep the functions of a crate.
+    ///
+    /// NAME is the whole name, without an ending; - and _ are alike. Separate several names by commas. This is the crate of
+    /// cg-fmt --group-by crate, found by the structure of the name: <mycrate::T>::f, <mycrate::T as Trait>::f and closures
+    /// belong to mycrate. A function without a path, as in C, belongs to its object. A call is kept if one of its functions
+    /// matches.
+    #[arg(long = "crate", value_name = "NAME", value_delimiter = ',', value_parser = name_of_code)]
+    crates: Vec<String>,
+
+    /// Keep the functions of a module and of all modules below it: mycrate::parse.
+    ///
+    /// This is the module of cg-fmt --group-by module. In C++, it is a namespace or a class.
+    #[arg(long = "module", value_name = "PATH", value_delimiter = ',', value_parser = name_of_code)]
+    modules: Vec<String>,
+
+    /// Keep functions by the owner of their code: own, dependency, std, system, kernel, unknown.
     ///
     /// Separate several values by commas. own is the program itself, dependency is a project that the program uses (cargo's
     /// registry, vendor folders, /usr/include, site-packages, node_modules, …), and std is the library of its language. A
@@ -136,7 +152,7 @@ pub(crate) struct Args {
 
     /// Keep the records that do not match.
     ///
-    /// This inverts all regular expressions and --whose together.
+    /// This inverts all regular expressions, --crate, --module and --whose together.
     #[arg(short = 'v', long)]
     invert_match: bool,
 
@@ -230,6 +246,13 @@ pub(crate) struct Args {
     exit_status: bool,
 }
 
+fn name_of_code(text: &str) -> Result<String, String> {
+    match text.trim() {
+        "" => Err("expected a name, found none (an unset variable?)".to_owned()),
+        name => Ok(name.to_owned()),
+    }
+}
+
 fn number_of_functions(text: &str) -> Result<usize, String> {
     text.parse()
         .map_err(|_| "expected the number of functions to keep".to_owned())
@@ -241,7 +264,7 @@ fn sort_key(key: &str) -> Result<CountKey, String> {
 }
 
 /// The words of --whose.
-const OWNERS: &[&str] = &["own", "dependency", "std", "system", "kernel"];
+const OWNERS: &[&str] = &["own", "dependency", "std", "system", "kernel", "unknown"];
 
 fn owner(word: &str) -> Result<CodeOwner, String> {
     CodeOwner::from_word(word).ok_or_else(|| format!("expected one of {}", OWNERS.join(", ")))
@@ -261,6 +284,7 @@ const SORT_KEYS: &[&str] = &[
 impl CommandLine for Args {
     const SHORT_HELP: &[&str] = &[
         "regexps",
+        "crates",
         "file",
         "caller",
         "invert_match",
@@ -330,6 +354,7 @@ impl Args {
                 thread: patterns("--thread", &self.thread)?,
                 process: patterns("--process", &self.process)?,
                 whose: WantedOwners::new(&self.whose),
+                code: WantedCode::new(&self.crates, &self.modules),
                 invert: self.invert_match,
             },
             labels: self.with_label.clone(),

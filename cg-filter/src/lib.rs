@@ -16,6 +16,7 @@ mod arcs;
 mod count;
 mod hold;
 mod label;
+mod membership;
 mod pattern;
 mod rank;
 mod whose;

@@ -3,6 +3,7 @@
 use cg_stream::record::RecordType;
 use cg_stream::{Error, Line};
 
+use crate::membership::WantedCode;
 use crate::pattern::Patterns;
 use crate::record::{Field, NamedFrame, RecordFields};
 use crate::whose::WantedOwners;
@@ -59,6 +60,8 @@ pub(crate) struct NamePredicates {
     pub(crate) process: Option<Patterns>,
     /// The wanted owners of the code.
     pub(crate) whose: Option<WantedOwners>,
+    /// The wanted crates and modules.
+    pub(crate) code: Option<WantedCode>,
     /// True if records that do not match are kept.
     pub(crate) invert: bool,
 }
@@ -85,10 +88,11 @@ impl NamePredicates {
             thread,
             process,
             whose,
+            code,
             invert: _,
         } = self;
         let patterns = [name, frame, file, obj, caller, callee, thread, process];
-        whose.is_none() && patterns.into_iter().all(Option::is_none)
+        whose.is_none() && code.is_none() && patterns.into_iter().all(Option::is_none)
     }
 
     /// Returns true if a condition depends on arcs.
@@ -137,6 +141,10 @@ impl NamePredicates {
             };
         let is_met = is_met
             && self.match_task(record)?
+            && match &self.code {
+                Some(code) => code.match_record(record, kind)?,
+                None => true,
+            }
             && match &self.whose {
                 Some(whose) => whose.match_record(record, kind)?,
                 None => true,

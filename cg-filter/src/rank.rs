@@ -303,6 +303,7 @@ fn first_event(
 fn rest_of_key(record: &mut RecordFields<'_>) -> Result<Vec<u8>, Error> {
     let mut rest = Vec::new();
     for field in [
+        Field::Bench,
         Field::Site,
         Field::Line,
         Field::Addr,

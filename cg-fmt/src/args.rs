@@ -64,7 +64,7 @@ pub(crate) struct Args {
     /// Sum by file, obj, crate, module, fn, thread, whose, …
     ///
     /// Also by process. whose is the origin of the code: own, dependency (cargo's registry, vendor folders, /usr/include,
-    /// site-packages, node_modules, …), std, system or kernel. The self cost is summed. Crates and modules come from the
+    /// site-packages, node_modules, …), std, system, kernel or unknown. The self cost is summed. Crates and modules come from the
     /// paths in Rust and C++ names. Functions without a path, as in C, are grouped by their object. Groups of stacks also
     /// have an inclusive cost: the cost of all stacks that contain a function of the group.
     #[arg(long, value_name = "WHAT", hide_possible_values = true)]

@@ -160,7 +160,10 @@ pub(crate) enum GroupBy {
     Function,
     Thread,
     Process,
-    /// The origin of the code: own, dependency, std, system, kernel.
+    /// The benchmarks of a diff.
+    #[value(alias = "benchmark")]
+    Bench,
+    /// The origin of the code: own, dependency, std, system, kernel, unknown.
     #[value(alias = "owner")]
     Whose,
 }

@@ -5,6 +5,7 @@ use std::io::{self, BufWriter, Write};
 use cg_document::separated::{self, ValueReader};
 use cg_document::text::{self, Screen};
 use cg_document::{Document, markdown};
+use cg_profile::Profile;
 use cg_stream::Completeness;
 use cg_tool::Diagnostics;
 
@@ -44,11 +45,7 @@ pub(crate) fn write(
                 .warn("the input has no run record: percentages are of the sum of its records");
         }
     }
-    anyhow::ensure!(
-        !diff::is_wanted(&read.profile, &options)
-            || !matches!(options.group_by, Some(GroupBy::Thread | GroupBy::Process)),
-        "--group-by thread and process: a diff has no threads and processes"
-    );
+    refuse_groups(&read.profile, &options)?;
     let mut export = |write: fn(Export<'_>) -> anyhow::Result<()>| {
         let mut out = BufWriter::with_capacity(64 * 1024, &mut *out);
         write(Export {
@@ -86,6 +83,10 @@ pub(crate) fn write(
         OutputFormat::Flamegraph => return export(flamegraph::write),
     };
     let report = Report::choose(&read.profile, &options)?;
+    anyhow::ensure!(
+        options.threshold.is_none() || report.has_branches(),
+        "--threshold folds the branches of trees and pictures; for a table, cg-filter --threshold P keeps the most expensive functions: cg-filter --threshold P FILE | cg-fmt"
+    );
     let mut document = report.document(&options, diagnostics)?;
     if options.format == OutputFormat::Markdown {
         read.insert_loss_sentence(&mut document);
@@ -93,4 +94,18 @@ pub(crate) fn write(
     let mut out = BufWriter::with_capacity(64 * 1024, out);
     render(&document, screen, &mut out)?;
     Ok(out.flush()?)
+}
+
+/// Refuses criteria of groups that the input does not have.
+fn refuse_groups(profile: &Profile, options: &Options) -> anyhow::Result<()> {
+    anyhow::ensure!(
+        !diff::is_wanted(profile, options)
+            || !matches!(options.group_by, Some(GroupBy::Thread | GroupBy::Process)),
+        "--group-by thread and process: a diff has no threads and processes"
+    );
+    anyhow::ensure!(
+        diff::is_wanted(profile, options) || options.group_by != Some(GroupBy::Bench),
+        "--group-by bench needs a diff: cg-diff OLD_DIR NEW_DIR compares benchmarks"
+    );
+    Ok(())
 }

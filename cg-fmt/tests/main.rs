@@ -7,3 +7,4 @@ mod golden;
 mod oracle;
 mod samples;
 mod stacks;
+mod suites;

@@ -35,6 +35,10 @@ pub(crate) fn results(directory: &Path, revision: &Revision) -> io::Result<Vec<R
     let mut files = Vec::new();
     collect_files(directory, &mut files)?;
     files.sort();
+    let estimates = criterion_results(&files, revision);
+    if !estimates.is_empty() {
+        return Ok(estimates);
+    }
     let suffix = revision.suffix();
     let mut found: BTreeMap<(String, String), Vec<PathBuf>> = BTreeMap::new();
     for file in &files {
@@ -67,6 +71,54 @@ pub(crate) fn results(directory: &Path, revision: &Revision) -> io::Result<Vec<R
             }
         })
         .collect())
+}
+
+/// Returns the results of Criterion among files: `ID/new/estimates.json`, with the name of the benchmark in `benchmark.json`
+/// beside it. `base/` has the previous run, and `NAME/` a saved one.
+fn criterion_results(files: &[PathBuf], revision: &Revision) -> Vec<Results> {
+    let folder = match revision {
+        Revision::New => "new",
+        Revision::Old => "base",
+        Revision::Base(name) => name.as_str(),
+    };
+    let estimates = files.iter().filter(|file| {
+        let parent = file.parent().and_then(Path::file_name);
+        file.file_name()
+            .is_some_and(|name| name == "estimates.json")
+            && parent.is_some_and(|parent| parent == folder)
+    });
+    let results = estimates.filter_map(|file| {
+        let text = fs::read(file.with_file_name("benchmark.json")).ok()?;
+        let benchmark: serde_json::Value = serde_json::from_slice(&text).ok()?;
+        let name = benchmark["full_id"].as_str()?.to_owned();
+        Some(Results {
+            labels: BTreeMap::from([("bench".to_owned(), name)]),
+            files: vec![file.clone()],
+        })
+    });
+    results.collect()
+}
+
+/// Finds the results of Criterion in a directory, sorted by path: the name of each benchmark, and its file.
+///
+/// # Errors
+/// Returns an error if a directory cannot be read.
+pub fn find_criterion(directory: &Path, revision: &Revision) -> io::Result<Vec<(String, PathBuf)>> {
+    let mut files = Vec::new();
+    collect_files(directory, &mut files)?;
+    files.sort();
+    let results = criterion_results(&files, revision).into_iter();
+    let named = results.filter_map(|mut results| {
+        let name = results.labels.remove("bench")?;
+        Some((name, results.files.pop()?))
+    });
+    Ok(named.collect())
+}
+
+/// Returns the benchmark of a result below a directory, and its tool, which is empty if the file does not name it. Returns
+/// `None` if the file is not a result (`NAME.out`).
+pub fn find_benchmark(directory: &Path, file: &Path) -> Option<(String, String)> {
+    benchmark_and_tool(directory, file, "")
 }
 
 /// Returns the benchmark and the tool of a file; `None` if it is not a result of the requested revision.
@@ -175,5 +227,38 @@ mod tests {
         );
         // Without result files, the summary is used.
         assert_eq!(summary(&Revision::Base("other".to_owned())), [" 1"]);
+    }
+
+    #[test]
+    fn results_of_criterion_have_the_name_in_their_description() {
+        let root = tempfile::tempdir().unwrap();
+        for folder in [
+            "chunk/size/new",
+            "chunk/size/base",
+            "chunk/size/main",
+            "chunk/size/change",
+        ] {
+            let folder = root.path().join(folder);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("estimates.json"), "{}").unwrap();
+            if !folder.ends_with("change") {
+                let description = r#"{"group_id":"chunk","full_id":"chunk/size 8"}"#;
+                fs::write(folder.join("benchmark.json"), description).unwrap();
+            }
+        }
+        let found = |revision: Revision| find_criterion(root.path(), &revision).unwrap();
+        for (revision, folder) in [
+            (Revision::New, "new"),
+            (Revision::Old, "base"),
+            (Revision::Base("main".to_owned()), "main"),
+        ] {
+            let file = root
+                .path()
+                .join("chunk/size")
+                .join(folder)
+                .join("estimates.json");
+            assert_eq!(found(revision), [("chunk/size 8".to_owned(), file)]);
+        }
+        assert_eq!(found(Revision::Base("change".to_owned())), []);
     }
 }

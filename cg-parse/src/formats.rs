@@ -328,6 +328,17 @@ pub static FORMATS: &[Format] = &[
         ..default_format(Revisions(cg_totals::gungraun::parse))
     },
     Format {
+        name: "criterion",
+        reads: "Criterion's estimates: the mean time of an iteration",
+        events: "`ns`, the mean time of an iteration, in thousandths as `units` shows",
+        remarks: "totals with their confidence interval, without records",
+        answers: &[],
+        without_inline: NO_FUNCTIONS,
+        signs: &[Sign::Beginning(cg_totals::criterion::is_estimates)],
+        seeds: &["criterion/response.estimates.json"],
+        ..default_format(Records(cg_totals::criterion::parse))
+    },
+    Format {
         name: "perf-stat",
         reads: "counters of perf stat -x, or perf stat -j: totals",
         events: "the counters",

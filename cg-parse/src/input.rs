@@ -104,7 +104,11 @@ fn is_empty(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.is_file() && metadata.len() == 0)
 }
 
-/// Replaces the error about an empty input if the costs are in the files of threads beside it.
+/// Valgrind leaves an empty file if the program executes another one, which it does not follow by default.
+const EMPTY_FILE: &str = "the input is empty; a program under Valgrind that executes another one leaves an empty file: \
+                          valgrind --trace-children=yes follows the other one";
+
+/// Explains the error about an empty file: Valgrind did not follow another program, or the costs are in the files of threads beside it.
 pub(crate) fn explain_empty(source: &str, error: Error) -> Error {
     const MOST: usize = 3;
     let base = Path::new(source);
@@ -124,7 +128,10 @@ pub(crate) fn explain_empty(source: &str, error: Error) -> Error {
         .map(|path| base.with_file_name(path).display().to_string())
         .collect();
     if threads.is_empty() {
-        return error;
+        return match error {
+            Error::Malformed { .. } => Error::whole(EMPTY_FILE),
+            error => error,
+        };
     }
     threads.sort();
     let others = threads.len().saturating_sub(MOST);

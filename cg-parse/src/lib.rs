@@ -26,6 +26,7 @@ pub mod stream;
 
 pub use cg_findings as findings;
 pub use cg_reader::{Error, KeptObjects, Options, Revision, Search, Snapshots};
+pub use directory::{find_benchmark, find_criterion};
 pub use format::{Answer, Format};
 pub use formats::FORMATS;
 pub use input::without_empty_bases;

@@ -620,11 +620,11 @@ fn report_begins_with_the_totals_of_benchmarks() {
         line.unwrap_or_else(|| panic!("{name}: {shown}")).to_owned()
     };
     assert!(
-        row("x.out").ends_with("| `Ir` | 1,150 | 1,609 | +459 | +39.91% |"),
+        row("`x`").ends_with("| `Ir` | 1,150 | 1,609 | +459 | +39.91% |"),
         "{shown}"
     );
     assert!(
-        row("y.out").ends_with("| `Ir` | 1,609 | 1,609 | 0 | 0.00% |"),
+        row("`y`").ends_with("| `Ir` | 1,609 | 1,609 | 0 | 0.00% |"),
         "{shown}"
     );
 }
@@ -687,7 +687,7 @@ fn directory_is_compared_pair_by_pair() {
     assert_eq!(status, 1);
     assert_eq!(stderr.lines().count(), 1);
     assert!(
-        stderr.contains("case/x.out: Ir>+5%: the total rose"),
+        stderr.contains("case/x: Ir>+5%: the total rose"),
         "{stderr}"
     );
 }

@@ -26,6 +26,7 @@ mod without_objects;
 use std::hash::Hash;
 
 use cg_collections::maps::Map;
+use cg_names::code_origin::is_unplaced_address;
 use cg_names::rules::{MatchedRules, Rules};
 use cg_profile::{FunctionKey, Symbol};
 use cg_stream::record::{Count, RecordType};
@@ -213,7 +214,16 @@ impl Joiner<'_> {
 
     /// Returns the classes that some side lacks.
     fn open(&self) -> Vec<FunctionIndex> {
-        self.functions.open(self.all_sides())
+        let mut open = self.functions.open(self.all_sides());
+        // Nothing is known of these functions that two runs could have in common.
+        open.retain(|class| !self.is_unplaced(self.functions.key(*class)));
+        open
+    }
+
+    /// Returns true for a function that is an address without an object, in a run that records objects.
+    fn is_unplaced(&self, function: FunctionKey) -> bool {
+        let text = |symbol: Option<Symbol>| symbol.map_or("", |symbol| self.names.text(symbol));
+        is_unplaced_address(text(function.name), text(function.obj))
     }
 
     /// Returns true if some side lacks a function.

@@ -25,7 +25,7 @@ impl Joiner<'_> {
         let mut objects: Buckets<Option<Symbol>, FunctionIndex> = Buckets::default();
         for node in self.functions.nodes() {
             let key = self.functions.key(node);
-            if self.names.is_nameless(key.name) {
+            if self.names.is_nameless(key.name) && !self.is_unplaced(key) {
                 objects.add(key.obj.map(|object| self.names.object_name(object)), node);
             }
         }

@@ -182,3 +182,35 @@ fn file_has_one_limit_per_line() {
             .starts_with("2: ")
     );
 }
+
+#[test]
+fn units_are_powers_of_1000_and_1024() {
+    for (limit, old, new, is_broken) in [
+        ("bytes>1k", 0, 1_000, false),
+        ("bytes>1k", 0, 1_001, true),
+        ("bytes>1KiB", 0, 1_024, false),
+        ("bytes>1KiB", 0, 1_025, true),
+        ("bytes>2 MiB", 0, 2 << 20, false),
+        ("bytes>=2_000M", 0, 2_000_000_000, true),
+        ("bytes<1G", 0, 999_999_999, true),
+        ("bytes>=1.5GiB", 0, 3 << 29, true),
+        ("bytes>+1KiB", 10, 1_034, false),
+        ("bytes>+1KiB", 10, 1_035, true),
+        ("bytes<-1k", 2_000, 999, true),
+    ] {
+        assert_eq!(check(limit, old, new), is_broken, "{limit} {old} {new}");
+    }
+    for limit in [
+        "bytes>1XiB",
+        "bytes>1K",
+        "bytes>1kb",
+        "bytes>1TiB",
+        "bytes>KiB",
+        "bytes>1.0000001k",
+        "bytes>0.0001k",
+        "bytes>+1k%",
+        "bytes>18446744073709551615k",
+    ] {
+        assert!(limit.parse::<Limit>().is_err(), "{limit}");
+    }
+}

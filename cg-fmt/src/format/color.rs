@@ -34,6 +34,7 @@ pub(crate) fn legend(owner: CodeOwner) -> &'static str {
         CodeOwner::Std => "std blue",
         CodeOwner::System => "system green",
         CodeOwner::Kernel => "kernel violet",
+        CodeOwner::Unknown => "unknown grey",
     }
 }
 
@@ -45,6 +46,7 @@ pub(crate) fn owner_color(owner: CodeOwner, text: &str) -> Color {
         CodeOwner::Std => ([120, 165, 220], [175, 205, 240]),
         CodeOwner::System => ([140, 190, 130], [190, 220, 175]),
         CodeOwner::Kernel => ([180, 140, 205], [215, 185, 230]),
+        CodeOwner::Unknown => ([170, 170, 170], [215, 215, 215]),
     };
     let step = u16::from(fold(text));
     let between = |channel: usize| {

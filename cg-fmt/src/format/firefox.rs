@@ -47,6 +47,7 @@ fn category(owner: CodeOwner, frame: &Frame) -> usize {
         CodeOwner::Std => 3,
         CodeOwner::System => 4,
         CodeOwner::Kernel => 5,
+        CodeOwner::Unknown => 0,
     }
 }
 

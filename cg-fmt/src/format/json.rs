@@ -10,6 +10,7 @@ use crate::options::{Events, Options};
 use crate::read::ReadProfile;
 use crate::report::diff::{self, Diffs};
 use crate::report::events::find_events;
+use crate::report::history::History;
 use crate::report::kinds;
 use crate::report::records::{Groups, Listings};
 
@@ -24,8 +25,17 @@ pub(crate) fn write(
     }
     let profile = &read.profile;
     let mut writer = Writer::new(out);
-    let mut run = profile.run_record();
+    if let Some(history) = History::compute(profile) {
+        return write_history(read, &history, options, writer);
+    }
     let diffs = diff::is_wanted(profile, options).then(|| Diffs::new(profile, options));
+    if let Some(diffs) = &diffs
+        && diffs.are_separable()
+        && options.kind != Some(RecordType::Cause)
+    {
+        return write_benchmarks(read, diffs, options, writer);
+    }
+    let mut run = profile.run_record();
     if let Some(run) = &mut run {
         if let Some(diffs) = &diffs
             && profile.runs().len() > 1
@@ -55,6 +65,56 @@ pub(crate) fn write(
         writer.end()?;
     } else {
         writer.flush()?;
+    }
+    Ok(())
+}
+
+/// Writes a history: a section for each series, with the steps that the options choose.
+fn write_history<W: Write>(
+    read: &ReadProfile,
+    history: &History<'_>,
+    options: &Options,
+    mut writer: Writer<W>,
+) -> anyhow::Result<()> {
+    let steps = history.rows(options)?;
+    for run in read.profile.runs() {
+        let bench = run.sampling.labels.get("bench").map(String::as_str);
+        writer.run(run)?;
+        for step in steps.iter().filter(|step| step.bench.as_deref() == bench) {
+            writer.record(*step)?;
+        }
+        let series = read.profile.series().iter();
+        for series in series.filter(|series| series.bench.as_deref() == bench) {
+            writer.record(series)?;
+        }
+        match read.is_whole() {
+            true => writer.end()?,
+            false => writer.flush()?,
+        }
+    }
+    Ok(())
+}
+
+/// Writes a section for each benchmark, because its totals are not those of the others.
+fn write_benchmarks<W: Write>(
+    read: &ReadProfile,
+    diffs: &Diffs<'_>,
+    options: &Options,
+    mut writer: Writer<W>,
+) -> anyhow::Result<()> {
+    let rows = diffs.rows(options)?;
+    for (bench, run) in diffs.sections() {
+        writer.run(run)?;
+        for row in &rows {
+            let record = &diffs.records[*row];
+            if record.bench() == Some(bench) {
+                writer.record(record)?;
+            }
+        }
+        match read.is_whole() {
+            true => writer.end()?,
+            false => writer.flush()?,
+        }
     }
     Ok(())
 }

@@ -1,9 +1,7 @@
 //! The criteria for groups, and the group of a function.
 
-use bstr::BString;
 use cg_names::code_origin::CodeOwner;
-use cg_names::paths::base_name;
-use cg_names::structure::ParsedName;
+use cg_names::membership::{find_crate, find_module};
 
 use crate::options::GroupBy;
 
@@ -22,6 +20,7 @@ impl GroupBy {
             GroupBy::Thread => "thread",
             GroupBy::Process => "process",
             GroupBy::Whose => "whose",
+            GroupBy::Bench => "bench",
         }
     }
 
@@ -35,6 +34,7 @@ impl GroupBy {
             GroupBy::Thread => ("thread", "threads"),
             GroupBy::Process => ("process", "processes"),
             GroupBy::Whose => ("owner", "owners"),
+            GroupBy::Bench => ("benchmark", "benchmarks"),
         };
         if count == 1 { one } else { many }
     }
@@ -49,24 +49,16 @@ pub(crate) fn find_group(
     by: GroupBy,
 ) -> String {
     let known = |text: Option<&str>| text.unwrap_or(UNKNOWN).to_owned();
-    let in_place = || {
-        let mut places = [obj, file].into_iter().flatten();
-        places
-            .find(|place| *place != UNKNOWN)
-            .map_or(UNKNOWN, base_name)
-            .to_owned()
-    };
-    let function = ParsedName::new(name.unwrap_or_default().as_bytes());
-    let of_path = |view: Option<BString>| view.map_or_else(in_place, |view| view.to_string());
+    let text = name.unwrap_or_default();
     match by {
         GroupBy::Function => known(name),
         GroupBy::File => known(file),
         GroupBy::Object => known(obj),
-        GroupBy::Crate => of_path(function.crate_name_in(file.unwrap_or_default())),
-        GroupBy::Module => of_path(function.module_name_in(file.unwrap_or_default())),
+        GroupBy::Crate => find_crate(text, file, obj),
+        GroupBy::Module => find_module(text, file, obj),
         GroupBy::Whose => CodeOwner::from_names([name, file, obj]).word().to_owned(),
-        // The thread and process of a function are unknown.
-        GroupBy::Thread | GroupBy::Process => known(None),
+        // The thread, process and benchmark of a function are unknown.
+        GroupBy::Thread | GroupBy::Process | GroupBy::Bench => known(None),
     }
 }
 

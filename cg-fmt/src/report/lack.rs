@@ -46,7 +46,8 @@ fn inputs(profile: &Profile) -> String {
     words.join(" ")
 }
 
-fn shell_word(text: &str) -> String {
+/// Quotes a text for the shell, if necessary.
+pub(crate) fn shell_word(text: &str) -> String {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+=:,@%".contains(&byte);
     match text.bytes().all(is_plain) {
         true => text.to_owned(),

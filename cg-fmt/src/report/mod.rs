@@ -9,6 +9,7 @@ use crate::options::{Options, OutputFormat, View};
 
 pub(crate) mod columns;
 pub(crate) mod diff;
+pub(crate) mod history;
 pub(crate) mod inlined;
 pub(crate) mod records;
 pub(crate) mod samples;
@@ -35,6 +36,7 @@ mod timeline;
 use diff::Diffs;
 use graph::MemoryGraph;
 use heap::Heap;
+use history::History;
 use inlined::InlinedListing;
 use records::Listings;
 use samples::SampledFunctions;
@@ -52,6 +54,7 @@ pub(crate) enum Report<'a> {
     Inlined(Box<InlinedListing<'a>>),
     Records(Listings<'a>),
     Diff(Box<Diffs<'a>>),
+    History(History<'a>),
     Heap(Heap<'a>),
     Samples(Box<SampledFunctions<'a>>),
     Tree(Trees<'a>),
@@ -68,6 +71,9 @@ impl<'a> Report<'a> {
         }
         if options.format == OutputFormat::Svg {
             return MemoryGraph::new(profile, options).map(Report::Graph);
+        }
+        if let Some(history) = History::compute(profile) {
+            return Ok(Report::History(history));
         }
         if diff::is_wanted(profile, options) {
             return Ok(Report::Diff(Box::new(Diffs::new(profile, options))));
@@ -99,6 +105,21 @@ impl<'a> Report<'a> {
         }
     }
 
+    /// Returns true if the report has branches, which are folded below a percentage.
+    pub(crate) fn has_branches(&self) -> bool {
+        match self {
+            Report::Heap(_) | Report::Tree(_) => true,
+            Report::Inlined(_)
+            | Report::Records(_)
+            | Report::Diff(_)
+            | Report::History(_)
+            | Report::Samples(_)
+            | Report::Source(_)
+            | Report::Graph(_)
+            | Report::Totals(_) => false,
+        }
+    }
+
     /// Renders the report as a document.
     pub(crate) fn document(
         &self,
@@ -108,6 +129,7 @@ impl<'a> Report<'a> {
         match self {
             Report::Records(records) => records.document(options, diagnostics),
             Report::Diff(diffs) => diffs.document(options),
+            Report::History(history) => history.document(options),
             Report::Heap(heap) => heap.document(options, diagnostics),
             Report::Inlined(inlined) => inlined.document(options),
             Report::Samples(samples) => samples.document(options),

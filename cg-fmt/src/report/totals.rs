@@ -29,7 +29,10 @@ impl<'a> Totals<'a> {
     /// Computes the report; `None` unless the input has only totals and the user requested the default view.
     pub(crate) fn compute(profile: &'a Profile, options: &Options) -> Option<Totals<'a>> {
         let has_only_counters = |run: &RunRecord| {
-            matches!(run.tool, Some(Tool::PerfStat | Tool::Gungraun)) && !run.is_diff()
+            matches!(
+                run.tool,
+                Some(Tool::PerfStat | Tool::Gungraun | Tool::Criterion)
+            ) && !run.is_diff()
         };
         let runs = profile.runs();
         let has_records = profile.types().next().is_some() || !profile.snapshots().is_empty();

@@ -7,6 +7,7 @@
 //! - [`code_origin`]: the origin of a frame's code: an allocator, Valgrind, a language runtime, the system, or the program.
 //! - [`occupation`]: the work of a program in a stack: its own code, locks, memory, copies, a framework.
 //! - [`blame`]: the frame of a stack to blame.
+//! - [`membership`]: the crate and the module of a function.
 //! - [`demangle`], [`frame_text`]: parsing of names and frames in input.
 //!
 //! Tables of patterns and names are text files. `lists.rs` and `pattern/` read them cheaply, because small reports need
@@ -19,6 +20,7 @@ pub mod demangle;
 pub mod frame_text;
 pub mod identity;
 pub mod mangling;
+pub mod membership;
 pub mod occupation;
 pub mod paths;
 pub mod rules;

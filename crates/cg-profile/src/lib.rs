@@ -26,8 +26,8 @@ pub use table::{Detail, Numbers, OtherNumbers, Rows};
 
 use adding::{Adding, LookedUp};
 use cg_stream::record::{
-    CauseRecord, Count, Counts, DiffRecord, Frame, Name, RecordType, RunRecord, SharedTexts,
-    SnapshotRecord, add_counts,
+    CauseRecord, Count, Counts, DiffRecord, Frame, Name, RecordType, RunRecord, SeriesRecord,
+    SharedTexts, SnapshotRecord, StepRecord, add_counts,
 };
 use cg_stream::rows::{Row, RowSink, RowTables, hand_over};
 use cg_stream::{Error, Line};
@@ -75,6 +75,8 @@ pub struct Profile {
     snapshots: Vec<SnapshotRecord>,
     diffs: Vec<DiffRecord<'static>>,
     causes: Vec<CauseRecord<'static>>,
+    steps: Vec<StepRecord<'static>>,
+    series: Vec<SeriesRecord<'static>>,
     diff_texts: SharedTexts,
     unknown: u64,
     /// The number of records that were read.
@@ -205,6 +207,16 @@ impl Profile {
         &self.diffs
     }
 
+    /// Returns the steps of a history, in input order.
+    pub fn steps(&self) -> &[StepRecord<'static>] {
+        &self.steps
+    }
+
+    /// Returns the series of a history, in input order.
+    pub fn series(&self) -> &[SeriesRecord<'static>] {
+        &self.series
+    }
+
     /// Returns the causes of the difference of a diff's totals, in input order.
     pub fn causes(&self) -> &[CauseRecord<'static>] {
         &self.causes
@@ -309,6 +321,10 @@ impl RowSink for Profile {
             Row::Snapshot(record) => self.snapshots.push((*record).clone()),
             Row::Cause(record) => {
                 (self.causes).push((*record).clone().shared(&mut self.diff_texts))
+            }
+            Row::Step(record) => (self.steps).push((*record).clone().shared(&mut self.diff_texts)),
+            Row::Series(record) => {
+                (self.series).push((*record).clone().shared(&mut self.diff_texts))
             }
             Row::Unread(RecordType::Other) => self.unknown += 1,
             _ => {}

@@ -13,7 +13,7 @@ use crate::record::{
 };
 use crate::record::{
     CauseRecord, Count, Counts, DiffRecord, EndRecord, Frame, FunctionName, HeapBlock, Name, Note,
-    RecordType, RunRecord, SampleLabels, SnapshotRecord,
+    RecordType, RunRecord, SampleLabels, SeriesRecord, SnapshotRecord, StepRecord,
 };
 use crate::records;
 use crate::{Error, Line};
@@ -404,6 +404,10 @@ macro_rules! row_types {
             Snapshot(&'a SnapshotRecord),
             /// A part of the difference of two totals.
             Cause(&'a CauseRecord<'a>),
+            /// A change in a series of profiles.
+            Step(&'a StepRecord<'a>),
+            /// The costs of a function in a series of profiles.
+            Series(&'a SeriesRecord<'a>),
             /// A record that is not parsed, because its type is unknown or the sink does not read it.
             Unread(RecordType),
         }
@@ -415,6 +419,8 @@ macro_rules! row_types {
                     $(Row::$kind(_) => RecordType::$kind,)*
                     Row::Snapshot(_) => RecordType::Snapshot,
                     Row::Cause(_) => RecordType::Cause,
+                    Row::Step(_) => RecordType::Step,
+                    Row::Series(_) => RecordType::Series,
                     Row::Unread(of) => *of,
                 }
             }
@@ -438,6 +444,8 @@ macro_rules! row_types {
                 })*
                 RecordType::Snapshot => sink.row(&Row::Snapshot(&line.parse()?), &NoTables),
                 RecordType::Cause => sink.row(&Row::Cause(&line.parse()?), &NoTables),
+                RecordType::Step => sink.row(&Row::Step(&line.parse()?), &NoTables),
+                RecordType::Series => sink.row(&Row::Series(&line.parse()?), &NoTables),
                 RecordType::Diff => sink.diff(line.parse()?),
                 RecordType::Other => Ok(()),
             };

@@ -5,7 +5,7 @@ use cg_stream::reader::{Completeness, Reader};
 use cg_stream::record::{
     CallRecord, CauseRecord, DiffRecord, EndRecord, ErrorRecord, FnRecord, HeapRecord,
     InlineRecord, LeakRecord, LineRecord, ProgramPointRecord, Record, RecordType, RunRecord,
-    SnapshotRecord, StackRecord,
+    SeriesRecord, SnapshotRecord, StackRecord, StepRecord,
 };
 use cg_stream::rows::hand_over;
 use cg_stream::{Framing, Line, Writer};
@@ -50,6 +50,8 @@ fn every_example_is_parsed_and_written_byte_for_byte() {
                 RecordType::Snapshot => written_again::<SnapshotRecord>(&line),
                 RecordType::Diff => written_again::<DiffRecord>(&line),
                 RecordType::Cause => written_again::<CauseRecord>(&line),
+                RecordType::Step => written_again::<StepRecord>(&line),
+                RecordType::Series => written_again::<SeriesRecord>(&line),
                 RecordType::End => written_again::<EndRecord>(&line),
                 RecordType::Other => panic!("an example of an unknown type: {:?}", line.bytes),
             };

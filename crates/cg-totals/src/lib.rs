@@ -1,6 +1,7 @@
 //! Readers of counters and benchmarks, which have totals but no stacks. Each result is a `run` record followed by `end`.
 #![warn(missing_docs)]
 
+pub mod criterion;
 pub mod gungraun;
 pub mod perf_stat;
 

@@ -225,6 +225,7 @@ impl CounterScope {
                 .collect(),
             not_counted: self.events(|counter| counter.is_supported && counter.has_gap),
             not_supported: self.events(|counter| !counter.is_supported),
+            ..CounterFacts::default()
         };
         run
     }

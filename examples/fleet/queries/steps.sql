@@ -1,6 +1,7 @@
--- Commits with a lasting change of a function's cost, with the mean and spread of the ten commits before and the ten commits
--- from there on. A step is more than 1 % of the mean, more than three times both spreads, and the largest in its
--- neighbourhood. The cost of a function is 0 in profiles without it.
+-- Commits at which a function's cost changed, with the cost before and after. If most costs are the same as at the commit before,
+-- each difference is a step. Otherwise, a step is more than ten times the median difference, and at least twice the largest
+-- difference that is none. A change of one count or of 1 % is none, because many builds differ by as much. The cost of a function
+-- is 0 in profiles without it. cg-diff --history has the same rule, without the limit of 1 %.
 WITH benches AS (
   SELECT DISTINCT bench, commit, position FROM runs JOIN commits USING (commit) CROSS JOIN chosen WHERE array_contains(events, event)
 ), grid AS (
@@ -9,20 +10,21 @@ WITH benches AS (
 ), costs AS (
   SELECT g.bench, g.fn, g.commit, g.position, coalesce(f.cost, 0) AS cost
   FROM grid g LEFT JOIN functions f ON f.bench = g.bench AND f.fn = g.fn AND f.commit = g.commit
-), windows AS (
-  SELECT bench, fn, commit, position,
-         count(*) OVER earlier AS commits_before, avg(cost) OVER earlier AS mean_before, stddev_pop(cost) OVER earlier AS spread_before,
-         count(*) OVER later AS commits_after, avg(cost) OVER later AS mean_after, stddev_pop(cost) OVER later AS spread_after
+), pairs AS (
+  SELECT bench, fn, commit, position, cost AS new_cost, lag(cost) OVER (PARTITION BY bench, fn ORDER BY position) AS old_cost
   FROM costs
-  WINDOW earlier AS (PARTITION BY bench, fn ORDER BY position ROWS BETWEEN 10 PRECEDING AND 1 PRECEDING),
-         later AS (PARTITION BY bench, fn ORDER BY position ROWS BETWEEN CURRENT ROW AND 9 FOLLOWING)
-), steps AS (
-  SELECT *, abs(mean_after - mean_before) AS height,
-         max(abs(mean_after - mean_before)) OVER (PARTITION BY bench, fn ORDER BY position ROWS BETWEEN 10 PRECEDING AND 10 FOLLOWING) AS highest
-  FROM windows WHERE commits_before >= 3 AND commits_after >= 3
+), moves AS (
+  SELECT *, abs(new_cost - old_cost) AS moved FROM pairs WHERE old_cost IS NOT NULL
+), typical AS (
+  SELECT bench, fn, count(*) AS differences, percentile_disc(0.5) WITHIN GROUP (ORDER BY moved) AS median
+  FROM moves GROUP BY bench, fn
+), noise AS (
+  SELECT m.bench, m.fn, max(t.differences) AS differences, max(t.median) AS median,
+         max(CASE WHEN m.moved <= 10 * t.median THEN m.moved ELSE 0 END) AS largest
+  FROM moves m JOIN typical t ON t.bench = m.bench AND t.fn = m.fn GROUP BY m.bench, m.fn
 )
-SELECT bench, fn, commit, round(mean_before) AS mean_before, round(mean_after) AS mean_after, round(spread_before) AS spread_before,
-       round(spread_after) AS spread_after, commits_before, commits_after
-FROM steps
-WHERE height = highest AND height > 0.01 * mean_before AND height > 3 * (spread_before + spread_after) AND height > 0
-ORDER BY height DESC, bench, fn, commit;
+SELECT m.bench, m.fn, m.commit, cast(m.old_cost AS BIGINT) AS old_cost, cast(m.new_cost AS BIGINT) AS new_cost,
+       cast(m.new_cost - m.old_cost AS BIGINT) AS delta
+FROM moves m JOIN noise n ON n.bench = m.bench AND n.fn = m.fn
+WHERE m.moved > 1 + 0.01 * m.old_cost AND (n.median = 0 OR n.differences <= 2 OR (m.moved > 10 * n.median AND m.moved >= 2 * n.largest))
+ORDER BY m.moved DESC, m.bench, m.fn, m.commit;

@@ -109,13 +109,19 @@ fn counters(rows: &PageRows<'_>) -> Option<String> {
 fn greatest_change(rows: &PageRows<'_>) -> Option<String> {
     let (event, _) = rows.events.first()?;
     let deltas = rows.counts(&format!("{event}.delta"))?;
-    let names = rows.cells("fn").map(|cell| cell_text(&cell));
+    let benches = rows.cells("bench").map(|cell| cell_text(&cell));
+    let names = rows.cells("fn").zip(benches).map(|(cell, bench)| {
+        let name = cell_text(&cell).unwrap_or_else(|| NAMELESS.to_owned());
+        match bench {
+            Some(bench) if rows.is_suite => format!("{name} of {bench}"),
+            _ => name,
+        }
+    });
     let changed = deltas.into_iter().zip(names);
     let changed =
         changed.filter_map(|(delta, name)| Some((delta.filter(|delta| *delta != 0)?, name)));
     // `min_by_key` returns the first of several equal changes.
     let (delta, name) = changed.min_by_key(|(delta, _)| Reverse(delta.unsigned_abs()))?;
-    let name = name.unwrap_or_else(|| NAMELESS.to_owned());
     Some(format!("; {name} changed most, {}", signed(delta)))
 }
 

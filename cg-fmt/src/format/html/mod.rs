@@ -55,7 +55,7 @@ pub(crate) fn write(
     };
     let report = Report::choose(profile, people)?;
     let mut document = report.document(people, diagnostics)?;
-    if !options.is_full_page() {
+    if !options.is_full_page() || matches!(report, Report::History(_)) {
         read.insert_loss_sentence(&mut document);
         return Ok(html::write(&document, Tone::Plain, out)?);
     }

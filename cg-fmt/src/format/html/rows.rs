@@ -40,6 +40,8 @@ pub(super) struct PageRows<'t> {
     /// The names of events with their totals; in a diff, the totals of the old run and of the new run.
     pub(super) events: Vec<(String, Vec<Count>)>,
     is_diff: bool,
+    /// True if the rows belong to several benchmarks.
+    pub(super) is_suite: bool,
     /// The event of the heap's contents at snapshots, if the profile also has program points. It has separate rows.
     pub(super) levels: Option<String>,
 }
@@ -76,6 +78,7 @@ impl<'a> RowSource<'a> {
             kinds: Vec::new(),
             events: Vec::new(),
             is_diff: matches!(self, RowSource::Diff(_)),
+            is_suite: matches!(self, RowSource::Diff(diffs) if diffs.is_suite),
             levels: None,
         };
         match self {

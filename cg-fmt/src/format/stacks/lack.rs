@@ -3,6 +3,8 @@
 use cg_profile::Profile;
 use cg_stream::record::{RecordType, Tool};
 
+use clap::ValueEnum as _;
+
 use crate::options::Options;
 use crate::report::lack;
 
@@ -25,7 +27,23 @@ pub(super) fn profile_message(profile: &Profile, options: &Options) -> String {
 }
 
 /// Returns the message for a diff whose rows have no stacks.
-pub(super) fn diff_message(kind: &str) -> String {
+pub(super) fn diff_message(kind: &str, profile: &Profile, options: &Options) -> String {
+    if let [run] = profile.runs()
+        && let [old, new] = run.source.as_slice()
+        && run
+            .tool
+            .as_ref()
+            .is_some_and(|tool| *tool == Tool::Callgrind)
+    {
+        let format = options.format.to_possible_value();
+        let format = format
+            .as_ref()
+            .map_or("flamegraph", |format| format.get_name());
+        let [old, new] = [old, new].map(|file| lack::shell_word(file));
+        return format!(
+            "the rows of this diff are {kind} records, which have no stacks; use cg-fmt -f {format} --diff {old} {new}"
+        );
+    }
     format!(
         "the rows of this diff are {kind} records, which have no stacks: cg-diff --all --type stack compares stacks; add --stacks for Callgrind profiles"
     )

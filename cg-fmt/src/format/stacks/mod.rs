@@ -189,7 +189,10 @@ impl<'a> WrittenStacks<'a> {
             (0..diffs.records.len()).partition(|row| !diffs.records[*row].stack.is_empty());
         if let Some(row) = others.first() {
             let of = diffs.records[*row].of.as_str();
-            ensure!(!with_stacks.is_empty(), lack::diff_message(of));
+            ensure!(
+                !with_stacks.is_empty(),
+                lack::diff_message(of, profile, options)
+            );
             diagnostics.warn(format!(
                 "{} of the diff without a stack left out",
                 plural(others.len() as Count, "row", "rows")

@@ -5,7 +5,7 @@ use cg_names::code_origin::CodeOwner;
 use cg_stream::record::{Count, CountsPerRun, DiffRecord};
 
 use super::{DiffEvent, Diffs, why};
-use crate::options::Options;
+use crate::options::{GroupBy, Options};
 use crate::report::columns::code;
 
 impl Diffs<'_> {
@@ -17,6 +17,16 @@ impl Diffs<'_> {
     /// Returns the records as a table, in the order of the diff.
     pub(super) fn table<'t>(&'t self, events: &[DiffEvent<'t>]) -> Table<'t> {
         let mut columns = Vec::new();
+        // A group of benchmarks has its own column of names.
+        if self.group_by != Some(GroupBy::Bench) {
+            let bench = text_column(&self.records, "bench", "bench", Layout::Path, |record| {
+                Cell::name(record.bench())
+            });
+            columns.push(bench.for_audience(match self.is_suite {
+                true => Audience::All,
+                false => Audience::Nobody,
+            }));
+        }
         for event in events {
             self.push_event(&mut columns, "", event);
         }
@@ -59,7 +69,10 @@ impl Diffs<'_> {
             .iter_mut()
             .find(|column| column.layout == Layout::Name)
         {
-            column.total = Cell::Text("PROGRAM TOTALS".into());
+            column.total = Cell::Text(match self.is_suite {
+                true => "SUM OF ALL BENCHMARKS".into(),
+                false => "PROGRAM TOTALS".into(),
+            });
         }
         Table::new(columns, (0..records.len()).collect())
     }
@@ -208,7 +221,7 @@ impl Diffs<'_> {
             Cell::name(record.kind.as_deref())
         });
         text("what", "what", Text, if_any(has_kinds), |record| {
-            Cell::name(record.what.as_deref())
+            Cell::name(record.what.as_ref().map(|what| what.as_str()))
         });
         text("fn", "function", Function, all, |record| {
             const BELOW: &str = "places below the threshold";

@@ -26,6 +26,7 @@ mod sum;
 mod summary;
 mod why;
 
+use benchmarks::{Benchmark, totals_of_benchmarks};
 use sum::{add, grouped, merged, sorted};
 
 /// The records of one diff, or of several added up.
@@ -46,7 +47,9 @@ pub(crate) struct Diffs<'a> {
     /// The snapshots of the runs, if any.
     timeline: Option<Timeline<'a>>,
     /// The comparisons, if they concern different benchmarks.
-    benchmarks: Vec<&'a RunRecord>,
+    benchmarks: Vec<Benchmark<'a>>,
+    /// True if the rows belong to several benchmarks, so their totals are sums.
+    pub(crate) is_suite: bool,
     group_by: Option<GroupBy>,
     /// True if rows are ranked by inclusive cost, which people then see.
     is_inclusive: bool,
@@ -102,11 +105,26 @@ impl<'a> Diffs<'a> {
             Some(kind) => (noun(kind, 1), noun(kind, 2)),
             None => ("record", "records"),
         };
+        let benchmarks = benchmarks::distinct(&diffs);
+        let is_suite = !benchmarks.is_empty() || benchmarks::are_several(profile.diffs());
+        let is_for_people = options.format.is_for_people();
+        let has_only_totals = profile.diffs().is_empty() && is_suite && !is_for_people;
         let records = match options.group_by {
+            Some(GroupBy::Bench) => {
+                nouns = (GroupBy::Bench.noun(1), GroupBy::Bench.noun(2));
+                Cow::Owned(totals_of_benchmarks(&diffs, base))
+            }
+            None if has_only_totals => {
+                let mut records = totals_of_benchmarks(&diffs, base);
+                records.iter_mut().for_each(|record| record.name = None);
+                Cow::Owned(records)
+            }
             Some(by) => {
                 nouns = (by.noun(1), by.noun(2));
                 Cow::Owned(sorted(grouped(profile.diffs(), by, base), first))
             }
+            // Programs get the rows of one benchmark after the other.
+            None if is_suite && !is_for_people => Cow::Owned(merged(profile.diffs(), base)),
             None if diffs.len() > 1 => Cow::Owned(sorted(merged(profile.diffs(), base), first)),
             None => Cow::Borrowed(profile.diffs()),
         };
@@ -114,12 +132,11 @@ impl<'a> Diffs<'a> {
             .iter()
             .map(|event| total(event, &diffs, &records, runs.len()))
             .collect();
-        let has_benchmarks = diffs.iter().any(|run| run.runs != diffs[0].runs);
-        let benchmarks = if has_benchmarks { diffs } else { Vec::new() };
         Diffs {
             causes: profile.causes(),
             timeline: Timeline::new(profile),
             benchmarks,
+            is_suite,
             runs,
             title,
             summary,

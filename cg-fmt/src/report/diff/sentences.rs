@@ -20,15 +20,15 @@ impl Diffs<'_> {
         let mut document = Document::default();
         document.blocks.extend(self.errors());
         document.push(Block::Heading(format!("cg-diff: {}", self.title)));
-        if options.format == OutputFormat::Html {
+        if options.format == OutputFormat::Html || self.is_suite {
             document.push(Block::Text(self.verdict(options)?));
         }
         document.push(Block::Text(self.status_counts()));
         document.blocks.extend(self.limits());
-        if let Some(benchmarks) = self.benchmarks(&events) {
-            document.push(Block::Table(benchmarks));
-        }
         if options.format.is_for_people() {
+            document
+                .blocks
+                .extend(self.benchmarks(&events).map(Block::Table));
             document.blocks.extend(self.causes(&events, options));
         }
         if !options.wants_listing() {
@@ -41,7 +41,7 @@ impl Diffs<'_> {
         let cut = arrange::cut(&mut table, options.rows(), self.measure(), first);
         arrange::choose_columns(&mut table, first, options)?;
         if table.rows.is_empty() && options.format.is_for_people() {
-            if options.format != OutputFormat::Html {
+            if options.format != OutputFormat::Html && !self.is_suite {
                 document.push(Block::Text(self.verdict(options)?));
             }
         } else {
@@ -72,6 +72,9 @@ impl Diffs<'_> {
         let Some(event) = events.first() else {
             return Ok(format!("{limits}no events to compare"));
         };
+        if let Some(changes) = self.changed_benchmarks(event.name) {
+            return Ok(format!("{limits}{changes}"));
+        }
         let (before, after) = self.ends(event.total);
         let (before, after) = (before.unwrap_or(0), after.unwrap_or(0));
         if self.is_by_shares() {
@@ -81,6 +84,9 @@ impl Diffs<'_> {
                 number::grouped(after),
                 event.name
             ));
+        }
+        if self.runs.len() == 1 {
+            return Ok(format!("{limits}{} {}", event.name, number::grouped(after)));
         }
         if before == after {
             return Ok(format!(
@@ -161,51 +167,41 @@ impl Diffs<'_> {
         Some(format!("{} {event}", number::signed(cut.sum)))
     }
 
+    /// Returns one line about the rows whose names differ between the runs.
+    fn matches(&self, guesses: usize, by_code: usize) -> Option<String> {
+        let rows = |rows: Count, words: &str| {
+            (rows > 0).then(|| format!("{} {words}", number::grouped(rows)))
+        };
+        let summary = &self.summary;
+        // Older streams have only the counts by rule. A row can match by several rules.
+        let by_rule = summary.joined.values().copied().max().unwrap_or(0);
+        let matched = summary.matched.max(by_rule);
+        let parts = [
+            rows(matched.into(), "matched despite different names"),
+            rows(guesses as Count, "guessed by likeness"),
+            rows(by_code as Count, "guessed by machine code"),
+            rows(summary.merged.into(), "with several functions"),
+        ];
+        let mut parts = parts.into_iter().flatten();
+        let first = parts.next()?;
+        // The noun follows the first number: `3 rows matched`, `1 row guessed`.
+        let (count, words) = first.split_once(' ')?;
+        let noun = if count == "1" { "row" } else { "rows" };
+        let others: String = parts.map(|part| format!(", {part}")).collect();
+        Some(format!(
+            "{count} {noun} {words}{others}; cg-diff --list-matches shows them"
+        ))
+    }
+
     /// Returns notes about the origin of the figures.
     pub(crate) fn notes<'a>(&self) -> Vec<Block<'a>> {
         let summary = &self.summary;
         let mut notes = Vec::new();
-        if !summary.joined.is_empty() {
-            let count = |(rule, rows): (&String, &u64)| {
-                format!("{rule} {}", number::grouped(Count::from(*rows)))
-            };
-            let counts: Vec<String> = summary.joined.iter().map(count).collect();
-            notes.push(format!(
-                "matched despite different names, by rule: {}; --exact disables this",
-                counts.join(", ")
-            ));
-        }
         let is_same_code = |record: &&DiffRecord| record.code == Some(CodeChange::Same);
         let guesses = self.records.iter().filter(|record| record.guess);
         let by_code = guesses.clone().filter(is_same_code).count();
         let guesses = guesses.count() - by_code;
-        let rows = |count: Count| match count {
-            1 => "1 row".to_owned(),
-            several => format!("{} rows", number::grouped(several)),
-        };
-        if guesses > 0 {
-            notes.push(format!(
-                "guessed matches: {} with similar cost and callers but other names; --no-renames disables this",
-                rows(guesses as Count)
-            ));
-        }
-        if by_code > 0 {
-            notes.push(format!(
-                "guessed matches: {} with the same machine code and callers but other names; --no-renames disables this",
-                rows(by_code as Count)
-            ));
-        }
-        if summary.merged > 0 {
-            notes.push(format!(
-                "{} {} functions of one run whose names differ only in build details such as hashes",
-                rows(Count::from(summary.merged)),
-                if summary.merged == 1 {
-                    "combines"
-                } else {
-                    "combine"
-                }
-            ));
-        }
+        notes.extend(self.matches(guesses, by_code));
         if let Some(statistic) = &summary.statistic {
             let files: Vec<String> = summary.files.iter().map(u64::to_string).collect();
             notes.push(format!(

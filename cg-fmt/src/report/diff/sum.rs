@@ -19,6 +19,7 @@ pub(super) fn merged(records: &[DiffRecord<'static>], base: usize) -> Vec<DiffRe
                 record.name.clone(),
                 record.file.clone(),
                 record.obj.clone(),
+                record.bench.clone(),
                 record.site.clone(),
                 record.line,
             ),
@@ -29,7 +30,7 @@ pub(super) fn merged(records: &[DiffRecord<'static>], base: usize) -> Vec<DiffRe
     })
 }
 
-/// Adds up the records of each group. Drops fields that do not add up.
+/// Adds up the records of each group and benchmark. Drops fields that do not add up.
 pub(super) fn grouped(
     records: &[DiffRecord<'static>],
     by: GroupBy,
@@ -46,6 +47,7 @@ pub(super) fn grouped(
             ));
             let mut group = DiffRecord {
                 of: record.of.clone(),
+                bench: record.bench.clone(),
                 // Leaks of several kinds do not add up.
                 kind: (record.kind.clone()).filter(|_| *record.of == *RecordType::Leak.name()),
                 status: match record.is_change_known(true) {
@@ -116,7 +118,7 @@ fn sum_by<Key: Ord>(
 }
 
 /// Returns the status of summed entries.
-fn status(cost: &CountsPerRun, base: usize) -> Status {
+pub(super) fn status(cost: &CountsPerRun, base: usize) -> Status {
     let has = |run: Option<&Option<Count>>| matches!(run, Some(Some(_)));
     let before = cost.0.iter().any(|(_, runs)| has(runs.0.get(base)));
     let after = cost.0.iter().any(|(_, runs)| has(runs.0.last()));
@@ -172,6 +174,7 @@ pub(super) fn sorted(
         size(b)
             .cmp(&size(a))
             .then_with(|| (&a.name, &a.file, &a.obj).cmp(&(&b.name, &b.file, &b.obj)))
+            .then_with(|| a.bench.cmp(&b.bench))
     });
     records
 }

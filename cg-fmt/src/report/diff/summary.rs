@@ -30,6 +30,7 @@ pub(super) fn sum_summaries(diffs: &[&RunRecord]) -> DiffSummary {
         for (rule, rows) in other.joined {
             *sum.joined.entry(rule).or_insert(0) += rows;
         }
+        sum.matched += other.matched;
         sum.merged += other.merged;
         if sum.statistic != other.statistic || sum.files != other.files {
             sum.statistic = None;

@@ -15,7 +15,9 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use cg_collections::intern::{Id as _, Keys, TooMany};
+use cg_collections::maps::Map;
 use cg_costs::ids::{FileFunctionId, StringId, Strings};
+use cg_names::code_origin::{FileFit, fit_file};
 use cg_names::demangle::demangle;
 
 use super::decoration::{Decoration, parse_decoration};
@@ -262,9 +264,50 @@ pub(crate) struct FileFunctions {
     /// Each node with its final object and file, which may replace positions assumed from a call.
     corrected: Vec<FileFunction>,
     certainty: Vec<(PositionCertainty, PositionCertainty)>,
+    /// For functions whose `fl=` belongs to another project, the file of their own code, if the profile names it.
+    own_files: Map<FileFunctionId, StringId>,
+    /// For each function, true if its `fl=` belongs to another project; `None` if this has not been checked.
+    doubted: Vec<Option<bool>>,
 }
 
 impl FileFunctions {
+    /// Returns the file of a function. Callgrind names the file of its first instruction, which may be inlined code of another
+    /// project.
+    pub(crate) fn own_file(&self, id: FileFunctionId) -> StringId {
+        let own = self.own_files.get(&id).copied();
+        own.unwrap_or_else(|| self.get(id).file)
+    }
+
+    /// Takes a file in which a function has code. It replaces the file of the function if it fits the function's name better.
+    pub(crate) fn note_file(
+        &mut self,
+        id: FileFunctionId,
+        file: StringId,
+        names: &FileFunctionNames,
+        strings: &Strings,
+    ) {
+        let known = self.get(id);
+        if file == known.file || self.own_files.get(&id) == Some(&file) {
+            return;
+        }
+        if self.doubted.len() <= id.index() {
+            self.doubted.resize(id.index() + 1, None);
+        }
+        if self.doubted[id.index()] == Some(false) {
+            return;
+        }
+        let name = demangle(strings.get(names.text(known.name)));
+        let name = String::from_utf8_lossy(&name);
+        let fit = |file: StringId| fit_file(&name, &String::from_utf8_lossy(strings.get(file)));
+        let own = self.own_file(id);
+        // A file that may be the function's own is not doubted.
+        let is_doubted = fit(known.file) == FileFit::Other;
+        self.doubted[id.index()] = Some(is_doubted);
+        if is_doubted && fit(file) > fit(own) {
+            self.own_files.insert(id, file);
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.corrected.len()
     }

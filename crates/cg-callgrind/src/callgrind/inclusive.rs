@@ -50,7 +50,7 @@ pub(crate) fn fold(
         folded.push(FoldedNode {
             function: section.function(SectionFunction {
                 name: name.name,
-                file: known.file,
+                file: nodes.own_file(*node),
                 object: known.object,
             })?,
             is_deeper: name.is_deeper,

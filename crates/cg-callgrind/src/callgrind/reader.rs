@@ -417,7 +417,14 @@ impl<'a> CallgrindReader<'a> {
         self.state.function_file.is_fresh = false;
         let node = self.use_named(named, object, file)?;
         self.state.node = Some(node);
+        self.note_file(node);
         Ok(node)
+    }
+
+    /// Notes the file in force as a file with code of a function.
+    fn note_file(&mut self, node: FileFunctionId) {
+        let strings = &self.section.strings;
+        (self.nodes).note_file(node, self.state.file, &self.function_names, strings);
     }
 
     /// Resolves the called function.

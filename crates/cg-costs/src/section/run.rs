@@ -41,7 +41,8 @@ impl<T: PartialEq> Agreed<T> {
         }
     }
 
-    pub(crate) fn one(&self) -> Option<&T> {
+    /// Returns the value on which all inputs agree.
+    pub fn one(&self) -> Option<&T> {
         match self {
             Agreed::One(value) | Agreed::Inherited(value) => Some(value),
             Agreed::Unset | Agreed::Differing => None,

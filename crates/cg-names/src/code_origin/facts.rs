@@ -3,6 +3,7 @@
 use bstr::{BStr, ByteSlice};
 use cg_stream::record::Frame;
 
+use super::crate_files::is_file_of_its_crate;
 use super::dependencies::is_dependency;
 use super::places::{is_distribution_source, is_language_source, is_system_library};
 use super::tables::*;
@@ -26,6 +27,8 @@ pub struct Facts {
     pub(super) is_hash_collection: bool,
     /// True for Rust's start code, which calls the program's `main`.
     pub(super) is_lang_start: bool,
+    /// True for an address that belongs to no object, in a profile that records objects.
+    is_unplaced: bool,
     /// True if the frame belongs to the language's library. Used to distinguish its allocators from C's.
     is_language_library: bool,
 }
@@ -71,6 +74,7 @@ impl Facts {
             is_file_bare: matches!(place, Directory::Bare | Directory::BelowSrc),
             is_hash_collection: file.contains("library/std/src/collections/hash/"),
             is_lang_start: name.starts_with("std::rt::lang_start"),
+            is_unplaced: is_unplaced_address(name, object),
             is_language_library: place == Directory::Runtime
                 || name.contains("::")
                 || name.starts_with("operator ")
@@ -86,6 +90,7 @@ impl Facts {
             CodeOrigin::Dependency | CodeOrigin::Installed => CodeOwner::Dependency,
             CodeOrigin::Runtime => CodeOwner::Std,
             CodeOrigin::Allocator if self.is_language_library => CodeOwner::Std,
+            CodeOrigin::System if self.is_unplaced => CodeOwner::Unknown,
             CodeOrigin::Allocator | CodeOrigin::Replacement | CodeOrigin::System => {
                 CodeOwner::System
             }
@@ -111,7 +116,7 @@ impl Facts {
 
 /// The kind of directory that a file is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Directory {
+pub(super) enum Directory {
     /// There is no file.
     None,
     /// The file has only a base name.
@@ -129,7 +134,7 @@ enum Directory {
 }
 
 impl Directory {
-    fn from_path(path: &str) -> Directory {
+    pub(super) fn from_path(path: &str) -> Directory {
         if path.is_empty() || path == "???" {
             Directory::None
         } else if is_runtime_source(path) {
@@ -153,13 +158,20 @@ impl Directory {
     }
 }
 
+fn is_address(name: &str) -> bool {
+    name.strip_prefix("0x")
+        .is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
+}
+
+/// Returns true for a function that is named by its address, with an object that the profile names as unknown. Nothing is
+/// known of such a function but its address.
+pub fn is_unplaced_address(name: &str, object: &str) -> bool {
+    matches!(object, "???" | "[unknown]") && is_address(name)
+}
+
 /// Returns true for the name of an unknown function. Valgrind writes `???`, Callgrind the address, and perf `[unknown]`. In
 /// estimated stacks, `[pruned]` replaces calls that are not followed.
 fn is_unknown(name: &str) -> bool {
-    let is_address = |name: &str| {
-        name.strip_prefix("0x")
-            .is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
-    };
     matches!(name, "" | "???" | "[unknown]" | "[pruned]") || is_address(name)
 }
 
@@ -207,17 +219,8 @@ fn classify_without_neighbours(
     if is_go_runtime(name, base) || is_java_runtime(name, file, object) {
         return certain(Runtime);
     }
-    // Names without a path, such as C names, need not be parsed.
-    if name.contains("::")
-        && let Some(by_path) = classify_by_path(name, &ParsedName::new(name.as_bytes()), place)
-    {
-        return match by_path {
-            // The name does not belong to a known library. The file or the object shows the project.
-            OriginEvidence::Certain(Own) if belongs_to_dependency(place, object) => {
-                certain(Dependency)
-            }
-            by_path => by_path,
-        };
+    if let Some(by_path) = classify_by_path_and_file(name, file, object, place) {
+        return by_path;
     }
     match place {
         Directory::Runtime => return certain(Runtime),
@@ -262,6 +265,35 @@ fn classify_without_neighbours(
         };
     }
     certain(Own)
+}
+
+/// Classifies a function by the path in its name, and its file; `None` for a bare name. Names without a path, such as C names,
+/// need not be parsed.
+fn classify_by_path_and_file(
+    name: &str,
+    file: &str,
+    object: &str,
+    place: Directory,
+) -> Option<OriginEvidence> {
+    use CodeOrigin::{Dependency, Own, Runtime};
+    if !name.contains("::") {
+        return None;
+    }
+    let function = ParsedName::new(name.as_bytes());
+    let by_path = classify_by_path(name, &function, place)?;
+    if by_path != OriginEvidence::Certain(Own) {
+        return Some(by_path);
+    }
+    // The name does not belong to a known library. The file or the object shows the project.
+    let is_of_library = place == Directory::Runtime && is_file_of_its_crate(&function, file);
+    Some(OriginEvidence::Certain(
+        match belongs_to_dependency(place, object) {
+            true => Dependency,
+            // A crate of Rust's test harness, such as `test` and `getopts`.
+            false if is_of_library => Runtime,
+            false => Own,
+        },
+    ))
 }
 
 /// Returns the origin of replacements, allocators and start code, and of frames in objects of the kernel or the system.
@@ -364,7 +396,7 @@ fn classify_std_dependency(place: Directory) -> Option<OriginEvidence> {
 }
 
 /// Returns true for a type without a crate and for a type parameter: `u8`, `str`, `T`.
-fn is_primitive(name: &BStr) -> bool {
+pub(super) fn is_primitive(name: &BStr) -> bool {
     PRIMITIVES.iter().any(|known| name == known)
         || name == "fn"
         || name.first().is_some_and(u8::is_ascii_uppercase)

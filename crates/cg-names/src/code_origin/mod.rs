@@ -8,6 +8,7 @@
 //! file, omit most directories, and print bare names of inlined functions: `read_volatile<u8> (mod.rs:2091)`. For such
 //! frames, the neighbouring frames decide ([`classify_frame`]). Therefore all formats classify the same stack in the same way.
 
+mod crate_files;
 mod dependencies;
 mod facts;
 mod neighbours;
@@ -18,7 +19,8 @@ use std::ops::Range;
 
 use cg_stream::record::{Frame, Name};
 
-pub use facts::{Facts, UNKNOWN_INLINED};
+pub use crate_files::{FileFit, fit_file};
+pub use facts::{Facts, UNKNOWN_INLINED, is_unplaced_address};
 pub use neighbours::classify_frame;
 
 /// The origin of code.
@@ -56,16 +58,19 @@ pub enum CodeOwner {
     System,
     /// The operating system's kernel.
     Kernel,
+    /// Nobody knows: machine code without a name and an object, such as code that was made while the program ran.
+    Unknown,
 }
 
 impl CodeOwner {
     /// All owners, the nearest to the program first.
-    pub const ALL: [CodeOwner; 5] = [
+    pub const ALL: [CodeOwner; 6] = [
         CodeOwner::Own,
         CodeOwner::Dependency,
         CodeOwner::Std,
         CodeOwner::System,
         CodeOwner::Kernel,
+        CodeOwner::Unknown,
     ];
 
     /// Returns the owner of a function with this name, file and object, judged without the frames around it.
@@ -87,6 +92,7 @@ impl CodeOwner {
             CodeOwner::Std => "std",
             CodeOwner::System => "system",
             CodeOwner::Kernel => "kernel",
+            CodeOwner::Unknown => "unknown",
         }
     }
 

@@ -123,6 +123,11 @@ impl MatchedRules {
     /// The empty set.
     pub const NONE: MatchedRules = MatchedRules(0);
 
+    /// Returns true if there are no rules.
+    pub fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
     /// Adds the rules of another set.
     pub fn add(&mut self, other: MatchedRules) {
         self.0 |= other.0;

@@ -89,6 +89,9 @@ pub struct DiffRecord<'a> {
     /// The function's object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub obj: Option<Name<'a>>,
+    /// The benchmark, if the compared runs belong to one.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub bench: Option<Box<Name<'a>>>,
     /// The file of the line, if arcs or stacks are compared and it is not the function's file.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub site: Option<Name<'a>>,
@@ -103,7 +106,7 @@ pub struct DiffRecord<'a> {
     pub kind: Option<Name<'a>>,
     /// The sentence, if errors are compared.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
-    pub what: Option<Name<'a>>,
+    pub what: Option<Box<Name<'a>>>,
     /// The type of the compared records: `fn`, `leak`, …
     #[serde(borrow)]
     pub of: Name<'a>,
@@ -189,6 +192,11 @@ pub struct DiffRecord<'a> {
 }
 
 impl DiffRecord<'_> {
+    /// Returns the name of the benchmark.
+    pub fn bench(&self) -> Option<&str> {
+        self.bench.as_ref().map(|bench| bench.as_str())
+    }
+
     /// Returns true if the change of self cost (or of inclusive cost) is known.
     pub fn is_change_known(&self, is_self: bool) -> bool {
         self.status != Status::BelowThreshold && (is_self || self.below.is_none())
@@ -205,8 +213,9 @@ impl DiffRecord<'_> {
             site: share(self.site),
             line: self.line,
             kind: share(self.kind),
-            what: share(self.what),
             of: texts.share(&self.of),
+            what: self.what.map(|what| Box::new(texts.share(&what))),
+            bench: self.bench.map(|bench| Box::new(texts.share(&bench))),
             status: self.status,
             below: self.below,
             at_most: self.at_most.map(|most| Box::new(most.shared(texts))),
@@ -367,11 +376,17 @@ pub struct DiffSummary {
     pub sampling: Option<SamplingSummary>,
     /// The number of rows that each rule joined. Several rules may have joined one row. Empty if all names were equal.
     pub joined: BTreeMap<String, u64>,
+    /// The number of rows that rules joined.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub matched: u64,
     /// The number of rows that are sums of several records of one run.
     pub merged: u64,
     /// The groups of several functions that call each other, if causes were requested.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub cycles: Vec<CycleSummary>,
+    /// True if the runs have only totals, and all changes are within their confidence intervals.
+    #[serde(skip_serializing_if = "is_nothing")]
+    pub is_noise: bool,
     /// The statistic that combines the files of a run: `median`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub statistic: Option<String>,

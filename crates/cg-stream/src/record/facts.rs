@@ -372,6 +372,10 @@ facts! {
         /// The share of the time in which an event was counted, in per cent, if counters were multiplexed. Its count was
         /// scaled up.
         counted_share: BTreeMap<String, serde_json::Number>,
+        /// The confidence interval of an event, in its unit: lower and upper bound.
+        interval: BTreeMap<String, (u64, u64)>,
+        /// The level of confidence of the intervals.
+        confidence: Option<serde_json::Number>,
         /// Events that were not counted, or not always.
         not_counted: Vec<String>,
         /// Events that the machine cannot count.

@@ -72,6 +72,7 @@ known_texts! {
         Dhat = "dhat",
         Heaptrack = "heaptrack",
         Gungraun = "gungraun",
+        Criterion = "criterion",
         PerfStat = "perf-stat",
         Asan = "asan",
         Hwasan = "hwasan",

@@ -10,6 +10,7 @@ mod cause;
 mod counts;
 mod diff;
 mod facts;
+mod history;
 mod known;
 mod leak_kind;
 mod name;
@@ -30,6 +31,7 @@ pub use facts::{
     MappingFacts, PartialRun, PeriodFacts, ProcessFacts, SamplingFacts, SignalFacts, ThreadFacts,
     UsedSuppression,
 };
+pub use history::{SeriesRecord, StepRecord};
 pub use known::{ErrorKind, Tool};
 pub use leak_kind::LeakKind;
 pub use name::Name;
@@ -81,6 +83,8 @@ record_types! {
     SnapshotRecord => Snapshot,
     DiffRecord<'_> => Diff,
     CauseRecord<'_> => Cause,
+    StepRecord<'_> => Step,
+    SeriesRecord<'_> => Series,
     EndRecord => End,
 }
 

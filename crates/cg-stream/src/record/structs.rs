@@ -103,6 +103,10 @@ macro_rules! structs {
             Diff,
             /// A part of the difference of two totals.
             Cause,
+            /// A change in a series of profiles.
+            Step,
+            /// The costs of a function in a series of profiles.
+            Series,
             /// The last record of a stream.
             End,
             /// A type that this version does not know. Filters copy its records unchanged.
@@ -111,12 +115,14 @@ macro_rules! structs {
 
         impl RecordType {
             /// All types with their names in a stream.
-            pub const ALL: [(&'static str, RecordType); 5 + [$($word),*].len()] = [
+            pub const ALL: [(&'static str, RecordType); 7 + [$($word),*].len()] = [
                 ("run", RecordType::Run),
                 $(($word, RecordType::$kind),)*
                 ("snapshot", RecordType::Snapshot),
                 ("diff", RecordType::Diff),
                 ("cause", RecordType::Cause),
+                ("step", RecordType::Step),
+                ("series", RecordType::Series),
                 ("end", RecordType::End),
             ];
 

@@ -178,6 +178,14 @@ macro_rules! put_rows {
                     let _ = serde_json::to_writer(&mut *to.buffer, record);
                     return true;
                 }
+                Row::Step(record) => {
+                    let _ = serde_json::to_writer(&mut *to.buffer, record);
+                    return true;
+                }
+                Row::Series(record) => {
+                    let _ = serde_json::to_writer(&mut *to.buffer, record);
+                    return true;
+                }
                 Row::Unread(_) => return false,
             }
             to.bytes("}");

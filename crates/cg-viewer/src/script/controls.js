@@ -1,7 +1,7 @@
 // The controls above the panes: tabs, event, thread, search, chips, the selection.
 
 const VIEW_WORDS = { table: "Table", flame: "Flame graph", tree: "Call tree", calls: "Callers and callees", source: "Source", memory: "Memory" };
-const WHOSE_WORDS = { own: "mine", dependency: "dependencies", std: "std", system: "system", kernel: "kernel" };
+const WHOSE_WORDS = { own: "mine", dependency: "dependencies", std: "std", system: "system", kernel: "kernel", unknown: "unknown" };
 
 const makeControls = (app, views) => {
   const { model } = app;

@@ -170,7 +170,7 @@ const flameColours = () => {
   const style = getComputedStyle(document.documentElement);
   const colour = (name) => style.getPropertyValue(name).trim();
   return {
-    own: colour("--own"), dependency: colour("--dependency"), std: colour("--std"), system: colour("--system"), kernel: colour("--kernel"),
+    own: colour("--own"), dependency: colour("--dependency"), std: colour("--std"), system: colour("--system"), kernel: colour("--kernel"), unknown: colour("--system"),
     ink: colour("--flame-ink"), edge: colour("--paper"), more: colour("--flame-more"), less: colour("--flame-less"), same: colour("--flame-same"), mark: colour("--ink"), hit: colour("--hit-edge"),
   };
 };

@@ -145,6 +145,9 @@ impl CallgrindReader<'_> {
             BodyKey::LineFile => {
                 self.state.file = self.file_name(name)?;
                 self.state.file_is_fresh = true;
+                if let Some(node) = self.state.node {
+                    self.note_file(node);
+                }
             }
             BodyKey::CalledFile => self.state.called_file = Some(self.file_name(name)?),
             BodyKey::Object => {

@@ -1,0 +1,142 @@
+//! Series of profiles: the costs of each function, and of the whole program, in each version.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context as _;
+use cg_names::identity::{normal_file, normal_function, normal_object};
+use cg_parse::{Options, stream};
+use cg_profile::{Profile, Symbol};
+use cg_stream::record::{Count, RecordType, RunRecord};
+use cg_tool::Diagnostics;
+
+/// The name, file and object of a function, the same for every build.
+pub(crate) type StableFunction = [Option<String>; 3];
+
+/// The profiles of one benchmark, oldest first.
+#[derive(Default)]
+pub(crate) struct Series {
+    /// The name of the benchmark, if the profiles have one.
+    pub(crate) bench: Option<String>,
+    /// The tool that wrote the profiles.
+    pub(crate) tool: Option<String>,
+    pub(crate) versions: Vec<String>,
+    pub(crate) sources: Vec<String>,
+    pub(crate) events: Vec<String>,
+    /// For each event, its total in each version; `None` if the version does not count it.
+    pub(crate) totals: Vec<Vec<Option<Count>>>,
+    /// For each function, and each event, its cost in each version; a version beyond the end of the list has 0.
+    pub(crate) functions: BTreeMap<StableFunction, Vec<Vec<Count>>>,
+}
+
+/// Reads the files, and groups them by benchmark in the order of their first files.
+///
+/// # Errors
+/// Returns only internal errors. Unreadable inputs are reported to `diagnostics`.
+pub(crate) fn read(
+    files: &[PathBuf],
+    names: &[String],
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<Vec<Series>> {
+    let mut all: Vec<Series> = Vec::new();
+    for (position, file) in files.iter().enumerate() {
+        let mut profile = Profile::default();
+        stream::read(file, options, diagnostics, &mut profile)?;
+        if diagnostics.has_errors() {
+            continue;
+        }
+        let name = file.display().to_string();
+        profile.check_sums().with_context(|| name.clone())?;
+        if profile.runs().is_empty() {
+            diagnostics.error(format!(
+                "{name}: the input has no run record, so its total is unknown; give a complete stream or a profile"
+            ));
+            continue;
+        }
+        if profile.table(RecordType::Fn).is_empty() {
+            profile = profile.by_function()?;
+        }
+        let bench = common_label(profile.runs(), "bench");
+        let known = all.iter().position(|series| series.bench == bench);
+        let series = known.unwrap_or_else(|| {
+            all.push(Series {
+                bench,
+                ..Series::default()
+            });
+            all.len() - 1
+        });
+        let version = names.get(position).cloned();
+        let version = version.or_else(|| common_label(profile.runs(), "commit"));
+        all[series].add(&profile, version.unwrap_or_else(|| stem(file, files)), name);
+    }
+    Ok(all)
+}
+
+/// Returns the text of a label on which all runs agree.
+fn common_label(runs: &[RunRecord], label: &str) -> Option<String> {
+    let mut texts = runs.iter().map(|run| run.sampling.labels.get(label));
+    let first = texts.next()??;
+    texts.all(|text| text == Some(first)).then(|| first.clone())
+}
+
+/// Returns the name of a file without its directory and ending, if no other file has this name; otherwise its path.
+fn stem(file: &Path, files: &[PathBuf]) -> String {
+    const ENDINGS: [&str; 8] = [
+        ".gz", ".zst", ".jsonl", ".json", ".out", ".txt", ".data", ".folded",
+    ];
+    let short = |file: &Path| {
+        let name = file.file_name().unwrap_or(file.as_os_str());
+        let mut name = name.to_string_lossy().into_owned();
+        while let Some(stem) = ENDINGS.iter().find_map(|ending| name.strip_suffix(ending)) {
+            name = stem.to_owned();
+        }
+        name
+    };
+    let name = short(file);
+    let is_other = |other: &&PathBuf| other.as_path() != file && short(other) == name;
+    match name.is_empty() || files.iter().any(|other| is_other(&other)) {
+        true => file.display().to_string(),
+        false => name,
+    }
+}
+
+impl Series {
+    /// Adds the profile of the next version.
+    fn add(&mut self, profile: &Profile, version: String, source: String) {
+        let at = self.versions.len();
+        self.versions.push(version);
+        self.sources.push(source);
+        let tool = profile.runs().iter().find_map(|run| run.tool.as_ref());
+        self.tool = self.tool.take().or(tool.map(ToString::to_string));
+        for event in profile.events() {
+            if !self.events.contains(event) {
+                self.events.push(event.clone());
+                self.totals.push(vec![None; at]);
+            }
+        }
+        let positions = self.events.iter().map(|event| profile.event(event));
+        let positions: Vec<Option<usize>> = positions.collect();
+        for (totals, position) in self.totals.iter_mut().zip(&positions) {
+            totals.push(position.and_then(|event| profile.total().get(event).copied()));
+        }
+        let table = profile.table(RecordType::Fn);
+        for (row, key) in table.keys().iter().enumerate() {
+            let text = |symbol: Option<Symbol>| profile.text(symbol);
+            let function = [
+                text(key.function.name).map(|name| normal_function(name).into_owned()),
+                text(key.function.file).map(|file| normal_file(file).to_owned()),
+                text(key.function.obj).map(|obj| normal_object(obj).into_owned()),
+            ];
+            let costs = self.functions.entry(function).or_default();
+            costs.resize(positions.len(), Vec::new());
+            for (costs, position) in costs.iter_mut().zip(&positions) {
+                let count = position.map_or(0, |event| table.count(row, event));
+                if count != 0 {
+                    costs.resize(at + 1, 0);
+                    costs[at] += count;
+                }
+            }
+        }
+    }
+}

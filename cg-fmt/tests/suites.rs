@@ -1,0 +1,150 @@
+//! Reports on several benchmarks and on histories. The figures were computed by hand.
+
+use crate::behaviour::cg_fmt;
+
+/// A section for a benchmark: its totals, and one function with the whole difference.
+fn section(bench: &str, old: i64, new: i64) -> String {
+    let status = if old == new { "same" } else { "changed" };
+    let delta = new - old;
+    format!(
+        "{{\"type\":\"run\",\"stream\":1,\"runs\":[\"old/{bench}.out\",\"new/{bench}.out\"],\"events\":[\"Ir\"],\"total\":{{\"Ir\":[{old},{new}]}},\"labels\":{{\"bench\":\"{bench}\"}},\"rows\":{{\"{status}\":1}}}}\n\
+         {{\"type\":\"diff\",\"fn\":\"f\",\"bench\":\"{bench}\",\"of\":\"fn\",\"status\":\"{status}\",\"cost\":{{\"Ir\":[{old},{new}]}},\"delta\":{{\"Ir\":{delta}}}}}\n\
+         {{\"type\":\"end\",\"records\":1}}\n"
+    )
+}
+
+/// Three benchmarks whose changes cancel.
+fn suite() -> String {
+    section("a", 200, 100) + &section("b", 100, 200) + &section("c", 50, 50)
+}
+
+#[test]
+fn changes_of_benchmarks_do_not_cancel() {
+    let headline = "2 of 3 benchmarks changed; worst: b +100.00%, best: a -50.00%";
+    for format in ["table", "markdown", "html"] {
+        let shown = cg_fmt(&["-f", format], &suite()).stdout;
+        assert!(shown.contains(headline), "{format}: {shown}");
+        assert!(!shown.contains("unchanged at"), "{format}: {shown}");
+    }
+    let table = cg_fmt(&["--columns", "bench,Ir.old,Ir.new,fn"], &suite()).stdout;
+    for row in [
+        "350    350  SUM OF ALL BENCHMARKS",
+        "a         200    100  f",
+        "b         100    200  f",
+    ] {
+        assert!(table.contains(row), "{row}: {table}");
+    }
+    let unchanged = section("a", 5, 5) + &section("b", 6, 6);
+    let shown = cg_fmt(&[], &unchanged).stdout;
+    assert!(shown.contains("2 benchmarks unchanged"), "{shown}");
+    // A new figure has no percentage.
+    let new = section("a", 0, 5) + &section("b", 4, 5);
+    let shown = cg_fmt(&[], &new).stdout;
+    assert!(shown.contains("changed; worst: a +5 Ir\n"), "{shown}");
+}
+
+#[test]
+fn programs_get_the_rows_of_each_benchmark_and_its_totals() {
+    let csv = cg_fmt(
+        &["-f", "csv", "--columns", "bench,Ir.old,Ir.new,fn"],
+        &suite(),
+    );
+    assert_eq!(
+        csv.stdout,
+        "bench,Ir.old,Ir.new,fn\na,200,100,f\nb,100,200,f\nc,50,50,f\n"
+    );
+    let totals = cg_fmt(
+        &[
+            "--group-by",
+            "bench",
+            "-f",
+            "csv",
+            "--columns",
+            "bench,Ir.old,Ir.new,status",
+        ],
+        &suite(),
+    );
+    assert_eq!(
+        totals.stdout,
+        "bench,Ir.old,Ir.new,status\na,200,100,changed\nb,100,200,changed\nc,50,50,same\n"
+    );
+    // A section for each benchmark, which can be read again.
+    let json = cg_fmt(&["-f", "json"], &suite()).stdout;
+    assert_eq!(json.matches("\"type\":\"run\"").count(), 3, "{json}");
+    let again = cg_fmt(&[], &json).stdout;
+    assert_eq!(again, cg_fmt(&[], &suite()).stdout);
+    let refused = cg_fmt(
+        &["--group-by", "bench"],
+        "{\"type\":\"fn\",\"fn\":\"f\",\"cost\":{\"Ir\":1}}\n",
+    );
+    assert_eq!(refused.status, Some(2));
+}
+
+#[test]
+fn benchmarks_with_only_totals_are_rows() {
+    let totals = |bench: &str, old: u32, new: u32, is_noise: bool| {
+        format!(
+            "{{\"type\":\"run\",\"stream\":1,\"runs\":[\"old\",\"new\"],\"events\":[\"ns\"],\"total\":{{\"ns\":[{old},{new}]}},\"labels\":{{\"bench\":\"{bench}\"}},\"is_noise\":{is_noise}}}\n{{\"type\":\"end\",\"records\":0}}\n"
+        )
+    };
+    let stream = totals("a", 100, 108, true) + &totals("b", 100, 150, false);
+    let shown = cg_fmt(&[], &stream).stdout;
+    assert!(
+        shown.contains("1 of 2 benchmarks changed; worst: b +50.00%"),
+        "{shown}"
+    );
+    let csv = cg_fmt(&["-f", "csv", "--columns", "bench,ns.old,ns.new"], &stream);
+    assert_eq!(csv.stdout, "bench,ns.old,ns.new\na,100,108\nb,100,150\n");
+}
+
+#[test]
+fn history_lists_the_largest_steps_first() {
+    let step = |name: &str, at: &str, old: i64, new: i64| {
+        let delta = new - old;
+        format!(
+            "{{\"type\":\"step\",\"fn\":\"{name}\",\"event\":\"Ir\",\"at\":\"{at}\",\"before\":\"v1\",\"old\":{old},\"new\":{new},\"delta\":{delta}}}\n"
+        )
+    };
+    let run = "{\"type\":\"run\",\"stream\":1,\"runs\":[\"v1\",\"v2\",\"v3\"],\"events\":[\"Ir\"],\"total\":{\"Ir\":[30,40,20]},\"history\":true}\n";
+    let series = "{\"type\":\"series\",\"fn\":\"f\",\"event\":\"Ir\",\"values\":[10,20,0]}\n";
+    let end = "{\"type\":\"end\",\"records\":3}\n";
+    let stream = [
+        run,
+        &step("g", "v2", 10, 20),
+        &step("f", "v3", 20, 0),
+        series,
+        end,
+    ]
+    .concat();
+    let csv = cg_fmt(&["-f", "csv"], &stream);
+    assert_eq!(
+        csv.stdout,
+        "at,event,old,new,delta,%,fn,file,obj\nv3,Ir,20,0,-20,-100.00,f,,\nv2,Ir,10,20,10,100.00,g,,\n"
+    );
+    let table = cg_fmt(&[], &stream).stdout;
+    for words in ["v1 to v3 (3 files)", "2 steps, the largest first", "▅█▁"] {
+        assert!(table.contains(words), "{words}: {table}");
+    }
+    let json = cg_fmt(&["-f", "json"], &stream).stdout;
+    assert_eq!(cg_fmt(&[], &json).stdout, table);
+    let none = cg_fmt(
+        &["-f", "csv"],
+        &[run, "{\"type\":\"end\",\"records\":0}\n"].concat(),
+    );
+    assert_eq!(none.stdout, "at,event,old,new,delta,%,fn,file,obj\n");
+    assert_eq!(none.status, Some(0));
+}
+
+#[test]
+fn threshold_of_a_table_names_the_filter() {
+    let stream = "{\"type\":\"run\",\"stream\":1,\"events\":[\"Ir\"],\"total\":{\"Ir\":1}}\n{\"type\":\"fn\",\"fn\":\"f\",\"cost\":{\"Ir\":1}}\n{\"type\":\"end\",\"records\":1}\n";
+    for format in ["table", "csv", "markdown"] {
+        let refused = cg_fmt(&["--threshold", "50", "-f", format], stream);
+        assert_eq!(refused.status, Some(2), "{format}");
+        assert!(
+            refused.stderr.contains("cg-filter --threshold"),
+            "{}",
+            refused.stderr
+        );
+    }
+}
