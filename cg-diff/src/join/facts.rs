@@ -377,7 +377,7 @@ pub(super) fn common_own_callees(
 fn is_of_program(names: &JoinNames, function: FunctionKey) -> bool {
     match Facts::from_frame(&function.frame(&names.symbols)).owner_without_context() {
         CodeOwner::Own | CodeOwner::Dependency => true,
-        CodeOwner::Std | CodeOwner::System | CodeOwner::Kernel => false,
+        CodeOwner::Std | CodeOwner::System | CodeOwner::Kernel | CodeOwner::Unknown => false,
     }
 }
 
