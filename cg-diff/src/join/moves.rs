@@ -185,7 +185,7 @@ impl Joiner<'_> {
                 true => (
                     SIMILAR_COST_WITH_MORE,
                     is_similar(around.callees)
-                        && self.common_own_callees(a_facts, b_facts) >= ENOUGH_CALLEES
+                        && self.have_common_callees(a_facts, b_facts, ENOUGH_CALLEES)
                         && !self.are_instances(a.0, b.0),
                 ),
                 false => (
@@ -221,8 +221,8 @@ impl Joiner<'_> {
         (b, b_facts): (FunctionIndex, &NodeFacts),
         around: Surroundings,
     ) -> bool {
-        let common_callees = self.common_own_callees(a_facts, b_facts);
-        let has_callees = is_similar(around.callees) && common_callees > 0;
+        let has_callees =
+            is_similar(around.callees) && self.have_common_callees(a_facts, b_facts, 1);
         let costs_alike = ratio(weight(a_facts), weight(b_facts)) >= SIMILAR_COST_WITH_MORE
             && ratio(a_facts.calls(), b_facts.calls()) >= SIMILAR_COST;
         let is_considerable =
@@ -237,7 +237,7 @@ impl Joiner<'_> {
             true => {
                 let (functions, names) = (&self.functions, &mut self.names);
                 CallerCounts::compare(functions, names, a_facts, b_facts).are_evidence()
-                    || (has_callees && common_callees >= ENOUGH_CALLEES)
+                    || (has_callees && self.have_common_callees(a_facts, b_facts, ENOUGH_CALLEES))
             }
             false => is_similar(around.callers) || has_callees,
         };
@@ -246,8 +246,10 @@ impl Joiner<'_> {
             && (is_surrounded_alike || have_equal_figures(a_facts, b_facts))
     }
 
-    fn common_own_callees(&mut self, a: &NodeFacts, b: &NodeFacts) -> usize {
-        facts::common_own_callees(&self.functions, &mut self.names, a, b)
+    /// Returns true if two functions have this many callees of the program in common. In stacks, few callees are recorded.
+    fn have_common_callees(&mut self, a: &NodeFacts, b: &NodeFacts, enough: usize) -> bool {
+        a.is_from_stacks
+            || facts::common_own_callees(&self.functions, &mut self.names, a, b) >= enough
     }
 
     /// Returns true if two names are instances of one template with different types.

@@ -6,6 +6,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 use cg_collections::sorting::Order as _;
 
@@ -203,6 +204,9 @@ fn fold_small(shares: &mut Vec<StackShare>, paths: &[Path]) {
     });
 }
 
+/// Shares by the depth of their stack and the stack, the deepest first.
+type WaitingShares = BTreeMap<(Reverse<usize>, Option<usize>), Box<[u64]>>;
+
 /// Adds the shares of each stack that is not large, or deeper than `deepest`, to the stack of its caller. Begins with the
 /// deepest stacks. The last stack stays if it is not too deep.
 fn fold(
@@ -212,13 +216,13 @@ fn fold(
     is_large: impl Fn(&StackShare) -> bool,
 ) {
     let depth = |stack: Option<usize>| stack.map_or(0, |stack| paths[stack].depth);
-    let mut waiting: BTreeMap<(Reverse<usize>, Option<usize>), Box<[u64]>> = BTreeMap::new();
-    let add = |waiting: &mut BTreeMap<_, Box<[u64]>>, StackShare { stack, share }: StackShare| {
+    let mut waiting = WaitingShares::new();
+    let add = |waiting: &mut WaitingShares, StackShare { stack, share }: StackShare| {
         match waiting.entry((Reverse(depth(stack)), stack)) {
-            std::collections::btree_map::Entry::Vacant(place) => {
+            Entry::Vacant(place) => {
                 place.insert(share);
             }
-            std::collections::btree_map::Entry::Occupied(mut known) => {
+            Entry::Occupied(mut known) => {
                 for (sum, share) in known.get_mut().iter_mut().zip(share) {
                     *sum = sum.saturating_add(share);
                 }
