@@ -29,7 +29,8 @@ pub(crate) struct Args {
     /// Profiles and logs to read; without FILE, or with -, standard input.
     ///
     /// In a directory, cg-parse searches recursively for benchmark results (NAME.out), as gungraun, iai-callgrind and
-    /// CodSpeed write them. Each benchmark and tool becomes a separate section.
+    /// CodSpeed write them. Each benchmark and tool becomes a separate section. A directory that perf record --threads wrote
+    /// is one recording.
     #[arg(value_name = "FILE", help_heading = None)]
     pub(crate) files: Vec<PathBuf>,
 
