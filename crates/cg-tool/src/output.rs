@@ -46,7 +46,7 @@ enum OutputSink {
     /// A device or a pipe, which cannot be replaced by a new file.
     Direct(BufWriter<File>),
     /// New contents, which replace the target when they are complete.
-    Whole(BufWriter<Unfinished>),
+    Whole(Box<BufWriter<Unfinished>>),
     /// A directory that gets a file for each partition.
     Partitions(Box<Partitions>),
 }
@@ -73,7 +73,8 @@ impl Output {
                         "the file exists, and none of these tools wrote it; --force replaces it",
                     ));
                 }
-                OutputSink::Whole(BufWriter::with_capacity(64 * 1024, target.begin()?))
+                let file = BufWriter::with_capacity(64 * 1024, target.begin()?);
+                OutputSink::Whole(Box::new(file))
             }
         };
         let name = match (&sink, path) {
