@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use crate::finding::{Evidence, Finding, ProcessId};
 use crate::fingerprint::{Fingerprint, FrameMark, Place};
 use crate::growth::LostSize;
-use crate::identity::{IdentityFrame, NormalNames, fingerprint_of_frames, push_folded};
+use crate::identity::{IdentityFrame, NormalNames, OwnFrames, fingerprint_of_frames, push_folded};
 use crate::ruling::Ruling;
 
 /// Known findings.
@@ -33,16 +33,16 @@ pub(crate) struct KnownFindings {
     /// The size of leaks; `None` for errors, and in baselines of older versions.
     size: Option<LostSize>,
     /// The own frames, once for each combination of their places. Older versions wrote no places.
-    stacks: Vec<Rc<[IdentityFrame]>>,
+    stacks: Vec<OwnFrames>,
 }
 
 impl KnownFindings {
     /// Returns the own frames, once for each combination of their places.
-    pub(crate) fn stacks(&self) -> &[Rc<[IdentityFrame]>] {
+    pub(crate) fn stacks(&self) -> &[OwnFrames] {
         &self.stacks
     }
 
-    fn add_stacks(&mut self, stacks: Vec<Rc<[IdentityFrame]>>) {
+    fn add_stacks(&mut self, stacks: Vec<OwnFrames>) {
         for stack in stacks {
             if !self.stacks.contains(&stack) {
                 self.stacks.push(stack);
@@ -169,7 +169,7 @@ impl KnownLine {
         })
     }
 
-    fn stack(&self, places: &[Option<String>]) -> Option<Rc<[IdentityFrame]>> {
+    fn stack(&self, places: &[Option<String>]) -> Option<OwnFrames> {
         let fits = |length: usize| length == 0 || length == self.frames.len();
         if places.len() != self.frames.len()
             || !fits(self.known_by.len())
@@ -362,7 +362,7 @@ impl Baseline {
 mod tests {
     use super::*;
 
-    fn stack(frames: &[&str]) -> Rc<[IdentityFrame]> {
+    fn stack(frames: &[&str]) -> OwnFrames {
         let frame = |name: &&str| IdentityFrame {
             name: (*name).to_owned(),
             mark: FrameMark::Name,

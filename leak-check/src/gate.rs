@@ -71,25 +71,14 @@ pub(crate) fn run(
     }
     let suppressions = Suppressions::read(&options.suppressions, options.default_suppressions)?;
     let baseline_file = baseline_to_update(&options)?;
-    let baseline = match (&options.baseline, &baseline_file) {
-        (Some(path), None) => Baseline::read(path)?,
-        (Some(path), Some(file)) if file.exists() => Baseline::read(path)?,
-        _ => Baseline::default(),
-    };
+    let baseline = read_baseline(&options, baseline_file.as_ref())?;
     let evidence = read(&options, diagnostics)?;
-    let policy = &options.policy;
-    let asks_for_files = !(policy.only.is_empty() && policy.ignore.is_empty());
-    if asks_for_files || (options.format.needs_repository_paths() && !options.write_suppressions) {
-        let names = base_names(&evidence);
-        options
-            .paths
-            .find(&names.iter().map(String::as_str).collect());
-    }
-    let paths = &options.paths;
-    let names = Rc::new(match options.baseline {
-        Some(_) => NormalNames::with_sources(SourceLines::new(paths, base_names(&evidence))),
-        None => NormalNames::default(),
-    });
+    find_paths(&mut options, &evidence);
+    let (policy, paths) = (&options.policy, &options.paths);
+    let names = Rc::new(NormalNames::with_sources(match options.baseline {
+        Some(_) => SourceLines::new(paths, base_names(&evidence)),
+        None => SourceLines::default(),
+    }));
     let mut verdict = policy::judge(&evidence, policy, &suppressions, &baseline, &names, paths);
     let is_red = !verdict.is_clean() && !options.update_baseline;
     let is_text = options.format == ReportFormat::Text && !options.write_suppressions;
@@ -149,6 +138,26 @@ pub(crate) fn run(
     } else {
         Outcome::No
     })
+}
+
+/// Reads the baseline. A file that is to be updated need not exist.
+fn read_baseline(options: &Options, updated: Option<&Replaceable>) -> anyhow::Result<Baseline> {
+    match (&options.baseline, updated) {
+        (Some(path), None) => Baseline::read(path),
+        (Some(path), Some(file)) if file.exists() => Baseline::read(path),
+        _ => Ok(Baseline::default()),
+    }
+}
+
+/// Searches the root for the files of a text log, if the conditions or the report need their directories.
+fn find_paths(options: &mut Options, evidence: &Evidence) {
+    let policy = &options.policy;
+    let asks_for_files = !(policy.only.is_empty() && policy.ignore.is_empty());
+    if asks_for_files || (options.format.needs_repository_paths() && !options.write_suppressions) {
+        let names = base_names(evidence);
+        let names = names.iter().map(String::as_str).collect();
+        options.paths.find(&names);
+    }
 }
 
 /// Reads the inputs and checks the number of processes against `--expect`.

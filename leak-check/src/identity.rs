@@ -27,11 +27,14 @@ pub(crate) struct IdentityFrame {
     pub(crate) source: Option<Rc<str>>,
 }
 
+/// The own frames of a finding, innermost first.
+pub(crate) type OwnFrames = Rc<[IdentityFrame]>;
+
 /// Creates fingerprints. Caches the normal form of each name, and the frames of each stack.
 #[derive(Debug, Default)]
 pub(crate) struct NormalNames {
     names: RefCell<HashMap<String, String>>,
-    stacks: RefCell<HashMap<(Stack, usize), Rc<[IdentityFrame]>>>,
+    stacks: RefCell<HashMap<(Stack, usize), OwnFrames>>,
     sources: SourceLines,
 }
 
@@ -48,7 +51,7 @@ impl NormalNames {
     }
 
     /// Returns the own frames of a finding, with recursion folded.
-    pub(crate) fn frames(&self, finding: &Finding) -> Rc<[IdentityFrame]> {
+    pub(crate) fn frames(&self, finding: &Finding) -> OwnFrames {
         if let Some(frames) = self.line_without_stack(finding) {
             return frames;
         }
@@ -57,14 +60,14 @@ impl NormalNames {
         if let Some(known) = self.stacks.borrow().get(&key) {
             return known.clone();
         }
-        let frames: Rc<[IdentityFrame]> = self.own_frames(&finding.stack, before).into();
+        let frames: OwnFrames = self.own_frames(&finding.stack, before).into();
         self.stacks.borrow_mut().insert(key, frames.clone());
         frames
     }
 
     /// Returns the message and the line of an error without a stack: by default, UndefinedBehaviorSanitizer prints only
     /// these.
-    fn line_without_stack(&self, finding: &Finding) -> Option<Rc<[IdentityFrame]>> {
+    fn line_without_stack(&self, finding: &Finding) -> Option<OwnFrames> {
         let (Details::Error(error), 1) = (&finding.details, finding.stack.len()) else {
             return None;
         };
@@ -199,7 +202,7 @@ fn is_inlined_with_scopes(stack: &Stack, position: usize) -> bool {
     !is_source_of_c(file)
 }
 
-/// Returns the object and the address of a frame. Where a library is loaded differs from run to run, so it has only the
+/// Returns the object and the address of a frame. Each run may load a library at another address, so a library has only the
 /// offset in a page. The same applies to programs outside Valgrind, which are loaded at large addresses.
 fn object_and_address(frame: &Frame) -> String {
     const PAGE_OFFSET: u64 = 0xfff;

@@ -243,6 +243,10 @@ fn check_growth(
                 && larger.contains(&(ruling.fingerprint(finding).clone(), finding.process))
             {
                 ruling.status = status;
+                // The baseline has no finding that is certainly this one.
+                if status == RulingStatus::New {
+                    ruling.known_equals = 0;
+                }
             }
         }
     }

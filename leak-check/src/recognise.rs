@@ -8,7 +8,7 @@ use std::rc::Rc;
 use crate::baseline::Baseline;
 use crate::finding::{Evidence, Finding, ProcessId};
 use crate::fingerprint::Fingerprint;
-use crate::identity::{IdentityFrame, NormalNames};
+use crate::identity::{NormalNames, OwnFrames};
 use crate::ruling::{Ruling, RulingStatus};
 use crate::sameness::{is_same_stack, is_same_with_more_frames};
 use crate::stack::Stack;
@@ -98,7 +98,7 @@ impl<'b> Recognition<'b> {
         }
         let frames = self.names.frames(finding);
         let all_names = OnceCell::new();
-        let is_same = |stack: &Rc<[IdentityFrame]>| {
+        let is_same = |stack: &OwnFrames| {
             let all = || all_names.get_or_init(|| self.names.all_names(&finding.stack));
             is_same_stack(&frames, stack)
                 || (stack.len() > frames.len() && is_same_with_more_frames(&frames, all(), stack))

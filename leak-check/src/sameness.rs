@@ -18,7 +18,8 @@ pub(crate) fn is_same_stack(now: &[IdentityFrame], known: &[IdentityFrame]) -> b
 fn is_same_frame(now: &[IdentityFrame], known: &[IdentityFrame], position: usize) -> bool {
     let (a, b) = (&now[position], &known[position]);
     let is_at_one_place = a.place.is_some() && a.place == b.place;
-    let is_same_source = a.source.is_some() && a.source == b.source;
+    let [file, other_file] = [a, b].map(|frame| frame.place.as_ref().map(|place| &place.file));
+    let is_same_source = a.source.is_some() && a.source == b.source && file == other_file;
     match (&a.mark, &b.mark) {
         (FrameMark::Name, FrameMark::Name) => {
             a.name == b.name
@@ -30,7 +31,7 @@ fn is_same_frame(now: &[IdentityFrame], known: &[IdentityFrame], position: usize
         }
         (FrameMark::Line(_), FrameMark::Line(_)) => {
             match a.source.is_some() && b.source.is_some() {
-                true => is_same_source && a.name == b.name,
+                true => is_same_source,
                 false => a.place == b.place && a.name == b.name,
             }
         }
@@ -206,6 +207,12 @@ mod tests {
                 "name main a.cpp:25",
             ],
             &known,
+            false,
+        );
+        // Copies of a function in two files have the same text.
+        check(
+            &["bare get a.cpp:5 f{get"],
+            &["bare get b.cpp:5 f{get"],
             false,
         );
         // A single frame of a file shows nothing, and neither does an older entry without places.

@@ -10,6 +10,9 @@ use cg_sources::{FoundSource, Places};
 
 use crate::paths::Paths;
 
+/// The texts of the lines of a file; `None` for a text that is empty or not unique.
+type LineTexts = Rc<[Option<Rc<str>>]>;
+
 /// Sources below the root, read on first use.
 #[derive(Debug, Default)]
 pub(crate) struct SourceLines {
@@ -20,7 +23,7 @@ pub(crate) struct SourceLines {
     names: HashSet<String>,
     found: OnceCell<Paths>,
     /// The lines of each file; empty for a file that cannot be read.
-    files: RefCell<HashMap<String, Rc<[Option<Rc<str>>]>>>,
+    files: RefCell<HashMap<String, LineTexts>>,
 }
 
 impl SourceLines {
@@ -46,7 +49,7 @@ impl SourceLines {
         if let Some(lines) = self.files.borrow().get(file) {
             return lines.get(position)?.clone();
         }
-        let lines: Rc<[Option<Rc<str>>]> = self.read(file).into();
+        let lines: LineTexts = self.read(file).into();
         self.files
             .borrow_mut()
             .insert(file.to_owned(), lines.clone());

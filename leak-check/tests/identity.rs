@@ -9,11 +9,11 @@ struct Folder(tempfile::TempDir);
 
 impl Folder {
     fn new() -> Folder {
-        Folder(tempfile::tempdir().unwrap())
+        Folder(tempfile::tempdir().expect("a temporary directory can be created"))
     }
 
     fn write(&self, name: &str, text: &str) {
-        std::fs::write(self.0.path().join(name), text).unwrap();
+        std::fs::write(self.0.path().join(name), text).expect("the directory is writable");
     }
 
     /// Writes a baseline of an input.

@@ -11,7 +11,7 @@ const STEPS: &str = "#include <stdint.h>
 #include <valgrind/memcheck.h>
 static volatile uintptr_t held;
 __attribute__((noinline)) static void hold(void) { held = (uintptr_t)malloc(20); }
-__attribute__((noinline)) static void lose(void) { held ^= 0 * (uintptr_t)malloc(10); }
+__attribute__((noinline)) static void lose(void) { void *volatile lost = malloc(10); lost = 0; }
 int main(void) {
     for (const char *step = STEPS; *step; step++) {
         if (*step == 'h') hold();

@@ -190,11 +190,13 @@ fn kinds(reading: &Reading) -> Vec<&str> {
         .collect()
 }
 
+/// Adds up the leaks of a kind that the last search reported.
 fn sum(reading: &Reading, kind: &str, event: &str) -> u64 {
     reading
         .findings
         .iter()
         .filter(|finding| finding["type"] == "leak" && finding["kind"] == kind)
+        .filter(|finding| finding["earlier_search"] != true)
         .map(|finding| finding["cost"][event].as_u64().unwrap_or_default())
         .sum()
 }
@@ -220,7 +222,14 @@ fn assert_sums(reading: &Reading) {
                 assert_eq!(summary[kind][event], sum(reading, kind, event), "{kind}");
             }
         }
-        assert_eq!(run["total"]["bytes"], run["heap_summary"]["in_use_bytes"]);
+        let earlier: u64 = reading
+            .findings
+            .iter()
+            .filter(|finding| finding["earlier_search"] == true)
+            .map(|finding| finding["cost"]["bytes"].as_u64().unwrap())
+            .sum();
+        let in_use = run["heap_summary"]["in_use_bytes"].as_u64().unwrap();
+        assert_eq!(run["total"]["bytes"], in_use + earlier);
     }
 }
 
@@ -442,6 +451,8 @@ fn last_of_several_leak_checks_counts() {
     assert_sums(&xml);
     assert_eq!(sum(&text, "definite", "bytes"), 10 + 11 + 12);
     assert_eq!(sum(&text, "reachable", "bytes"), 500);
+    // Only an earlier search reported the block of 13 bytes.
+    assert_eq!(text.runs[0]["total"]["bytes"], 10 + 11 + 12 + 13 + 500);
     assert_eq!(all_common(&text), all_common(&xml));
     // Without the check at exit, only the checks during the run count, which print changes.
     let no_last = ["--leak-check=no", "--show-leak-kinds=all"];

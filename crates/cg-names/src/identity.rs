@@ -130,6 +130,12 @@ mod tests {
             ("get", "app::forget(int)", false),
             ("get", "put", false),
             ("get(int)", "app::get(int)", false),
+            ("operator=", "app::Foo::operator=(app::Foo const&)", true),
+            ("operator<<", "app::operator<<(app::Out&, int)", true),
+            ("operator bool", "app::Foo::operator bool() const", true),
+            ("operator[]", "app::Foo::operator[](int)", true),
+            ("~Foo", "app::Foo::~Foo()", true),
+            ("Foo", "app::Foo::~Foo()", false),
             ("operator()", "run(int)::$_0::operator()(int) const", true),
             ("parse", "demo::Parser<T>::parse", true),
             (

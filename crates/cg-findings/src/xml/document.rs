@@ -344,12 +344,10 @@ impl XmlDocument {
             (TopElement::Preamble, b"line") => {
                 preamble::read(text, process);
             }
-            (TopElement::Status, b"state") => {
-                if text == b"FINISHED" && !self.is_finished {
-                    self.is_finished = true;
-                    // With XML, Memcheck always searches for leaks at exit. A search that finds nothing prints nothing.
-                    process.begin_exit_check();
-                }
+            (TopElement::Status, b"state") if text == b"FINISHED" && !self.is_finished => {
+                self.is_finished = true;
+                // With XML, Memcheck always searches for leaks at exit. A search that finds nothing prints nothing.
+                process.begin_exit_check();
             }
             (
                 TopElement::Arguments {

@@ -21,8 +21,14 @@ pub fn classify_frame(position: usize, at: impl Fn(usize) -> Option<Facts> + Cop
             let outer = (position + 1..=position + FARTHEST)
                 .map_while(at)
                 .find(|facts| !same_file(*facts));
-            let is_system =
-                |facts: Facts| facts.evidence == OriginEvidence::Certain(CodeOrigin::System);
+            let is_system = |outer: Facts| match outer.evidence {
+                OriginEvidence::Certain(CodeOrigin::System) => true,
+                // Code that is inlined into a library's function is in that library.
+                OriginEvidence::Certain(CodeOrigin::Runtime) => {
+                    facts.address != 0 && outer.address == facts.address
+                }
+                _ => false,
+            };
             if outer.is_some_and(is_system) {
                 CodeOrigin::System
             } else {
