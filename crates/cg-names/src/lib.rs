@@ -7,6 +7,7 @@
 //! - [`code_origin`]: the origin of a frame's code: an allocator, Valgrind, a language runtime, the system, or the program.
 //! - [`occupation`]: the work of a program in a stack: its own code, locks, memory, copies, a framework.
 //! - [`blame`]: the frame of a stack to blame.
+//! - [`commands`]: the kind of a command: a program, or a launcher of other programs.
 //! - [`demangle`], [`frame_text`]: parsing of names and frames in input.
 //!
 //! Tables of patterns and names are text files. `lists.rs` and `pattern/` read them cheaply, because small reports need
@@ -15,6 +16,7 @@
 
 pub mod blame;
 pub mod code_origin;
+pub mod commands;
 pub mod demangle;
 pub mod frame_text;
 pub mod identity;
