@@ -5,18 +5,20 @@ use std::io::{BufWriter, Write as _};
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
-use cg_document::number::plural;
+use cg_document::number::{grouped, plural};
 use cg_document::text::Screen;
 use cg_sources::Places;
 use cg_stream::record::Count;
 use cg_tool::whole_file::Replaceable;
 use cg_tool::{Diagnostics, Outcome, Output, WhenClosed};
+use regex::Regex;
 
 use crate::baseline::Baseline;
 use crate::collect::{Lenience, collect};
 use crate::coverage;
 use crate::directory::expand_directories;
 use crate::finding::Evidence;
+use crate::launchers;
 use crate::paths::Paths;
 use crate::policy::{self, Policy, Verdict};
 use crate::report::{self, GateReport, ReportFormat, StackLines};
@@ -31,6 +33,11 @@ pub(crate) struct Options {
     pub(crate) files: Vec<PathBuf>,
     pub(crate) allow_fragment: bool,
     pub(crate) allow_exec: bool,
+    pub(crate) allow_launcher: bool,
+    /// Regexes that must each match the command of a judged process.
+    pub(crate) commands: Vec<Regex>,
+    /// The exit status of the job that wrote the inputs.
+    pub(crate) job_status: Option<u8>,
     /// The expected number of processes.
     pub(crate) expect: Option<u64>,
     pub(crate) allow_unmatched: bool,
@@ -75,19 +82,17 @@ pub(crate) fn run(
     let policy = &options.policy;
     let asks_for_files = !(policy.only.is_empty() && policy.ignore.is_empty());
     if asks_for_files || (options.format.needs_repository_paths() && !options.write_suppressions) {
-        options.paths.find(&base_names(&evidence));
+        options.paths.find(&own_files(&evidence));
     }
     let paths = &options.paths;
     let mut verdict = policy::judge(&evidence, policy, &suppressions, &baseline, paths);
     let is_red = !verdict.is_clean() && !options.update_baseline;
     let is_text = options.format == ReportFormat::Text && !options.write_suppressions;
-    let mut doubts = Vec::new();
     for doubt in unmatched::doubts(&evidence, policy, &verdict, paths) {
         // A failed verdict stays failed, so a doubt is then only a warning.
         let is_accepted = options.allow_unmatched && doubt.is_unmatched;
         if is_text && !is_red && !is_accepted {
-            diagnostics.error_in_output(&doubt.sentence);
-            doubts.push(doubt.sentence);
+            diagnostics.error_in_output(doubt.sentence);
         } else {
             diagnostics.report(!is_red && !is_accepted, doubt.sentence);
         }
@@ -114,6 +119,8 @@ pub(crate) fn run(
         let text = written_suppressions(&evidence, &verdict, diagnostics);
         output.write_all(text.as_bytes())?;
     } else {
+        let inputs = options.files.iter().map(|path| path.display().to_string());
+        let inputs: Vec<String> = inputs.collect();
         let report = GateReport {
             evidence: &evidence,
             verdict: &verdict,
@@ -121,8 +128,9 @@ pub(crate) fn run(
             paths: &options.paths,
             places: &options.places,
             lines: StackLines::new(&options.paths, options.all_frames),
-            could_not_judge: diagnostics.has_errors(),
-            doubts,
+            reasons: diagnostics.errors(),
+            inputs: &inputs,
+            expected: options.expect,
         };
         let mut buffered = BufWriter::with_capacity(BUFFER_SIZE, &mut *output);
         report::write(&report, options.format, options.screen, &mut buffered)?;
@@ -142,8 +150,9 @@ pub(crate) fn run(
 /// Reads the inputs and checks the number of processes against `--expect`.
 fn read(options: &Options, diagnostics: &mut Diagnostics) -> anyhow::Result<Evidence> {
     let files = cg_tool::inputs(&options.files, diagnostics);
-    let files = expand_directories(files, diagnostics);
+    let files = expand_directories(files, options.job_status.is_some(), diagnostics);
     let lenience = Lenience {
+        job_status: options.job_status,
         fragments: options.allow_fragment,
         exec: options.allow_exec,
     };
@@ -151,7 +160,32 @@ fn read(options: &Options, diagnostics: &mut Diagnostics) -> anyhow::Result<Evid
     if let Some(expected) = options.expect {
         check_process_count(expected, &evidence, diagnostics);
     }
+    check_commands(options, &evidence, diagnostics);
     Ok(evidence)
+}
+
+/// Checks that the programs under test ran, and not only other commands.
+fn check_commands(options: &Options, evidence: &Evidence, diagnostics: &mut Diagnostics) {
+    for note in launchers::notes(evidence, &options.paths) {
+        match note.is_error {
+            true if options.allow_launcher => {}
+            is_error => diagnostics.report(is_error, note.sentence),
+        }
+    }
+    let judged = evidence
+        .processes
+        .iter()
+        .filter(|process| process.is_judged());
+    let commands: HashSet<&str> = judged
+        .filter_map(|process| process.run.command.as_deref())
+        .collect();
+    for regex in &options.commands {
+        if !commands.iter().any(|command| regex.is_match(command)) {
+            diagnostics.error(format!(
+                "--command {regex} matches the command of no judged process; check the command that ran under Valgrind"
+            ));
+        }
+    }
 }
 
 /// Reports an error if the number of processes differs from the expected one.
@@ -159,8 +193,12 @@ fn check_process_count(expected: u64, evidence: &Evidence, diagnostics: &mut Dia
     let found = evidence.processes.len() as u64;
     if found != expected {
         let processes = |count: u64| plural(count.into(), "process", "processes");
+        let difference = match expected.checked_sub(found) {
+            Some(missing) => format!("{} missing", grouped(missing.into())),
+            None => format!("{} more than expected", grouped((found - expected).into())),
+        };
         diagnostics.error(format!(
-            "expected {} (--expect), found {}; check for missing or extra logs",
+            "expected {} (--expect), found {}: {difference}; check for missing or extra logs",
             processes(expected),
             processes(found)
         ));
@@ -243,9 +281,8 @@ fn warn_unused_suppressions(
     }
 }
 
-/// Collects the base names of source files without a directory. Uses only own frames: a library's file may have the same
-/// name as a file of the project.
-fn base_names(evidence: &Evidence) -> HashSet<&str> {
+/// Collects the source files of own frames. A library's file may have the same name as a file of the project.
+fn own_files(evidence: &Evidence) -> HashSet<&str> {
     let mut names = HashSet::new();
     let mut seen = HashSet::new();
     for finding in &evidence.findings {
@@ -254,8 +291,7 @@ fn base_names(evidence: &Evidence) -> HashSet<&str> {
         }
         let own = finding.stack.own();
         let frames = finding.stack.iter().zip(own).filter(|(_, own)| *own);
-        let files = frames.filter_map(|(frame, _)| frame.file.as_deref());
-        names.extend(files.filter(|file| !file.contains('/')));
+        names.extend(frames.filter_map(|(frame, _)| frame.file.as_deref()));
     }
     names
 }

@@ -325,6 +325,7 @@ mod tests {
         let evidence = Evidence {
             processes: vec![JudgedProcess::default()],
             findings: vec![finding],
+            ..Evidence::default()
         };
         let verdict = judge(
             &evidence,

@@ -9,6 +9,8 @@ mod conditions;
 mod evidence;
 mod formats;
 mod gate;
+mod jobs;
+mod launchers;
 mod laws;
 mod nextest;
 mod rust_std;
