@@ -26,7 +26,13 @@ fn judge(options: &[&str], input: &str) -> Run {
 /// Returns a report without the escapes and line breaks of its format.
 fn plain(report: &str) -> String {
     let mut report = report.replace("<wbr>", "").replace('\\', "");
-    for (entity, text) in [("&#39;", "'"), ("&quot;", "\""), ("&lt;", "<"), ("&amp;", "&")] {
+    for (entity, text) in [
+        ("&#39;", "'"),
+        ("&quot;", "\""),
+        ("&lt;", "<"),
+        ("&gt;", ">"),
+        ("&amp;", "&"),
+    ] {
         report = report.replace(entity, text);
     }
     report

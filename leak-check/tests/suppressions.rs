@@ -238,7 +238,8 @@ fn suppression_files_match_the_same_findings_as_in_valgrind() {
     );
     let left = error_summary(&with).split(' ').next().unwrap();
     assert!(
-        run.stdout.contains(&format!("failed: {left} new findings ("))
+        run.stdout
+            .contains(&format!("failed: {left} new findings ("))
             && run.stdout.contains(") in 1 process, 5 suppressed; "),
         "{left}\n{}",
         run.stdout

@@ -211,7 +211,10 @@ mod tests {
             ("a;b 3\nc 4\nd;e", true),
             ("1 Ir\n", false),
             ("tests\nfailed: 3 of 7\n", false),
-            ("f\nfailed: 1 new finding (1 Race) in 1 process; judged 1 of 1 process\n", true),
+            (
+                "f\nfailed: 1 new finding (1 Race) in 1 process; judged 1 of 1 process\n",
+                true,
+            ),
             ("clean: no new findings; judged 2 of 2 processes\n", true),
             ("Ir,Ir%\n1,2\n", true),
             ("perf: ./busy\n", true),
