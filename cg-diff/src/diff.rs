@@ -22,6 +22,9 @@ use crate::unjudged::Judged;
 use crate::write::{self, ComparisonOutput};
 use crate::{caches, code, explain, extent, notes, totals};
 
+/// The number of error messages that the output repeats.
+const MOST_ERRORS: usize = 20;
+
 /// The options of a comparison.
 pub(crate) struct Options {
     /// The sides of each comparison; more than one comparison only for a directory of pairs.
@@ -313,7 +316,8 @@ fn compare_runs(
     }
     let differs = differs(&comparison, options, diagnostics);
     // Documents print the first errors before the figures.
-    summary.errors.extend_from_slice(diagnostics.errors());
+    let errors = diagnostics.errors().iter().take(MOST_ERRORS);
+    summary.errors.extend(errors.cloned());
     summary.errors.dedup();
     let written = ComparisonOutput {
         comparison: &comparison,

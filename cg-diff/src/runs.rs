@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use cg_collections::sorting::Order as _;
+use cg_names::commands::launcher_note;
 use cg_parse::{Options, Snapshots};
 use cg_profile::formula::Formula;
 use cg_profile::{FunctionKey, Key, Names, Profile, Rows};
@@ -241,6 +242,12 @@ impl Runs {
                 snapshots.push(side.snapshot);
             }
             ranges.push((side.name.clone(), start..profiles.len()));
+        }
+        if let Some(note) = profiles
+            .iter()
+            .find_map(|profile| launcher_note(profile.runs()))
+        {
+            diagnostics.warn(note);
         }
         let out_of_line = undo_inlining(
             &mut profiles,

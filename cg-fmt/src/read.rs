@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use cg_document::{Block, Document};
+use cg_names::commands::launcher_note;
 use cg_parse::{Snapshots, stream};
 use cg_profile::Profile;
 use cg_stream::record::{DiffSummary, RecordType};
@@ -93,6 +94,9 @@ pub(crate) fn read(
         (profile, framing) = read_again(files, &parse)?;
     }
     profile.check_sums()?;
+    if let Some(note) = launcher_note(profile.runs()) {
+        diagnostics.warn(note);
+    }
     if profile.unknown() > 0 {
         diagnostics.warn(format!(
             "left out: {} records of types that this version does not know",

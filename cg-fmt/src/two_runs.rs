@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{bail, ensure};
 use cg_collections::maps::{Map, OrderedMap};
+use cg_names::commands::launcher_note;
 use cg_parse::stream;
 use cg_profile::{Profile, ShownPlaces, StackId};
 use cg_stream::Framing;
@@ -48,6 +49,12 @@ pub(crate) fn read(
     framing.add(stream::read(new_file, parse, diagnostics, &mut new)?);
     old.check_sums()?;
     new.check_sums()?;
+    if let Some(note) = [&old, &new]
+        .into_iter()
+        .find_map(|run| launcher_note(run.runs()))
+    {
+        diagnostics.warn(note);
+    }
     let runs = [(old_file.as_path(), &old), (new_file.as_path(), &new)];
     // If only one run has stacks, all of them are added or removed.
     let with_stacks = if old.types().any(RecordType::has_stack) {

@@ -13,12 +13,19 @@ use crate::formats::FORMATS;
 use crate::recognition::Recognition;
 use crate::unsupported::{self, Binary};
 
+/// The result of detection for an input that can be read.
+pub(crate) enum Detected {
+    Format(&'static Format),
+    /// A text of no known format, or nothing, with an error message.
+    OtherText(Error),
+}
+
 /// Returns the format of an input: `requested`, or the format that its first lines show. Reads no further than the decisive
 /// line.
-pub(crate) fn detect_format<R: Read>(
+pub(crate) fn detect<R: Read>(
     lines: &mut LineReader<R>,
     requested: Option<&'static Format>,
-) -> Result<&'static Format, Error> {
+) -> Result<Detected, Error> {
     if requested.is_none() && is_stream(lines)? {
         return Err(Error::whole(
             "this is a stream already; cg-filter, cg-diff, cg-fmt and leak-check read streams directly",
@@ -31,7 +38,7 @@ pub(crate) fn detect_format<R: Read>(
         let (bytes, is_whole) = look(lines, seen)?;
         seen = bytes.len();
         if is_whole && seen == 0 {
-            return Err(Error::whole("the input is empty"));
+            return Ok(Detected::OtherText(Error::whole("the input is empty")));
         }
         if !is_checked {
             match unsupported::match_binary(bytes) {
@@ -42,10 +49,15 @@ pub(crate) fn detect_format<R: Read>(
         }
         let head = Head::new(bytes, is_whole);
         if let Some(format) = requested.or_else(|| recognition.judge(&head)) {
-            return Ok(format);
+            return Ok(Detected::Format(format));
         }
         if head.reach != Reach::Beginning {
-            return Err(unrecognised(head.bytes));
+            if unsupported::is_suppression_file(head.bytes) {
+                return Err(Error::whole(
+                    "this is a suppression file; leak-check applies it with --suppressions FILE",
+                ));
+            }
+            return Ok(Detected::OtherText(unrecognised(head.bytes)));
         }
     }
 }
@@ -153,9 +165,10 @@ mod tests {
 
     /// Returns the name of the format of an input, or the message of the error.
     fn detected(input: impl Read) -> Result<&'static str, String> {
-        detect_format(&mut LineReader::new(input), None)
-            .map(|format| format.name)
-            .map_err(|error| error.to_string())
+        match detect(&mut LineReader::new(input), None) {
+            Ok(Detected::Format(format)) => Ok(format.name),
+            Ok(Detected::OtherText(error)) | Err(error) => Err(error.to_string()),
+        }
     }
 
     /// Returns true if an input has a sign of the format. It may have signs of other formats, too.

@@ -87,6 +87,11 @@ pub(crate) enum FormatReader {
 }
 
 impl Format {
+    /// Returns true for a log, in which reports may be anywhere.
+    pub(crate) fn is_log(&self) -> bool {
+        matches!(self.name, "memcheck" | "sanitizers")
+    }
+
     /// Returns the format with this name or alias.
     pub fn find(name: &str) -> Option<&'static Format> {
         FORMATS

@@ -20,6 +20,12 @@ const FRAMES_OF_STACKS: Option<&str> =
     Some("the frames of stacks already include the inlined functions that the profiler found");
 const NO_FUNCTIONS: Option<&str> = Some("totals have no functions");
 
+/// The output of a job, in which reports may be anywhere. It has no signs.
+pub(crate) static JOB_OUTPUT: Format = Format {
+    name: "job output",
+    ..default_format(Records(cg_findings::parse_job_output))
+};
+
 /// Returns the defaults for an entry: a tool of the same name that records stacks with lines, with frames for inlined
 /// functions.
 const fn default_format(reader: FormatReader) -> Format {

@@ -11,7 +11,9 @@ use cg_reader::{Error, Lines, Options, Out, Reading, Revision};
 use cg_stream::rows::RowSink;
 use cg_stream::{Diagnostics, Framing, Writer};
 
+use crate::detect::Detected;
 use crate::format::{Format, FormatReader, WithoutRecords};
+use crate::formats::JOB_OUTPUT;
 use crate::input::{self, Input};
 use crate::layouts::find_mixed_layouts;
 use crate::redact::Redacted;
@@ -133,7 +135,28 @@ pub(crate) fn parse_lines(
     sink: &mut dyn RowSink,
     diagnostics: &mut Diagnostics,
 ) -> Result<Framing, Error> {
+    parse_with(Parser::new(None, options, sink), source, lines, diagnostics)
+}
+
+/// Parses one open input like [`parse_lines`]. Searches text of no known format for reports, and accepts that there are none.
+pub(crate) fn parse_job_output(
+    source: &str,
+    lines: Lines,
+    options: &Options,
+    sink: &mut dyn RowSink,
+    diagnostics: &mut Diagnostics,
+) -> Result<Framing, Error> {
     let mut parser = Parser::new(None, options, sink);
+    parser.is_job_output = true;
+    parse_with(parser, source, lines, diagnostics)
+}
+
+fn parse_with(
+    mut parser: Parser<'_>,
+    source: &str,
+    lines: Lines,
+    diagnostics: &mut Diagnostics,
+) -> Result<Framing, Error> {
     parser.read_lines(source, lines, diagnostics)?;
     parser.finish(diagnostics)
 }
@@ -169,6 +192,8 @@ struct Parser<'a> {
     all_read: bool,
     /// True if the inputs were selected by the requested revision.
     are_inputs_of_revision: bool,
+    /// True if an input may be any text, with or without reports.
+    is_job_output: bool,
 }
 
 impl<'a> Parser<'a> {
@@ -184,6 +209,7 @@ impl<'a> Parser<'a> {
             sums: Sums::new(options),
             all_read: true,
             are_inputs_of_revision: false,
+            is_job_output: false,
         }
     }
 
@@ -221,8 +247,15 @@ impl<'a> Parser<'a> {
             options, out, sums, ..
         } = self;
         let records_before = out.framing().records;
-        let format = detect::detect_format(&mut lines, self.from)
-            .map_err(|error| input::explain_empty(source, error));
+        let format = match detect::detect(&mut lines, self.from) {
+            Ok(Detected::Format(format)) if format.is_log() && self.is_job_output => {
+                Ok(&JOB_OUTPUT)
+            }
+            Ok(Detected::Format(format)) => Ok(format),
+            Ok(Detected::OtherText(_)) if self.is_job_output => Ok(&JOB_OUTPUT),
+            Ok(Detected::OtherText(error)) | Err(error) => Err(error),
+        }
+        .map_err(|error| input::explain_empty(source, error));
         if let Ok(format) = format
             && options.inline
             && let Some(why) = format.without_inline

@@ -73,6 +73,34 @@ pub fn read(
     diagnostics: &mut Diagnostics,
     sink: &mut dyn RowSink,
 ) -> Result<Framing, Error> {
+    read_with(profiles::parse_lines, path, options, diagnostics, sink)
+}
+
+/// Reads one input like [`read`]. A text of no known format is accepted, and searched for reports to its end. An input
+/// without a report gives an empty [`Framing`], and no error.
+///
+/// # Errors
+/// Returns errors of `sink` in the same way as [`read`].
+pub fn read_job_output(
+    path: &Path,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+    sink: &mut dyn RowSink,
+) -> Result<Framing, Error> {
+    read_with(profiles::parse_job_output, path, options, diagnostics, sink)
+}
+
+/// Parses an open input that is not a stream.
+type ParseLines =
+    fn(&str, Lines, &Options, &mut dyn RowSink, &mut Diagnostics) -> Result<Framing, Error>;
+
+fn read_with(
+    parse: ParseLines,
+    path: &Path,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+    sink: &mut dyn RowSink,
+) -> Result<Framing, Error> {
     let mut redacted;
     let sink = match options.redact {
         true => {
@@ -87,9 +115,7 @@ pub fn read(
             let rows = StreamRows::default();
             read_stream(&name, lines, diagnostics, &mut ToRows { rows, sink })
         }
-        Some(Opened::Profile(name, lines)) => {
-            profiles::parse_lines(&name, lines, options, sink, diagnostics)
-        }
+        Some(Opened::Profile(name, lines)) => parse(&name, lines, options, sink, diagnostics),
     }
 }
 

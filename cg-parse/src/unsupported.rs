@@ -147,6 +147,25 @@ pub(crate) fn identify_text(bytes: &[u8]) -> Option<String> {
     }
 }
 
+/// Returns true if a text is a suppression file of Valgrind: comments, and blocks with a name and `Tool,Tool:Kind`.
+pub(crate) fn is_suppression_file(bytes: &[u8]) -> bool {
+    let lines = bytes.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
+    let mut lines = lines.filter(|line| !line.is_empty() && !line.starts_with(b"#"));
+    let is_word = |word: &[u8]| {
+        !word.is_empty()
+            && word
+                .iter()
+                .all(|byte| byte.is_ascii_alphanumeric() || *byte == b'-')
+    };
+    lines.next() == Some(b"{")
+        && lines.next().is_some()
+        && lines.next().is_some_and(|line| {
+            let mut parts = line.splitn(2, |byte| *byte == b':');
+            let tools = parts.next().unwrap_or_default();
+            tools.split(|byte| *byte == b',').all(is_word) && parts.next().is_some_and(is_word)
+        })
+}
+
 /// Returns true if a text is a JSON array. Logs also begin with `[`, before a time or a level.
 fn is_array(bytes: &[u8]) -> bool {
     let text = bytes.trim_ascii();
@@ -195,6 +214,20 @@ mod tests {
             for length in 0..at + row.bytes.len() {
                 assert_eq!(match_binary(&file[..length]), Binary::MayBe, "{}", row.kind);
             }
+        }
+    }
+
+    #[test]
+    fn suppression_files_are_identified() {
+        for (text, expected) in [
+            ("# x\n{\n  <a>\n  Memcheck:Leak\n  fun:f\n}\n", true),
+            ("{\r\n a\r\n Memcheck,Helgrind:Race\r\n", true),
+            ("{\n\"a\": 1,\n\"b\": 2}\n", false),
+            ("{\n a\n}\n", false),
+            ("{\n", false),
+            ("a\n{\n b\n Memcheck:Leak\n", false),
+        ] {
+            assert_eq!(is_suppression_file(text.as_bytes()), expected, "{text}");
         }
     }
 

@@ -155,6 +155,27 @@ pub(crate) struct Args {
     )]
     expect: Option<u64>,
 
+    /// Exit 2 unless the command of a judged process matches.
+    ///
+    /// A launcher or a wrong path can make Valgrind judge another program. Can be given several times; each regex must match
+    /// the command of at least one process.
+    #[arg(long, value_name = "REGEX", value_parser = parse_regex, help_heading = "Findings that count")]
+    command: Vec<Regex>,
+
+    /// Accept launchers whose programs did not run under Valgrind.
+    ///
+    /// A launcher is a shell, a shell script, make, timeout, a runner of tests or the like. Without --trace-children=yes,
+    /// Valgrind judges only the launcher itself.
+    #[arg(long, help_heading = "Findings that count")]
+    allow_launcher: bool,
+
+    /// The exit status of the job whose output is judged.
+    ///
+    /// A sanitizer prints nothing if it finds nothing. With 0, an input without a report is clean. With any other N, it
+    /// cannot be judged, because the job failed for another reason. A report is judged in the same way for each N.
+    #[arg(long, value_name = "N", help_heading = "Findings that count")]
+    job_status: Option<u8>,
+
     /// Skip children whose log ends after its preamble.
     ///
     /// The log of a child ends there if the child executed a program that Valgrind does not follow, or if it was killed.
@@ -331,6 +352,9 @@ impl Args {
             files: self.files,
             allow_fragment: self.allow_fragment,
             allow_exec: self.allow_exec,
+            allow_launcher: self.allow_launcher,
+            commands: self.command,
+            job_status: self.job_status,
             expect: self.expect,
             allow_unmatched: self.allow_unmatched,
             policy,

@@ -55,7 +55,8 @@ impl Children {
         if !allow_exec {
             left.extend(forked.drain(..).map(|child| Child {
                 error: format!(
-                    "{}; --allow-exec skips such children if all of them execute a program",
+                    "{}; Valgrind's --child-silent-after-fork=yes prevents the logs of such children, and --allow-exec \
+                     skips them if all of them execute a program",
                     child.error
                 ),
                 ..child

@@ -22,6 +22,8 @@ pub(crate) struct Lenience {
     pub(crate) fragments: bool,
     /// True to skip children that may have executed another program.
     pub(crate) exec: bool,
+    /// The exit status of the job that wrote the inputs. With 0, an input needs no report.
+    pub(crate) job_status: Option<u8>,
 }
 
 /// Reads all inputs. Reports as an error in `diagnostics` whatever prevents a judgement.
@@ -42,8 +44,24 @@ pub(crate) fn collect(
             path.display().to_string()
         };
         collector.begin_input(source);
-        let framing = cg_parse::stream::read(path, options, diagnostics, &mut collector)?;
-        collector.end_input(framing, diagnostics);
+        let Some(status) = lenience.job_status else {
+            let framing = cg_parse::stream::read(path, options, diagnostics, &mut collector)?;
+            collector.end_input(framing, diagnostics);
+            continue;
+        };
+        let errors_before = diagnostics.errors().len();
+        // Only an empty directory is left among the inputs.
+        let framing = match path.is_dir() {
+            true => Framing::default(),
+            false => {
+                cg_parse::stream::read_job_output(path, options, diagnostics, &mut collector)?
+            }
+        };
+        let is_read = diagnostics.errors().len() == errors_before;
+        match framing.completeness() {
+            Completeness::Empty if is_read => collector.without_report(status, diagnostics),
+            _ => collector.end_input(framing, diagnostics),
+        }
     }
     let mut evidence = collector.evidence;
     collector
@@ -152,6 +170,8 @@ impl RowSink for Collector {
         };
         let process = &mut self.evidence.processes[section.process.0];
         process.is_cut = true;
+        let reason = why.unwrap_or("its stream is truncated");
+        process.not_judged.get_or_insert_with(|| reason.to_owned());
         let Some(why) = why else {
             return Ok(false);
         };
@@ -316,15 +336,33 @@ impl Collector {
         }
     }
 
+    /// Ends an input without a report. Only a job that succeeded shows that there was nothing to report.
+    fn without_report(&mut self, job_status: u8, diagnostics: &mut Diagnostics) {
+        if job_status == 0 {
+            self.evidence.without_report.push(self.source.clone());
+            return;
+        }
+        diagnostics.error(format!(
+            "{}: no report, but the exit status of the job is {job_status} (--job-status): find out why the job failed",
+            self.source
+        ));
+    }
+
     fn end_input(&mut self, framing: Framing, diagnostics: &mut Diagnostics) {
         for error in self.errors.drain(..) {
             diagnostics.error(error);
         }
         match framing.completeness() {
-            _ if self.has_loose_records && !self.allow_fragment => diagnostics.error(format!(
-                "{}: the stream has records outside run and end records; --allow-fragment accepts it",
-                self.source
-            )),
+            _ if self.has_loose_records && !self.allow_fragment => {
+                if let Some(loose) = self.loose {
+                    let reason = "its records are outside run and end records".to_owned();
+                    self.evidence.processes[loose.0].not_judged = Some(reason);
+                }
+                diagnostics.error(format!(
+                    "{}: the stream has records outside run and end records; --allow-fragment accepts it",
+                    self.source
+                ));
+            }
             // The reader has already reported the reason, unless the input has no records at all.
             Completeness::Empty | Completeness::CutShort if !diagnostics.has_errors() => {
                 diagnostics.error(format!(

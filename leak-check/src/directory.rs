@@ -11,9 +11,11 @@ use std::path::{Path, PathBuf};
 
 use cg_stream::Diagnostics;
 
-/// Replaces each directory among the inputs with its files, sorted by name.
+/// Replaces each directory among the inputs with its files, sorted by name. Keeps an empty directory if `may_be_empty` is
+/// set: a clean job writes no report.
 pub(crate) fn expand_directories(
     inputs: Vec<PathBuf>,
+    may_be_empty: bool,
     diagnostics: &mut Diagnostics,
 ) -> Vec<PathBuf> {
     let mut files = Vec::new();
@@ -25,6 +27,8 @@ pub(crate) fn expand_directories(
         let before = files.len();
         if let Err(error) = add_files(input, &inputs, &mut files, diagnostics) {
             diagnostics.error(format!("{}: {error}", input.display()));
+        } else if files.len() == before && may_be_empty {
+            files.push(input.clone());
         } else if files.len() == before {
             diagnostics.error(format!(
                 "{}: expected logs in this directory, found none",

@@ -13,6 +13,8 @@ pub(crate) struct Evidence {
     pub(crate) processes: Vec<JudgedProcess>,
     /// The findings, in input order.
     pub(crate) findings: Vec<Finding>,
+    /// The inputs without a report, if the job's exit status is 0.
+    pub(crate) without_report: Vec<String>,
 }
 
 /// The position of a process in [`Evidence::processes`].
@@ -44,6 +46,21 @@ impl JudgedProcess {
     /// The facts from the log.
     pub(crate) fn facts(&self) -> &ProcessFacts {
         &self.run.process
+    }
+
+    /// Returns true if the process was read to its end and can be judged.
+    pub(crate) fn is_judged(&self) -> bool {
+        !self.is_cut && self.not_judged.is_none()
+    }
+
+    /// Returns the name of the signal that ended the process, otherwise its number; `None` if no signal did.
+    pub(crate) fn ended_by(&self) -> Option<String> {
+        let signal = self.facts().fatal_signal.as_ref()?;
+        Some(match (signal.name.as_str(), signal.signal) {
+            ("", Some(number)) => format!("signal {number}"),
+            ("", None) => "a signal".to_owned(),
+            (name, _) => name.to_owned(),
+        })
     }
 
     /// Returns the bytes and blocks of a kind in the LEAK SUMMARY; `None` without one.

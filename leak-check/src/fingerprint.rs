@@ -106,12 +106,8 @@ impl Fingerprint {
     /// file does not change them. Uses FNV-1a, which is the same on every machine and in every version, unlike the hashes of
     /// the standard library.
     pub(crate) fn hex(&self) -> String {
-        let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
         let parts = std::iter::once(&self.kind).chain(&self.frames);
-        for byte in parts.flat_map(|part| part.bytes().chain(std::iter::once(0))) {
-            hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-        }
-        format!("{hash:016x}")
+        hex(parts.map(String::as_str))
     }
 
     /// Returns true if no frame has a function name, so that addresses or lines are the only evidence.
@@ -129,6 +125,15 @@ impl Fingerprint {
         let is_line = |mark: &FrameMark| matches!(mark, FrameMark::Line(_));
         self.marks.iter().any(is_line)
     }
+}
+
+/// Returns 16 hex digits for several texts.
+pub(crate) fn hex<'p>(parts: impl Iterator<Item = &'p str>) -> String {
+    let mut hash: u64 = 0xcbf2_9ce4_8422_2325;
+    for byte in parts.flat_map(|part| part.bytes().chain(std::iter::once(0))) {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
+    format!("{hash:016x}")
 }
 
 #[cfg(test)]

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use anyhow::Context as _;
-use cg_document::number::plural;
+use cg_document::number::{grouped, plural};
 use cg_document::text::Screen;
 use cg_sources::Places;
 use cg_stream::record::Count;
 use cg_tool::whole_file::Replaceable;
 use cg_tool::{Diagnostics, Outcome, Output, WhenClosed};
+use regex::Regex;
 
 use crate::baseline::Baseline;
 use crate::collect::{Lenience, collect};
@@ -19,6 +20,7 @@ use crate::coverage;
 use crate::directory::expand_directories;
 use crate::finding::Evidence;
 use crate::identity::NormalNames;
+use crate::launchers;
 use crate::paths::Paths;
 use crate::policy::{self, Policy, Verdict};
 use crate::report::{self, GateReport, ReportFormat, StackLines};
@@ -34,6 +36,11 @@ pub(crate) struct Options {
     pub(crate) files: Vec<PathBuf>,
     pub(crate) allow_fragment: bool,
     pub(crate) allow_exec: bool,
+    pub(crate) allow_launcher: bool,
+    /// Regexes that must each match the command of a judged process.
+    pub(crate) commands: Vec<Regex>,
+    /// The exit status of the job that wrote the inputs.
+    pub(crate) job_status: Option<u8>,
     /// The expected number of processes.
     pub(crate) expect: Option<u64>,
     pub(crate) allow_unmatched: bool,
@@ -82,13 +89,11 @@ pub(crate) fn run(
     let mut verdict = policy::judge(&evidence, policy, &suppressions, &baseline, &names, paths);
     let is_red = !verdict.is_clean() && !options.update_baseline;
     let is_text = options.format == ReportFormat::Text && !options.write_suppressions;
-    let mut doubts = Vec::new();
     for doubt in unmatched::doubts(&evidence, policy, &verdict, paths) {
         // A failed verdict stays failed, so a doubt is then only a warning.
         let is_accepted = options.allow_unmatched && doubt.is_unmatched;
         if is_text && !is_red && !is_accepted {
-            diagnostics.error_in_output(&doubt.sentence);
-            doubts.push(doubt.sentence);
+            diagnostics.error_in_output(doubt.sentence);
         } else {
             diagnostics.report(!is_red && !is_accepted, doubt.sentence);
         }
@@ -115,6 +120,8 @@ pub(crate) fn run(
         let text = written_suppressions(&evidence, &verdict, diagnostics);
         output.write_all(text.as_bytes())?;
     } else {
+        let inputs = options.files.iter().map(|path| path.display().to_string());
+        let inputs: Vec<String> = inputs.collect();
         let report = GateReport {
             evidence: &evidence,
             verdict: &verdict,
@@ -122,8 +129,9 @@ pub(crate) fn run(
             paths: &options.paths,
             places: &options.places,
             lines: StackLines::new(&options.paths, options.all_frames),
-            could_not_judge: diagnostics.has_errors(),
-            doubts,
+            reasons: diagnostics.errors(),
+            inputs: &inputs,
+            expected: options.expect,
         };
         let mut buffered = BufWriter::with_capacity(BUFFER_SIZE, &mut *output);
         report::write(&report, options.format, options.screen, &mut buffered)?;
@@ -154,17 +162,16 @@ fn find_paths(options: &mut Options, evidence: &Evidence) {
     let policy = &options.policy;
     let asks_for_files = !(policy.only.is_empty() && policy.ignore.is_empty());
     if asks_for_files || (options.format.needs_repository_paths() && !options.write_suppressions) {
-        let names = base_names(evidence);
-        let names = names.iter().map(String::as_str).collect();
-        options.paths.find(&names);
+        options.paths.find(&own_files(evidence));
     }
 }
 
 /// Reads the inputs and checks the number of processes against `--expect`.
 fn read(options: &Options, diagnostics: &mut Diagnostics) -> anyhow::Result<Evidence> {
     let files = cg_tool::inputs(&options.files, diagnostics);
-    let files = expand_directories(files, diagnostics);
+    let files = expand_directories(files, options.job_status.is_some(), diagnostics);
     let lenience = Lenience {
+        job_status: options.job_status,
         fragments: options.allow_fragment,
         exec: options.allow_exec,
     };
@@ -176,7 +183,32 @@ fn read(options: &Options, diagnostics: &mut Diagnostics) -> anyhow::Result<Evid
     if let Some(expected) = options.expect {
         check_process_count(expected, &evidence, diagnostics);
     }
+    check_commands(options, &evidence, diagnostics);
     Ok(evidence)
+}
+
+/// Checks that the programs under test ran, and not only other commands.
+fn check_commands(options: &Options, evidence: &Evidence, diagnostics: &mut Diagnostics) {
+    for note in launchers::notes(evidence, &options.paths) {
+        match note.is_error {
+            true if options.allow_launcher => {}
+            is_error => diagnostics.report(is_error, note.sentence),
+        }
+    }
+    let judged = evidence
+        .processes
+        .iter()
+        .filter(|process| process.is_judged());
+    let commands: HashSet<&str> = judged
+        .filter_map(|process| process.run.command.as_deref())
+        .collect();
+    for regex in &options.commands {
+        if !commands.iter().any(|command| regex.is_match(command)) {
+            diagnostics.error(format!(
+                "--command {regex} matches the command of no judged process; check the command that ran under Valgrind"
+            ));
+        }
+    }
 }
 
 /// Reports an error if the number of processes differs from the expected one.
@@ -184,8 +216,12 @@ fn check_process_count(expected: u64, evidence: &Evidence, diagnostics: &mut Dia
     let found = evidence.processes.len() as u64;
     if found != expected {
         let processes = |count: u64| plural(count.into(), "process", "processes");
+        let difference = match expected.checked_sub(found) {
+            Some(missing) => format!("{} missing", grouped(missing.into())),
+            None => format!("{} more than expected", grouped((found - expected).into())),
+        };
         diagnostics.error(format!(
-            "expected {} (--expect), found {}; check for missing or extra logs",
+            "expected {} (--expect), found {}: {difference}; check for missing or extra logs",
             processes(expected),
             processes(found)
         ));
@@ -268,9 +304,17 @@ fn warn_unused_suppressions(
     }
 }
 
-/// Collects the base names of source files without a directory. Uses only own frames: a library's file may have the same
-/// name as a file of the project.
+/// Collects the names of the source files of own frames that have no directory.
 fn base_names(evidence: &Evidence) -> HashSet<String> {
+    let files = own_files(evidence).into_iter();
+    files
+        .filter(|file| !file.contains('/'))
+        .map(str::to_owned)
+        .collect()
+}
+
+/// Collects the source files of own frames. A library's file may have the same name as a file of the project.
+fn own_files(evidence: &Evidence) -> HashSet<&str> {
     let mut names = HashSet::new();
     let mut seen = HashSet::new();
     for finding in &evidence.findings {
@@ -279,8 +323,7 @@ fn base_names(evidence: &Evidence) -> HashSet<String> {
         }
         let own = finding.stack.own();
         let frames = finding.stack.iter().zip(own).filter(|(_, own)| *own);
-        let files = frames.filter_map(|(frame, _)| frame.file.as_deref());
-        names.extend(files.filter(|file| !file.contains('/')).map(str::to_owned));
+        names.extend(frames.filter_map(|(frame, _)| frame.file.as_deref()));
     }
     names
 }

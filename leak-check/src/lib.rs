@@ -13,6 +13,7 @@ mod children;
 mod collect;
 mod coverage;
 mod directory;
+mod launchers;
 mod reconcile;
 
 mod baseline;

@@ -4,6 +4,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::path::{Component, Path, PathBuf};
 
+use cg_names::paths::base_name;
+
 /// Converts source paths to paths relative to the root.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Paths {
@@ -30,14 +32,18 @@ impl Paths {
         Some(self.root.as_path()).filter(|root| !root.as_os_str().is_empty())
     }
 
-    /// Searches the root for files with these base names. A text log contains only base names, unless Valgrind ran with
-    /// `--fullpath-after`. Drops a name that several files have. Skips hidden directories and Cargo's `target`.
-    pub(crate) fn find(&mut self, names: &HashSet<&str>) {
+    /// Searches the root for these files. A text log contains only base names, unless Valgrind ran with
+    /// `--fullpath-after`, and the program may have been built in another directory. Drops a name that several files have.
+    /// Skips hidden directories and Cargo's `target`.
+    pub(crate) fn find(&mut self, files: &HashSet<&str>) {
         /// The maximum number of directory entries to read: enough for any project, and a bound for a root such as `/`.
         const MOST_ENTRIES: usize = 200_000;
+        let missing = files.iter().filter(|file| self.existing(file).is_none());
+        let missing: Vec<&str> = missing.copied().collect();
+        let names: HashSet<&str> = missing.iter().map(|file| base_name(file)).collect();
+        let mut candidates: HashMap<String, Vec<String>> = HashMap::new();
         let mut directories = vec![self.root.clone()];
         let mut entries = 0;
-        let mut several = HashSet::new();
         while let Some(directory) = directories.pop() {
             // An unreadable directory has no sources to show.
             let Ok(listing) = std::fs::read_dir(&directory) else {
@@ -46,7 +52,6 @@ impl Paths {
             for entry in listing.flatten() {
                 entries += 1;
                 if entries > MOST_ENTRIES {
-                    self.found.clear();
                     return;
                 }
                 let name = entry.file_name();
@@ -59,13 +64,26 @@ impl Paths {
                     }
                 } else if names.contains(name)
                     && let Some(path) = self.below_root(&entry.path())
-                    && self.found.insert(name.to_owned(), path).is_some()
                 {
-                    several.insert(name.to_owned());
+                    candidates.entry(name.to_owned()).or_default().push(path);
                 }
             }
         }
-        self.found.retain(|name, _| !several.contains(name));
+        for file in missing {
+            let same_name = candidates.get(base_name(file));
+            if let Some(found) = same_name.and_then(|paths| find_same(file, paths)) {
+                self.found.insert(file.to_owned(), found.to_owned());
+            }
+        }
+    }
+
+    /// Returns the path of an existing file below the root, relative to the root.
+    pub(crate) fn existing(&self, file: &str) -> Option<String> {
+        if let Some(found) = self.found.get(file) {
+            return Some(found.clone());
+        }
+        let relative = self.below_root(Path::new(file))?;
+        self.root.join(&relative).is_file().then_some(relative)
     }
 
     /// Returns the path of the only file with this base name, relative to the root.
@@ -91,6 +109,11 @@ impl Paths {
         self.below_root(Path::new(file))
     }
 
+    /// Returns the absolute path of a file below the root; `None` for a file outside it.
+    pub(crate) fn absolute(&self, file: &str) -> Option<PathBuf> {
+        Some(self.root.join(self.below_root(Path::new(file))?))
+    }
+
     fn below_root(&self, path: &Path) -> Option<String> {
         let path = lexically_normal(path);
         let relative = if path.is_absolute() {
@@ -112,6 +135,23 @@ impl Paths {
             .map(|parts| parts.join("/"))
             .filter(|relative| !relative.is_empty())
     }
+}
+
+/// Returns the path that has most components in common with the end of a file's path; `None` if several paths have. All
+/// have its base name.
+fn find_same<'p>(file: &str, paths: &'p [String]) -> Option<&'p str> {
+    let n_common = |path: &str| {
+        let (mine, theirs) = (file.rsplit('/'), path.rsplit('/'));
+        mine.zip(theirs)
+            .take_while(|(mine, theirs)| mine == theirs)
+            .count()
+    };
+    let most = paths.iter().map(|path| n_common(path)).max()?;
+    let mut best = paths.iter().filter(|path| n_common(path) == most);
+    let found = best.next().filter(|_| best.next().is_none())?;
+    // In another directory, a file may have the same name by chance.
+    let is_same = most > 1 || !file.contains('/') || !found.contains('/');
+    is_same.then_some(found)
 }
 
 /// Removes `.` from the path, and each `..` together with the directory before it.
@@ -171,9 +211,24 @@ mod tests {
             std::fs::write(path, "").unwrap();
         }
         let mut paths = Paths::relative_to(root.path()).unwrap();
-        paths.find(&HashSet::from(["a.c", "b.c", "d.c"]));
+        paths.find(&HashSet::from([
+            "a.c",
+            "b.c",
+            "d.c",
+            "/builds/job/src/deep/b.c",
+            "/builds/job/c.c",
+            "/builds/job/other/a.c",
+            "/builds/job/b.c",
+        ]));
         let in_root = |file| paths.in_root(file).unwrap();
         assert_eq!(in_root("a.c"), "src/a.c");
+        assert_eq!(in_root("/builds/job/src/deep/b.c"), "src/deep/b.c");
+        assert_eq!(in_root("/builds/job/c.c"), "c.c");
+        for file in ["/builds/job/other/a.c", "/builds/job/b.c"] {
+            assert_eq!(paths.in_root(file), None, "{file}");
+        }
+        assert_eq!(paths.existing("lib/b.c").as_deref(), Some("lib/b.c"));
+        assert_eq!(paths.existing("lib/a.c"), None);
         assert_eq!(in_root("b.c"), "b.c");
         assert_eq!(in_root("d.c"), "d.c");
         assert_eq!(in_root("lib/a.c"), "lib/a.c");

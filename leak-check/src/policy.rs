@@ -327,6 +327,7 @@ mod tests {
         let evidence = Evidence {
             processes: vec![JudgedProcess::default()],
             findings: vec![finding],
+            ..Evidence::default()
         };
         let verdict = judge(
             &evidence,

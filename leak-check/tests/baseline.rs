@@ -22,7 +22,7 @@ fn known() -> Bench {
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert!(
         run.stdout
-            .ends_with("clean: no new findings in 1 process, 2 known\n"),
+            .ends_with("clean: no new findings, 2 known; judged 1 of 1 process\n"),
         "{}",
         run.stdout
     );
@@ -106,7 +106,7 @@ fn new_findings_and_additional_equal_findings_fail() {
     assert_eq!(run.status, 1);
     assert!(
         run.stdout
-            .contains("1 new finding in 1 of 1 process, 2 known"),
+            .contains(" in 1 process, 2 known; judged 1 of 1 process"),
         "{}",
         run.stdout
     );
@@ -116,7 +116,7 @@ fn new_findings_and_additional_equal_findings_fail() {
     assert_eq!(run.status, 1);
     assert!(
         run.stdout
-            .contains("1 new finding in 1 of 1 process, 2 known"),
+            .contains(" in 1 process, 2 known; judged 1 of 1 process"),
         "{}",
         run.stdout
     );
@@ -243,7 +243,7 @@ fn growth_of_known_leaks_is_reported_and_fails_beyond_the_limit() {
         if status == 1 {
             assert!(
                 run.stdout.ends_with(
-                    "1 known leak grown beyond --max-growth in 1 of 1 process, 1 known\n"
+                    "1 known leak grown beyond --max-growth (1 definite leak) in 1 process, 1 known; judged 1 of 1 process\n"
                 ),
                 "{}",
                 run.stdout
@@ -252,11 +252,11 @@ fn growth_of_known_leaks_is_reported_and_fails_beyond_the_limit() {
     }
     let run = check_size(&bench, "99", &[]);
     assert!(
-        run.stdout.starts_with(
-            "in the baseline and grown (--max-growth limits this, --update-baseline accepts it):\n  definite in make < main: 1 block, 64 bytes → 1 block, 99 bytes\n"
+        run.stdout.contains(
+            "\n\nin the baseline and grown (--max-growth limits this, --update-baseline accepts it):\n  definite in make < main: 1 block, 64 bytes → 1 block, 99 bytes\n"
         ) && run
             .stdout
-            .ends_with("clean: no new findings in 1 process, 2 known, 1 of the known ones grown\n"),
+            .ends_with("clean: no new findings, 2 known, 1 of the known ones grown; judged 1 of 1 process\n"),
         "{}",
         run.stdout
     );
@@ -387,7 +387,7 @@ fn growth_is_measured_separately_for_each_process() {
     assert_eq!(run.status, 1);
     assert!(
         run.stdout
-            .ends_with("1 known leak grown beyond --max-growth in 1 of 2 processes, 3 known\n"),
+            .ends_with("1 known leak grown beyond --max-growth (1 definite leak) in 1 process, 3 known; judged 2 of 2 processes\n"),
         "{}",
         run.stdout
     );

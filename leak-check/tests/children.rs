@@ -57,15 +57,20 @@ fn allow_exec_skips_children_of_a_judged_process() {
                 "{}",
                 run.stderr
             );
-            assert!(run.stdout.contains("in 1 process"), "{}", run.stdout);
+            assert!(
+                run.stdout.contains("; judged 1 of 1 process"),
+                "{}",
+                run.stdout
+            );
             // Without the parent's log, these children look like killed processes.
             let run = judge(&bench, &["--allow-exec"], &files[1..]);
             assert_eq!(run.status, 2, "{name}{ending}: {}", run.stdout);
             assert!(
-                run.stderr.contains("--child-silent-after-fork=yes"),
+                run.stderr.contains("--trace-children=yes"),
                 "{}",
                 run.stderr
             );
+            assert!(!run.stderr.contains("silent"), "{}", run.stderr);
         }
     }
     let bench = Bench::from_text("starts.c", STARTS_OTHERS);

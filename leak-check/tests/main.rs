@@ -10,6 +10,8 @@ mod evidence;
 mod formats;
 mod gate;
 mod identity;
+mod jobs;
+mod launchers;
 mod laws;
 mod nextest;
 mod rust_std;

@@ -92,8 +92,8 @@ fn the_example_finds_errors_that_its_tests_miss() {
         "nextest_example::Buffer::get (src/lib.rs)\n  reads 1 byte just past a 16-byte block allocated at src/lib.rs:17\n",
         "    in test leaks of buffer, process ",
         "    in test reads_past_the_end of buffer, process ",
-        "2 new findings in 2 of 3 processes",
-        "2 new findings in 1 of 2 processes",
+        " in 2 processes, 2 suppressed; judged 3 of 3 processes",
+        ") in 1 process",
     ] {
         assert!(stdout.contains(finding), "{finding}\n{stdout}");
     }

@@ -60,15 +60,15 @@ fn a_passing_test_is_clean_with_all_compiler_options() {
                 run.stdout
             );
             assert!(
-                run.stdout.starts_with(
-                    "1 finding suppressed by default: libtest's handle of the main thread (--no-default-suppressions disables this)\n"
+                run.stdout.contains(
+                    "\n\n1 finding suppressed by default: libtest's handle of the main thread (--no-default-suppressions disables this)\n"
                 ),
                 "{}",
                 run.stdout
             );
             assert!(
                 run.stdout
-                    .ends_with("clean: no new findings in 1 process, 1 suppressed\n"),
+                    .ends_with("clean: no new findings, 1 suppressed; judged 1 of 1 process\n"),
                 "{}",
                 run.stdout
             );

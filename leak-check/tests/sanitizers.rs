@@ -305,7 +305,8 @@ fn equal_reports_of_two_processes_are_one_entry() {
         run.stdout
     );
     assert!(
-        run.stdout.contains("2 new findings in 2 of 2 processes"),
+        run.stdout
+            .contains("failed: 2 new findings (2 heap-buffer-overflow) in 2 processes"),
         "{}",
         run.stdout
     );

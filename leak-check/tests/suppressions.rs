@@ -102,7 +102,7 @@ fn a_suppression_hides_no_other_leak() {
     let run = bench.leak_check(&["--suppressions=written.supp", "out.log"]);
     assert!(
         run.stdout
-            .contains("7 new findings in 1 of 1 process, 1 suppressed"),
+            .contains(") in 1 process, 1 suppressed; judged 1 of 1 process"),
         "{}",
         run.stdout
     );
@@ -238,9 +238,9 @@ fn suppression_files_match_the_same_findings_as_in_valgrind() {
     );
     let left = error_summary(&with).split(' ').next().unwrap();
     assert!(
-        run.stdout.contains(&format!(
-            "{left} new findings in 1 of 1 process, 5 suppressed"
-        )),
+        run.stdout
+            .contains(&format!("failed: {left} new findings ("))
+            && run.stdout.contains(") in 1 process, 5 suppressed; "),
         "{left}\n{}",
         run.stdout
     );

@@ -757,6 +757,7 @@ fn scripts_pass_shellcheck() {
         "compare",
         "leaks",
         "profile",
+        "sanitize",
     ]
     .map(|name| format!("examples/ci/{name}"));
     let output = needs::command("shellcheck")

@@ -108,8 +108,8 @@ fn output_name_selects_the_format() {
             "{\n  \"$schema\": \"https://json.schemastore.org/sarif",
         ),
         ("leak-check -o out.html L", "<!doctype html>"),
-        ("leak-check -f github -o out.xml L", "::error "),
-        ("leak-check -o out.txt L", "badfree (leaky.c)"),
+        ("leak-check -f github -o out.xml L", "leak-check: failed: "),
+        ("leak-check -o out.txt L", "failed: "),
     ] {
         let name = line
             .split(' ')

@@ -186,7 +186,7 @@ fn verdict_can_be_a_page() {
     let verdict = "document.querySelector('.lead').className + ': ' + document.querySelector('.lead').textContent.trim()";
     assert_eq!(
         browser.evaluate(verdict),
-        "lead bad: 20 new findings in 1 of 1 process"
+        "lead bad: failed: 20 new findings (1 FishyValue, 2 InvalidFree, 2 InvalidRead, 3 InvalidWrite, 1 Overlap, 1 ReallocSizeZero, 1 SyscallParam, 1 UninitCondition, 1 UninitValue, 6 definite leaks, 1 possible leak) in 1 process; judged 1 of 1 process"
     );
     browser.press("/", 191);
     browser.write("chain leaks");

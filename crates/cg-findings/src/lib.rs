@@ -53,7 +53,7 @@ pub mod xml;
 
 pub use described::Described;
 pub use evidence::{Coverage, InvalidLeakKinds, LeakDoubt, LeakKinds, LeakOptions, may_have_leaks};
-pub use reader::{parse_documents, parse_logs};
+pub use reader::{parse_documents, parse_job_output, parse_logs};
 
 use cg_reader::{Error, Reading};
 

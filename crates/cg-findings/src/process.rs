@@ -277,12 +277,20 @@ impl Process {
         self.leak_check.is_over = true;
     }
 
-    /// Returns the advice for a log with only a preamble; an empty text for other logs.
-    pub(super) fn advice_for_children(&self) -> &'static str {
-        if self.has_only_preamble {
-            "; Valgrind's --child-silent-after-fork=yes prevents such logs of children that execute another program"
-        } else {
-            ""
+    /// Returns true if Valgrind's options end the process at its first error, and there was one.
+    pub(super) fn exits_on_first_error(&self) -> bool {
+        let is_set = |option: &String| option == "--exit-on-first-error=yes";
+        !self.errors.is_empty() && self.options.iter().any(is_set)
+    }
+
+    /// Returns the possible reasons why the log has no end.
+    pub(super) fn reason_without_end(&self) -> &'static str {
+        match self.has_summary() {
+            true => "it was cut short, or the process was killed",
+            false => {
+                "it was cut short, or the process was killed or executed a program that Valgrind did not follow, as \
+                 --trace-children=yes would do"
+            }
         }
     }
 

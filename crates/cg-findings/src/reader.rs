@@ -19,6 +19,11 @@ pub fn parse_logs(reading: &mut Reading) -> Result<(), Error> {
     Ok(())
 }
 
+/// Parses the output of a job like [`parse_logs`], and accepts that it has no report.
+pub fn parse_job_output(reading: &mut Reading) -> Result<(), Error> {
+    read(reading).map(drop)
+}
+
 /// Parses an input that must contain a document.
 pub fn parse_documents(reading: &mut Reading) -> Result<(), Error> {
     let contents = read(reading)?;

@@ -8,6 +8,7 @@
 //! - [`occupation`]: the work of a program in a stack: its own code, locks, memory, copies, a framework.
 //! - [`blame`]: the frame of a stack to blame.
 //! - [`membership`]: the crate and the module of a function.
+//! - [`commands`]: the kind of a command: a program, or a launcher of other programs.
 //! - [`demangle`], [`frame_text`]: parsing of names and frames in input.
 //!
 //! Tables of patterns and names are text files. `lists.rs` and `pattern/` read them cheaply, because small reports need
@@ -16,6 +17,7 @@
 
 pub mod blame;
 pub mod code_origin;
+pub mod commands;
 pub mod demangle;
 pub mod frame_text;
 pub mod identity;

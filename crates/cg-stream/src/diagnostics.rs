@@ -17,8 +17,8 @@ pub struct Diagnostics {
     errors: Vec<String>,
 }
 
-/// The maximum number of messages that [`Diagnostics::errors`] keeps.
-const MOST_KEPT: usize = 20;
+/// The maximum number of messages that [`Diagnostics::errors`] keeps, a bound for memory.
+const MOST_KEPT: usize = 100_000;
 
 /// Receives a message, and true if it is an error.
 type MessageSink = Box<dyn FnMut(&str, bool) + Send>;
@@ -92,7 +92,7 @@ impl Diagnostics {
         self.has_errors
     }
 
-    /// Returns the first error messages, at most 20.
+    /// Returns the error messages.
     pub fn errors(&self) -> &[String] {
         &self.errors
     }

@@ -47,7 +47,7 @@ const FORMS: &[&[&str]] = &[
     // Comments on pull requests, and leak-check's reports for code hosts.
     &["<!-- cg-diff"],
     &["<!-- leak-check"],
-    &["<?xml", "<testsuites name=\"leak-check\""],
+    &["<?xml", "<testsuites name=\"leak-check"],
     &["{\n  \"$schema\": \"https://json.schemastore.org/sarif-2.1.0.json\""],
     &["[\n  {\n    \"check_name\": \""],
     &["[]\n"],
@@ -174,14 +174,8 @@ fn is_own_suppressions(head: &str) -> bool {
 /// Returns true for a report of leak-check, which ends with its verdict.
 fn ends_in_verdict(tail: &str) -> bool {
     let line = tail.lines().last().unwrap_or_default();
-    let begins = ["clean: no new findings in ", "could not judge"].iter();
-    let found = line.split_once(' ').is_some_and(|(count, rest)| {
-        count
-            .bytes()
-            .all(|byte| byte.is_ascii_digit() || byte == b',')
-            && (rest.starts_with("new finding") || rest.starts_with("known leak"))
-    });
-    found || begins.into_iter().any(|begin| line.starts_with(begin))
+    let begins = ["clean: no ", "failed: ", "could not judge all input: "].iter();
+    begins.into_iter().any(|begin| line.starts_with(begin)) && line.contains("; judged ")
 }
 
 #[cfg(test)]
@@ -216,6 +210,12 @@ mod tests {
             ),
             ("a;b 3\nc 4\nd;e", true),
             ("1 Ir\n", false),
+            ("tests\nfailed: 3 of 7\n", false),
+            (
+                "f\nfailed: 1 new finding (1 Race) in 1 process; judged 1 of 1 process\n",
+                true,
+            ),
+            ("clean: no new findings; judged 2 of 2 processes\n", true),
             ("Ir,Ir%\n1,2\n", true),
             ("perf: ./busy\n", true),
             ("{\n   definite in make, 30ea4759272abe89\n", true),

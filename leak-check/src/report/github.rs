@@ -1,7 +1,7 @@
 //! Workflow commands, which GitHub shows as annotations of a pull request's lines.
 //!
 //! A step shows 10 annotations of each level and silently drops the others. So the report writes at most 10 commands,
-//! those on lines of the repository first, and counts the rest.
+//! those on lines of the repository first, and counts the rest. Other lines appear only in the log of the step.
 
 use std::io::{self, Write};
 
@@ -15,13 +15,17 @@ use super::{GateReport, kinds};
 /// The number of annotations of one level that a step shows.
 const SHOWN: usize = 10;
 
+/// The number of commands that the log of a step lists.
+const MOST_COMMANDS: usize = 100;
+
 pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
+    writeln!(output, "leak-check: {}", report.verdict_line())?;
     let entries = report.entries();
     for (level, fails) in [("error", true), ("notice", false)] {
         let mut placed: Vec<_> = entries
             .iter()
             .filter(|entry| entry.ruling.status.fails() == fails)
-            .map(|entry| (report.place(entry), entry))
+            .map(|entry| (report.place_below_root(entry), entry))
             .collect();
         placed.order_by_key(|(place, _)| !place.is_source);
         for (place, entry) in placed.iter().take(SHOWN) {
@@ -52,10 +56,20 @@ pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Resu
             )?;
         }
     }
-    if report.could_not_judge {
-        output.write_all(b"::warning title=leak-check::some inputs could not be judged; see the log of this step\n")?;
+    for (position, reason) in report.reasons.iter().enumerate() {
+        match position < SHOWN {
+            true => writeln!(
+                output,
+                "::warning title=leak-check::not judged: {}",
+                data(reason)
+            )?,
+            false => writeln!(output, "not judged: {reason}")?,
+        }
     }
-    writeln!(output, "leak-check: {}", report.verdict_line())
+    for line in report.command_lines(MOST_COMMANDS) {
+        writeln!(output, "judged: {line}")?;
+    }
+    Ok(())
 }
 
 /// Escapes a message: line ends, which would end the command, and the escape character `%`.

@@ -29,6 +29,18 @@ pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Resu
             },
         }));
     }
+    for reason in report.reasons {
+        issues.push(json!({
+            "description": format!("not judged: {reason}"),
+            "check_name": "NotJudged",
+            "fingerprint": ordinals.fingerprint_of_text(reason),
+            "severity": "blocker",
+            "location": {
+                "path": report.reason_path(reason),
+                "lines": { "begin": 1 },
+            },
+        }));
+    }
     serde_json::to_writer_pretty(&mut *output, &issues)?;
     output.write_all(b"\n")
 }

@@ -29,20 +29,30 @@ pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Resu
         rest.push(Block::Heading(count));
         rest.push(Block::Table(process_table(report, processes)));
     }
-    let mut parts = vec![PagePart::Blocks(report.tables())];
+    let mut parts = Vec::new();
+    if report.could_not_judge() {
+        let reasons = report.reasons.iter();
+        let reasons = reasons.map(|reason| vec![Span::text(reason.as_str())]);
+        parts.push(PagePart::Blocks(vec![
+            Block::Heading("Not judged".to_owned()),
+            Block::List(reasons.collect()),
+        ]));
+    }
+    parts.push(PagePart::Blocks(report.tables()));
     parts.extend(sections(report, &entries, &sources));
     parts.push(PagePart::Blocks(rest));
+    let verdict = report.verdict_line();
     let page = FindingsPage {
-        title: "leak-check",
+        title: format!("leak-check: {verdict}"),
         tone: tone(report),
-        lead: vec![Block::Text(report.verdict_line())],
+        lead: vec![Block::Text(verdict.clone())],
         parts,
     };
     html::write_findings(&page, output)
 }
 
 fn tone(report: &GateReport<'_>) -> Tone {
-    match (report.verdict.is_clean(), report.could_not_judge) {
+    match (report.verdict.is_clean(), report.could_not_judge()) {
         (false, _) => Tone::Bad,
         (true, true) => Tone::Doubtful,
         (true, false) => Tone::Good,
@@ -169,7 +179,7 @@ fn process_table(report: &GateReport<'_>, processes: &[JudgedProcess]) -> Table<
             (has_any[row] > 0).then_some(address)
         })
     };
-    let columns = vec![
+    let mut columns = vec![
         column("failing", RulingStatus::fails),
         column("found", |_| true),
         Column::new("process", Layout::Name, move |row: usize| {
@@ -177,5 +187,13 @@ fn process_table(report: &GateReport<'_>, processes: &[JudgedProcess]) -> Table<
         })
         .with_filter(|row| Some(format!("process={row}"))),
     ];
+    // The title of a test replaces its command.
+    if processes.iter().any(|process| process.test().is_some()) {
+        let commands = processes.iter().map(|process| process.run.command.clone());
+        let commands: Vec<String> = commands.map(Option::unwrap_or_default).collect();
+        columns.push(Column::new("command", Layout::Name, move |row: usize| {
+            Cell::Text(commands[row].clone().into())
+        }));
+    }
     Table::new(columns, (0..processes.len()).collect())
 }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use cg_stream::record::{
-    Count, Counts, ErrorRecord, Frame, LeakRecord, Name, Note, Record, RecordType, Total,
+    Count, Counts, ErrorRecord, Frame, LeakRecord, Name, Note, Record, RecordType, RunRecord, Total,
 };
 use cg_stream::writer::Writer;
 use serde::Serialize;
@@ -23,6 +23,9 @@ struct Judged<'a, R> {
     /// The size per process in the baseline, if the leak grew.
     #[serde(skip_serializing_if = "Option::is_none")]
     baseline: Option<Counts<'a>>,
+    /// The signal that ended the process of a leak.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended_by: Option<String>,
 }
 
 impl Record for Judged<'_, LeakRecord<'_>> {
@@ -36,8 +39,21 @@ impl Record for Judged<'_, ErrorRecord<'_>> {
 pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
     let mut writer = Writer::new(output);
     let processes = &report.evidence.processes;
-    for (process, findings) in processes.iter().zip(report.findings_by_process()) {
+    if processes.is_empty() && report.could_not_judge() {
+        // Without an `end` record, because no verdict is possible.
+        let mut run = RunRecord {
+            stream: cg_stream::record::VERSION,
+            ..RunRecord::default()
+        };
+        add_reasons(report, &mut run);
+        writer.run(&run)?;
+    }
+    let by_process = report.findings_by_process().into_iter();
+    for (position, (process, findings)) in processes.iter().zip(by_process).enumerate() {
         let mut run = process.run.clone();
+        if position == 0 {
+            add_reasons(report, &mut run);
+        }
         run.stream = cg_stream::record::VERSION;
         run.source = vec![process.source.clone()];
         run.events = ["bytes", "blocks", "count"].map(str::to_owned).into();
@@ -66,6 +82,14 @@ pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Resu
     writer.flush()
 }
 
+/// Adds the reasons why the inputs could not be judged to the first `run` record.
+fn add_reasons(report: &GateReport<'_>, run: &mut RunRecord) {
+    if report.could_not_judge() {
+        run.extra
+            .insert("troubles".to_owned(), report.reasons.into());
+    }
+}
+
 fn write_finding(
     writer: &mut Writer<&mut dyn Write>,
     report: &GateReport<'_>,
@@ -76,18 +100,22 @@ fn write_finding(
     let status = ruling.status.word();
     let fingerprint = ruling.fingerprint(finding).hex();
     let baseline = known_size(report, finding, ruling);
+    let process = report.evidence.process(finding.process);
+    let ended_by = process.ended_by().filter(|_| finding.leak_kind().is_some());
     match &finding.details {
         Details::Leak(leak) => writer.record(&Judged {
             record: leak_record(finding, leak, pid),
             status,
             fingerprint: &fingerprint,
             baseline,
+            ended_by,
         }),
         Details::Error(error) => writer.record(&Judged {
             record: error_record(finding, error, pid),
             status,
             fingerprint: &fingerprint,
             baseline,
+            ended_by,
         }),
         Details::Unprinted(Unprinted::Leaks {
             kind,
@@ -106,6 +134,7 @@ fn write_finding(
                 status,
                 fingerprint: &fingerprint,
                 baseline,
+                ended_by,
             })
         }
         Details::Unprinted(Unprinted::Errors { contexts }) => writer.record(&Judged {
@@ -119,6 +148,7 @@ fn write_finding(
             status,
             fingerprint: &fingerprint,
             baseline,
+            ended_by,
         }),
     }
 }

@@ -7,13 +7,21 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use cg_document::Markup;
 use cg_document::number::plural;
+use cg_document::{Markup, visible};
 use cg_stream::record::Count;
 
 use super::{GateReport, with_subject};
 use crate::finding::{Finding, JudgedProcess};
 use crate::ruling::Ruling;
+
+/// The processes of a program or test binary.
+#[derive(Default)]
+struct Suite {
+    cases: Vec<Case>,
+    /// The commands of cases whose names lack them.
+    commands: Vec<String>,
+}
 
 /// A process or test.
 struct Case {
@@ -31,44 +39,85 @@ enum CaseResult {
     /// The process could not be judged.
     Error {
         message: String,
+        lines: Vec<String>,
     },
 }
 
 pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
-    let mut suites: BTreeMap<String, Vec<Case>> = BTreeMap::new();
+    let mut suites: BTreeMap<String, Suite> = BTreeMap::new();
     let processes = &report.evidence.processes;
     for (process, findings) in processes.iter().zip(report.findings_by_process()) {
-        suites.entry(suite_name(process)).or_default().push(Case {
+        let suite = suites.entry(suite_name(process)).or_default();
+        suite.cases.push(Case {
             name: case_name(process),
             result: judge(report, process, &findings),
         });
+        // The name of a test replaces its command.
+        if process.test().is_some() {
+            suite.commands.extend(process.run.command.clone());
+        }
     }
-    if report.could_not_judge {
+    for source in &report.evidence.without_report {
+        let suite = suites.entry("leak-check".to_owned()).or_default();
+        suite.cases.push(Case {
+            name: source.clone(),
+            result: CaseResult::Success,
+        });
+    }
+    if let Some(unread) = unread_case(report) {
         // An unreadable input has no process, so without this case it would look like a success.
-        let unread = Case {
-            name: "inputs".to_owned(),
-            result: CaseResult::Error {
-                message: "some inputs could not be judged; see standard error".to_owned(),
-            },
-        };
-        suites.insert("leak-check".to_owned(), vec![unread]);
+        let suite = suites.entry("leak-check".to_owned()).or_default();
+        suite.cases.push(unread);
     }
     let mut xml = Markup::default();
-    xml.tag("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"leak-check\"");
-    write_counts(&mut xml, suites.values().flatten());
+    xml.tag("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites");
+    let name = format!("leak-check: {}", report.verdict_line());
+    write_attribute(&mut xml, " name=\"", &name);
+    write_counts(&mut xml, suites.values().flat_map(|suite| &suite.cases));
     xml.tag(">\n");
-    for (name, cases) in &suites {
-        xml.tag("    <testsuite");
-        write_attribute(&mut xml, " name=\"", name);
-        write_counts(&mut xml, cases.iter());
-        xml.tag(" skipped=\"0\">\n");
-        for case in cases {
-            write_case(&mut xml, name, case);
-        }
-        xml.tag("    </testsuite>\n");
+    for (name, suite) in &suites {
+        write_suite(&mut xml, name, suite);
     }
     xml.tag("</testsuites>\n");
     output.write_all(xml.into_string().as_bytes())
+}
+
+/// Returns a case with all reasons of a missing verdict; `None` if there is a verdict.
+fn unread_case(report: &GateReport<'_>) -> Option<Case> {
+    let (first, others) = report.reasons.split_first()?;
+    let message = match others.len() {
+        0 => first.clone(),
+        more => format!(
+            "{first}; and {}",
+            plural(more as Count, "more reason", "more reasons")
+        ),
+    };
+    Some(Case {
+        name: "inputs".to_owned(),
+        result: CaseResult::Error {
+            message,
+            lines: report.reasons.to_vec(),
+        },
+    })
+}
+
+fn write_suite(xml: &mut Markup, name: &str, suite: &Suite) {
+    xml.tag("    <testsuite");
+    write_attribute(xml, " name=\"", name);
+    write_counts(xml, suite.cases.iter());
+    xml.tag(" skipped=\"0\">\n");
+    for case in &suite.cases {
+        write_case(xml, name, case);
+    }
+    if !suite.commands.is_empty() {
+        xml.tag("        <system-out>");
+        for command in &suite.commands {
+            xml.text(&visible(command));
+            xml.tag("\n");
+        }
+        xml.tag("</system-out>\n");
+    }
+    xml.tag("    </testsuite>\n");
 }
 
 /// Writes the number of all, failed and unjudged cases.
@@ -101,17 +150,22 @@ fn write_case(xml: &mut Markup, suite: &str, case: &Case) {
         CaseResult::Success => xml.tag("/>\n"),
         CaseResult::Failure { message, lines } => {
             write_attribute(xml, ">\n            <failure message=\"", message);
-            xml.tag(" type=\"leak-check\">");
-            for line in lines {
-                xml.text(line);
-                xml.tag("\n");
-            }
+            write_lines(xml, lines);
             xml.tag("</failure>\n        </testcase>\n");
         }
-        CaseResult::Error { message } => {
+        CaseResult::Error { message, lines } => {
             write_attribute(xml, ">\n            <error message=\"", message);
-            xml.tag(" type=\"leak-check\"/>\n        </testcase>\n");
+            write_lines(xml, lines);
+            xml.tag("</error>\n        </testcase>\n");
         }
+    }
+}
+
+fn write_lines(xml: &mut Markup, lines: &[String]) {
+    xml.tag(" type=\"leak-check\">");
+    for line in lines {
+        xml.text(line);
+        xml.tag("\n");
     }
 }
 
@@ -167,6 +221,7 @@ fn judge(
     match &process.not_judged {
         Some(reason) => CaseResult::Error {
             message: format!("not judged: {reason}"),
+            lines: Vec::new(),
         },
         None => CaseResult::Success,
     }

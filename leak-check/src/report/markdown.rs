@@ -35,6 +35,7 @@ fn document(
         "leak-check: {}",
         report.verdict_line()
     )));
+    document.blocks.extend(reasons(report));
     let (shown, left) = entries.split_at(shown);
     document
         .blocks
@@ -48,7 +49,32 @@ fn document(
     }
     document.blocks.extend(lists(report));
     document.blocks.extend(report.tables());
+    document.blocks.extend(commands(report));
     document
+}
+
+/// Returns the reasons why the inputs could not be judged. A comment has room for some of them.
+fn reasons(report: &GateReport<'_>) -> Vec<Block<'static>> {
+    const LONGEST_REASON: usize = 500;
+    let reasons = report.reasons.iter();
+    let reasons = reasons.map(|reason| {
+        let reason: String = reason.chars().take(LONGEST_REASON).collect();
+        vec![Span::text(reason)]
+    });
+    list("Not judged:", reasons.collect())
+}
+
+/// Returns a fold with the commands of the judged processes.
+fn commands(report: &GateReport<'_>) -> Option<Block<'static>> {
+    const MOST_SHOWN: usize = 50;
+    const LONGEST_COMMAND: usize = 200;
+    let lines = report.command_lines(MOST_SHOWN).into_iter();
+    let lines = lines.map(|line| line.chars().take(LONGEST_COMMAND).collect());
+    let lines: Vec<String> = lines.collect();
+    (!lines.is_empty()).then(|| Block::Details {
+        summary: vec![Span::text("Commands that were judged")],
+        blocks: vec![Block::Verbatim(lines)],
+    })
 }
 
 fn fold(report: &GateReport<'_>, entry: &ReportEntry<'_>) -> Block<'static> {

@@ -13,6 +13,7 @@ mod sarif;
 mod frames;
 mod kinds;
 mod ordinal;
+mod overview;
 mod place;
 mod sources;
 mod table;
@@ -100,10 +101,12 @@ pub(crate) struct GateReport<'a> {
     /// The directories from which a page may show sources.
     pub(crate) places: &'a Places,
     pub(crate) lines: StackLines<'a>,
-    /// True if some inputs could not be judged.
-    pub(crate) could_not_judge: bool,
-    /// Messages about conditions without an effect.
-    pub(crate) doubts: Vec<String>,
+    /// The reasons why the inputs could not be judged; empty if they could.
+    pub(crate) reasons: &'a [String],
+    /// The inputs as given, for reasons without a process.
+    pub(crate) inputs: &'a [String],
+    /// The number of processes that `--expect` requires.
+    pub(crate) expected: Option<u64>,
 }
 
 /// Writes the report in many small writes, so `output` should be buffered.
@@ -249,6 +252,9 @@ impl<'a> GateReport<'a> {
         {
             sentence.push_str(&format!("; grown: {growth}"));
         }
+        if let Some(mark) = self.mark(finding) {
+            sentence.push_str(&format!("; {mark}"));
+        }
         sentence
     }
 
@@ -326,69 +332,6 @@ impl<'a> GateReport<'a> {
             lines.push((format!("{more} more processes"), None));
         }
         lines
-    }
-
-    /// Returns the verdict in one line: `3 new findings in 2 of 40 processes`.
-    pub(crate) fn verdict_line(&self) -> String {
-        let all_processes = plural(
-            self.evidence.processes.len() as Count,
-            "process",
-            "processes",
-        );
-        let mut failing: Vec<ProcessId> = self
-            .findings()
-            .filter(|(_, ruling)| ruling.status.fails())
-            .map(|(finding, _)| finding.process)
-            .collect();
-        failing.sort_unstable();
-        failing.dedup();
-        let mut failures = Vec::new();
-        for (status, one, many) in [
-            (RulingStatus::New, "new finding", "new findings"),
-            (
-                RulingStatus::Grown,
-                "known leak grown beyond --max-growth",
-                "known leaks grown beyond --max-growth",
-            ),
-        ] {
-            match self.verdict.count(status) {
-                0 => {}
-                count => failures.push(plural(count as Count, one, many)),
-            }
-        }
-        let mut line = match (failures.is_empty(), self.could_not_judge) {
-            (true, false) => format!("clean: no new findings in {all_processes}"),
-            (true, true) => {
-                format!(
-                    "could not judge all input: no new findings in the readable part of {all_processes}"
-                )
-            }
-            (false, could_not_judge) => format!(
-                "{}{} in {} of {all_processes}",
-                if could_not_judge {
-                    "could not judge all input: "
-                } else {
-                    ""
-                },
-                failures.join(" and "),
-                failing.len()
-            ),
-        };
-        for (status, word) in [
-            (RulingStatus::Allowed, "within the limits"),
-            (RulingStatus::Known, "known"),
-            (RulingStatus::Suppressed, "suppressed"),
-        ] {
-            let count = self.verdict.count(status);
-            if count > 0 {
-                line.push_str(&format!(", {count} {word}"));
-            }
-        }
-        match self.passing_growth().len() {
-            0 => {}
-            grown => line.push_str(&format!(", {grown} of the known ones grown")),
-        }
-        line
     }
 }
 

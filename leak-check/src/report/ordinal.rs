@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::ReportEntry;
+use crate::fingerprint::hex;
 
 /// Numbers entries with equal fingerprints, because GitLab shows only the first of several equal ones.
 #[derive(Default)]
@@ -11,7 +12,15 @@ pub(super) struct Ordinals(HashMap<String, u64>);
 impl Ordinals {
     /// Returns the entry's fingerprint, followed by a number from the second equal one on.
     pub(super) fn fingerprint(&mut self, entry: &ReportEntry<'_>) -> String {
-        let hex = entry.ruling.fingerprint(entry.finding).hex();
+        self.number(entry.ruling.fingerprint(entry.finding).hex())
+    }
+
+    /// Returns the fingerprint of a text in the same form.
+    pub(super) fn fingerprint_of_text(&mut self, text: &str) -> String {
+        self.number(hex([text].into_iter()))
+    }
+
+    fn number(&mut self, hex: String) -> String {
         let number = self.0.entry(hex.clone()).or_default();
         *number += 1;
         match *number {

@@ -32,7 +32,15 @@ pub(super) fn write(report: &GateReport<'_>, output: &mut dyn Write) -> io::Resu
                     })).collect::<Vec<Value>>(),
                 },
             },
-            "invocations": [{ "executionSuccessful": !report.could_not_judge }],
+            "invocations": [{
+                "executionSuccessful": !report.could_not_judge(),
+                "exitCodeDescription": report.verdict_line(),
+                "toolExecutionNotifications": report.reasons.iter().map(|reason| json!({
+                    "level": "error",
+                    "message": { "text": format!("not judged: {reason}") },
+                })).collect::<Vec<Value>>(),
+            }],
+            "properties": { "commands": report.command_lines(usize::MAX) },
             "results": results,
         }],
     });

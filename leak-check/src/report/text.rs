@@ -1,4 +1,5 @@
-//! The report for people: findings by blamed function, then a table like the LEAK SUMMARY, then the verdict.
+//! The report for people: the verdict, findings by blamed function, the commands, a table like the LEAK SUMMARY, and the
+//! verdict again.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -45,6 +46,13 @@ pub(super) fn write(
     output: &mut dyn Write,
 ) -> io::Result<()> {
     let styles = Styles::new(screen);
+    let style = if report.could_not_judge() || !report.verdict.is_clean() {
+        styles.new
+    } else {
+        styles.clean
+    };
+    let verdict = report.verdict_line();
+    writeln!(output, "{}\n", Styled(style, &verdict))?;
     for group in report.groups() {
         let file = group.file.as_ref().map(|file| format!(" ({file})"));
         let place = file.unwrap_or_default();
@@ -73,8 +81,9 @@ pub(super) fn write(
     for line in report.default_suppression_lines() {
         writeln!(output, "{line} (--no-default-suppressions disables this)")?;
     }
-    if let [process] = report.evidence.processes.as_slice() {
-        writeln!(output, "{}", visible(&process.title()))?;
+    match report.evidence.processes.as_slice() {
+        [process] => writeln!(output, "{}", visible(&process.command_title()))?,
+        _ => write_commands(report, output)?,
     }
     if !report.evidence.processes.is_empty() {
         let table = Document {
@@ -82,15 +91,23 @@ pub(super) fn write(
         };
         text::write(&table, Screen::default(), output)?;
     }
-    for doubt in &report.doubts {
-        writeln!(output, "not judged: {}", visible(doubt))?;
+    for reason in report.reasons {
+        writeln!(output, "not judged: {reason}")?;
     }
-    let style = if report.could_not_judge || !report.verdict.is_clean() {
-        styles.new
-    } else {
-        styles.clean
-    };
-    writeln!(output, "{}", Styled(style, &report.verdict_line()))
+    // After a long report, a terminal shows only its end.
+    writeln!(output, "{}", Styled(style, &verdict))
+}
+
+fn write_commands(report: &GateReport<'_>, output: &mut dyn Write) -> io::Result<()> {
+    const MOST_SHOWN: usize = 100;
+    let lines = report.command_lines(MOST_SHOWN);
+    if !lines.is_empty() {
+        writeln!(output, "judged:")?;
+    }
+    for line in lines {
+        writeln!(output, "  {line}")?;
+    }
+    Ok(())
 }
 
 fn write_entry(

@@ -23,7 +23,7 @@ const CHUNK: usize = 50;
 /// A page of findings, from top to bottom.
 pub struct FindingsPage<'a> {
     /// The title of the page.
-    pub title: &'a str,
+    pub title: String,
     /// The tone of `lead`.
     pub tone: Tone,
     /// The first sentences.
@@ -121,7 +121,7 @@ pub fn filter_address<'p>(pairs: impl IntoIterator<Item = (&'p str, &'p str)>) -
 /// Returns the errors of the writer.
 pub fn write_findings(page: &FindingsPage<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     let mut writer = HtmlWriter {
-        page: head(page.title, &[STYLE], SCRIPT),
+        page: head(&page.title, &[STYLE], SCRIPT),
         sections: 0,
         unfolds: false,
     };

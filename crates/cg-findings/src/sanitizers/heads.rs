@@ -100,7 +100,30 @@ pub(super) fn parse_line(line: &[u8]) -> Option<ReportLine<'_>> {
             RACY_TEST,
         ));
     }
+    if let Some(column) = memmem::find(line, MINIMAL)
+        && let Some(kind) = minimal(&line[column + MINIMAL.len()..])
+    {
+        return Some(head(kind, Tool::Ubsan, column, &line[column..]));
+    }
     cannot_run(line)
+}
+
+/// The beginning of a line of UndefinedBehaviorSanitizer's minimal runtime (`ubsan_minimal_handlers.cpp`).
+pub(super) const MINIMAL: &[u8] = b"ubsan: ";
+
+/// Returns the kind of the text `add-overflow`, or since Clang 16 `add-overflow by 0x55d0c4e0`.
+fn minimal(text: &[u8]) -> Option<ReportLineKind> {
+    if text == b"too many errors" {
+        return Some(ReportLineKind::Failed);
+    }
+    let end = memchr::memchr(b' ', text).unwrap_or(text.len());
+    let (check, rest) = text.split_at(end);
+    let is_check = check.contains(&b'-')
+        && check
+            .iter()
+            .all(|byte| byte.is_ascii_lowercase() || *byte == b'-');
+    (is_check && (rest.is_empty() || rest.starts_with(b" by 0x")))
+        .then_some(ReportLineKind::Undefined)
 }
 
 /// The message of Go's `testing` for a test or a benchmark with a reported race.
@@ -253,7 +276,10 @@ fn parse_tool(name: &[u8]) -> Option<Tool> {
 /// Returns the pid of a `==PID==` before this position, and the column where the line begins.
 fn pid_before(line: &[u8], end: usize) -> (Option<u64>, usize) {
     let number = || {
-        let before = line[..end].strip_suffix(b"==")?;
+        // GCC 4.8 and Clang 3 write a blank after the pid.
+        let before = &line[..end];
+        let before = before.strip_suffix(b" ").unwrap_or(before);
+        let before = before.strip_suffix(b"==")?;
         let digits = before.iter().rev().take_while(|byte| byte.is_ascii_digit());
         let (start, pid) = before.split_at(before.len() - digits.count());
         Some((whole_amount(pid)?, start.strip_suffix(b"==")?.len()))
@@ -399,6 +425,31 @@ mod tests {
             ),
         ] {
             check(line, Some(expected));
+        }
+    }
+
+    #[test]
+    fn older_and_smaller_runtimes_are_recognised() {
+        use ReportLineKind::{Error, Failed, Undefined};
+        check(
+            "==7== ERROR: AddressSanitizer: heap-use-after-free on address 0x602 at pc 0x4",
+            Some((
+                Error,
+                "asan",
+                Some(7),
+                "heap-use-after-free on address 0x602 at pc 0x4",
+            )),
+        );
+        assert_eq!(aborted(b"==17== ABORTING"), Some(17));
+        for line in ["ubsan: add-overflow", "ubsan: type-mismatch by 0x55d0c4e0"] {
+            check(line, Some((Undefined, "ubsan", None, line)));
+        }
+        check(
+            "ubsan: too many errors",
+            Some((Failed, "ubsan", None, "ubsan: too many errors")),
+        );
+        for line in ["ubsan: enabled", "ubsan: add-overflow was fixed", "ubsan: "] {
+            check(line, None);
         }
     }
 

@@ -20,7 +20,11 @@ pub(super) fn report_kind(tool: &Tool, head: &[u8], summary: Option<&[u8]>) -> S
 
 /// Returns the check of UndefinedBehaviorSanitizer with this sentence, by its name in `-fsanitize=` (`ubsan_handlers.cpp`,
 /// `ubsan_checks.inc`). The `SUMMARY` has only `undefined-behavior`.
-pub(super) fn undefined_behaviour_check(sentence: &[u8]) -> &'static str {
+pub(super) fn undefined_behaviour_check(sentence: &[u8]) -> String {
+    if let Some(check) = sentence.strip_prefix(MINIMAL) {
+        let end = memchr::memchr(b' ', check).unwrap_or(check.len());
+        return String::from_utf8_lossy(&check[..end]).into_owned();
+    }
     /// Parts of sentences, with their checks. The order matters: the sentence of a check may contain parts of later checks.
     const PARTS: [(&str, &str); 29] = [
         ("left shift of ", "shift-base"),
@@ -64,7 +68,11 @@ pub(super) fn undefined_behaviour_check(sentence: &[u8]) -> &'static str {
         .iter()
         .find(|(part, _)| has(part))
         .map_or("undefined-behavior", |(_, check)| check)
+        .to_owned()
 }
+
+/// The beginning of a sentence about an error of the minimal runtime, whose own name of the check follows.
+pub(super) const MINIMAL: &[u8] = b"undefined behavior: ";
 
 /// Returns the signal in `SEGV on unknown address 0x0 (pc …)` (`sanitizer_symbolizer_report.cpp`); `None` for other errors.
 pub(super) fn signal(head: &[u8]) -> Option<FatalSignal> {

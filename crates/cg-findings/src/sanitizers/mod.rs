@@ -16,6 +16,7 @@
 
 pub(crate) mod described;
 mod frame;
+mod go_events;
 mod heads;
 mod kinds;
 mod leaks;
@@ -28,6 +29,7 @@ use cg_reader::{Error, Reading};
 use cg_stream::record::{ErrorSummary, Tool};
 use memchr::memmem::Finder;
 
+pub(super) use self::go_events::{GoEvent, GoEvents};
 use self::heads::{ReportLine, ReportLineKind};
 use self::leaks::LeakReport;
 use self::report::ErrorReport;
@@ -37,21 +39,36 @@ use super::write_processes;
 
 /// Returns true for a line that begins, ends or replaces a report, which shows that an input has one.
 pub fn is_report_line(line: &[u8]) -> bool {
-    may_be_report_line(line) && heads::parse_line(&heads::plain(line)).is_some()
+    let is_report = |line: &[u8]| heads::parse_line(&heads::plain(line)).is_some();
+    may_be_report_line(line)
+        && match GoEvent::parse(line) {
+            Some(event) => event.output.lines().any(|line| is_report(line.as_bytes())),
+            None => is_report(line),
+        }
+}
+
+/// Returns true if a message with Valgrind's prefix is a sanitizer's: GCC 4.8 and Clang 3 write `==PID== ERROR:
+/// AddressSanitizer`, with a blank.
+pub(super) fn has_valgrinds_prefix(message: &[u8]) -> bool {
+    const STARTS: [&[u8]; 2] = [b"ERROR: ", b"WARNING: "];
+    let is_head = STARTS.iter().any(|start| message.starts_with(start));
+    message.trim_ascii_end() == b"ABORTING"
+        || (is_head && memchr::memmem::find(message, b"Sanitizer").is_some())
 }
 
 /// Quickly checks if a line outside a report may be a sanitizer's. Most lines of a log are not.
 fn may_be_report_line(line: &[u8]) -> bool {
     /// Built once, because every line of a program's output is searched.
-    static WORDS: LazyLock<[Finder<'static>; 7]> = LazyLock::new(|| {
-        let words: [&[u8]; 7] = [
+    static WORDS: LazyLock<[Finder<'static>; 8]> = LazyLock::new(|| {
+        let words: [&[u8]; 8] = [
             b"Sanitizer",
             b": runtime error: ",
             b"DATA RACE",
             b" data race(s)",
             heads::RACY_TEST,
             b"ASan ",
-            b"==ABORTING",
+            b"ABORTING",
+            heads::MINIMAL,
         ];
         words.map(Finder::new)
     });
@@ -66,6 +83,8 @@ fn is_rule(line: &[u8]) -> bool {
 /// The reports of a log while it is read.
 #[derive(Default)]
 pub(super) struct SanitizerLog {
+    /// The command of the processes, if it is known.
+    command: Option<String>,
     /// In order of appearance.
     processes: Vec<SanitizedProcess>,
     open: Option<OpenReport>,
@@ -344,6 +363,7 @@ impl SanitizerLog {
         }
         let mut process = Process::new(pid);
         process.tool = Some(tool.clone());
+        process.command.clone_from(&self.command);
         self.processes.push(SanitizedProcess {
             process,
             is_over: false,

@@ -5,7 +5,7 @@ use memchr::memmem;
 
 use super::heads::{ReportLine, ReportLineKind};
 use super::notes::{self, Sentence};
-use super::{frame, kinds};
+use super::{frame, heads, kinds};
 use crate::process::{FatalSignal, KeptError, Process};
 use crate::stacks::GatheredStacks;
 use crate::table::{FindingTable, FrameId};
@@ -93,6 +93,10 @@ impl ErrorReport {
     /// Splits the first line of UndefinedBehaviorSanitizer into place and text.
     fn undefined(&mut self, line: &[u8], table: &mut FindingTable) {
         const WORDS: &[u8] = b": runtime error: ";
+        if let Some(check) = line.strip_prefix(heads::MINIMAL) {
+            self.head = [kinds::MINIMAL, check].concat();
+            return;
+        }
         let Some(end) = memmem::find(line, WORDS) else {
             return;
         };
@@ -256,7 +260,7 @@ impl ErrorReport {
             return;
         }
         let kind = match self.tool == Tool::Ubsan {
-            true => kinds::undefined_behaviour_check(&self.head).to_owned(),
+            true => kinds::undefined_behaviour_check(&self.head),
             false => kinds::report_kind(&self.tool, &self.head, self.summary.as_deref()),
         };
         let what = match &self.access {

@@ -391,3 +391,58 @@ fn a_quiet_log_that_ends_inside_a_message_is_an_error() {
         assert_eq!(reading.errors.len(), 1, "{:?}", &ERROR[..length]);
     }
 }
+
+#[test]
+fn a_log_that_valgrind_ended_has_its_reason() {
+    let first = "==7== \n==7== Exit program on first error (--exit-on-first-error=yes)\n";
+    let memory = "==7==     Valgrind's memory management: out of memory:\n==7==        newSuperblock's request for 4194304 bytes failed.\n==7==     Whatever the reason, Valgrind cannot continue.  Sorry.\n";
+    for (text, expected) in [
+        ([PREAMBLE, ERROR, first].concat(), "--exit-on-first-error"),
+        // Without an empty line, the message is no part of the error.
+        (
+            [
+                PREAMBLE,
+                ERROR.trim_end_matches("==7== \n"),
+                first.trim_start_matches("==7== \n"),
+            ]
+            .concat(),
+            "--exit-on-first-error",
+        ),
+        ([PREAMBLE, memory].concat(), "out of memory"),
+        ([PREAMBLE, ERROR, memory].concat(), "out of memory"),
+    ] {
+        let reading = read(text.as_str());
+        let [error] = reading.errors.as_slice() else {
+            panic!("{text}: {:?}", reading.errors);
+        };
+        assert!(error.contains(expected), "{error}");
+        assert!(!error.contains("did not follow"), "{error}");
+        assert_eq!(reading.records[0]["complete"], false);
+        assert_eq!(
+            reading.records_of_type("error").len(),
+            usize::from(text.contains("Invalid"))
+        );
+    }
+}
+
+#[test]
+fn a_log_after_its_summaries_executed_no_program() {
+    let begun = read(
+        [
+            PREAMBLE,
+            "==7== HEAP SUMMARY:\n==7==     in use at exit: 0 bytes in 0 blocks\n",
+        ]
+        .concat(),
+    );
+    assert!(
+        !begun.errors[0].contains("--trace-children"),
+        "{:?}",
+        begun.errors
+    );
+    let before = read(PREAMBLE);
+    assert!(
+        before.errors[0].contains("--trace-children=yes"),
+        "{:?}",
+        before.errors
+    );
+}

@@ -383,3 +383,69 @@ fn lines_without_their_report_are_errors() {
         assert_eq!(reading.records_of_type("end").len(), 0);
     }
 }
+
+/// Returns the events of `go test -json` for lines of several packages in turn.
+fn go_events(logs: &[(&str, &str)]) -> String {
+    let longest = logs.iter().map(|(_, log)| log.lines().count()).max();
+    let mut events = String::new();
+    for number in 0..longest.unwrap_or(0) {
+        for (package, log) in logs {
+            let Some(line) = log.lines().nth(number) else {
+                continue;
+            };
+            // A long line can be in several events.
+            let (start, end) = line.split_at(line.len() / 2);
+            for output in [start.to_owned(), format!("{end}\n")] {
+                let event = serde_json::json!({
+                    "Action": "output", "Package": package, "Test": "TestA", "Output": output,
+                });
+                events.push_str(&format!("{event}\n"));
+            }
+        }
+    }
+    events
+}
+
+#[test]
+fn events_of_go_test_have_the_findings_of_each_packages_output() {
+    let race = report("go-1.19-race.log");
+    let test = report("go-1.19-test.log");
+    let of = |log: &str| summaries(&read(log));
+    let clean = "=== RUN   TestC\nPASS\n";
+    let reading = read(go_events(&[("a", &race), ("b", &test), ("c", clean)]));
+    assert_eq!(reading.errors, [""; 0]);
+    assert_eq!(summaries(&reading), [of(&race), of(&test)].concat());
+    let commands = reading.records_of_type("run");
+    let commands = commands.iter().map(|run| run["command"].clone());
+    assert_eq!(commands.collect::<Vec<_>>(), ["a.test", "b.test"]);
+    let clean = read(go_events(&[("c", clean)]));
+    assert!(
+        clean.errors[0].contains("no message of"),
+        "{:?}",
+        clean.errors
+    );
+}
+
+#[test]
+fn a_blank_after_the_pid_changes_nothing() {
+    let new = report("gcc-12-heap-buffer-overflow.log");
+    let old = new.replace("==ERROR: ", "== ERROR: ");
+    let old = old.replace("==ABORTING", "== ABORTING");
+    assert_ne!(new, old);
+    assert_eq!(read(old.clone()).records, read(new).records);
+    // A clean log of Valgrind before it.
+    let reading = read([PREAMBLE, SUMMARY, &old].concat());
+    assert_eq!(summaries(&reading), summaries(&read(old)));
+}
+
+#[test]
+fn reports_of_the_minimal_runtime_have_only_a_check() {
+    let reading = read("ubsan: add-overflow\nubsan: type-mismatch by 0x55d0c4e0\nubsan: done\n");
+    let kinds = reading.records_of_type("error");
+    let kinds = kinds.iter().map(|error| error["kind"].clone());
+    assert_eq!(kinds.collect::<Vec<_>>(), ["add-overflow", "type-mismatch"]);
+    assert_eq!(reading.errors, [""; 0]);
+    // The runtime stops after twenty different places.
+    let stopped = read("ubsan: add-overflow\nubsan: too many errors\n");
+    assert_eq!(stopped.errors.len(), 1, "{:?}", stopped.errors);
+}

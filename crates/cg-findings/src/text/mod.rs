@@ -8,6 +8,7 @@
 //! each error, without a prefix.
 //!
 //! Lines without Valgrind's prefix may belong to a sanitizer's report, which `sanitizers` reads. Those sections come last.
+//! Older sanitizers have Valgrind's prefix. In the events of `go test -json`, only reports of sanitizers are read.
 //!
 //! Processes are written when the input ends, because any process may have further lines until then.
 
@@ -15,7 +16,7 @@ mod block;
 mod frame;
 mod prefix;
 mod process_log;
-mod sentences;
+pub(crate) mod sentences;
 mod summary_lines;
 mod unprefixed;
 
@@ -27,17 +28,22 @@ use self::process_log::ProcessLog;
 use self::unprefixed::Unprefixed;
 use super::line_end::undecorated;
 use super::preamble;
-use super::sanitizers::SanitizerLog;
+use super::sanitizers::{self, GoEvent, GoEvents, SanitizerLog};
 use super::table::FindingTable;
 use super::write_processes;
 
 /// Returns true for a line of Valgrind, which shows that an input is a log.
 pub fn is_log_line(line: &[u8]) -> bool {
-    prefix::split(line).is_some_and(|prefixed| match prefixed.column.checked_sub(1) {
-        None => true,
-        // Exclude separators in mails: `--===============0123456789==`.
-        Some(before) => prefixed.mark == LineMark::User && line[before] != b'=',
-    })
+    let not_started = || {
+        let found = unprefixed::classify(line);
+        matches!(found, Some(Unprefixed::NotStarted(_)))
+    };
+    not_started()
+        || prefix::split(line).is_some_and(|prefixed| match prefixed.column.checked_sub(1) {
+            None => true,
+            // Exclude separators in mails: `--===============0123456789==`.
+            Some(before) => prefixed.mark == LineMark::User && line[before] != b'=',
+        })
 }
 
 /// A log while it is read.
@@ -61,6 +67,7 @@ pub(super) struct Log {
     unescaped: Vec<u8>,
     is_first_line: bool,
     sanitizers: SanitizerLog,
+    go_events: GoEvents,
     /// The last line about a run that never began. Such a report may have several consecutive lines.
     last_refusal: u64,
 }
@@ -104,6 +111,7 @@ impl Log {
             is_first_line: true,
             last_refusal: 0,
             sanitizers: SanitizerLog::default(),
+            go_events: GoEvents::default(),
         }
     }
 
@@ -121,6 +129,10 @@ impl Log {
         let line = undecorated(line);
         if std::mem::take(&mut self.is_first_line) {
             self.is_escaped = line.trim_ascii_start().starts_with(b"<?xml");
+        }
+        if let Some(event) = GoEvent::parse(line) {
+            self.go_events.event(event, line_number, &mut self.table);
+            return LogLine::Text;
         }
         let Some((prefixed, position)) = self.split(line) else {
             let kind = self.line_without_prefix(line, line_number);
@@ -160,6 +172,9 @@ impl Log {
             return Some((prefixed, current));
         }
         let prefixed = prefix::split(line)?;
+        if sanitizers::has_valgrinds_prefix(prefixed.message) {
+            return None;
+        }
         self.column = prefixed.column;
         let position = self.find_process(&prefixed);
         self.current = Some(position);
@@ -262,6 +277,7 @@ impl Log {
     /// Ends the log after `lines` lines. `is_cut` is true if the last line is incomplete.
     pub(super) fn finish(&mut self, is_cut: bool, lines: u64) {
         self.sanitizers.finish(!is_cut, lines, &mut self.table);
+        self.go_events.finish(lines, &mut self.table);
         for process in &mut self.processes {
             process.finish(&mut self.table);
         }
@@ -300,7 +316,7 @@ impl Log {
 
     /// Returns true if the log has no process of Valgrind or of a sanitizer.
     pub(super) fn is_empty(&self) -> bool {
-        self.processes.is_empty() && self.sanitizers.is_empty()
+        self.processes.is_empty() && self.sanitizers.is_empty() && self.go_events.is_empty()
     }
 
     /// Writes the processes in order of appearance.
@@ -311,6 +327,7 @@ impl Log {
             .iter()
             .map(|process| (&process.process, process.error(source)));
         write_processes(processes, &self.table, reading)?;
-        self.sanitizers.write_processes(&self.table, reading)
+        self.sanitizers.write_processes(&self.table, reading)?;
+        self.go_events.write_processes(&self.table, reading)
     }
 }

@@ -42,6 +42,8 @@ pub(super) struct ProcessLog {
     has_stray_preamble: bool,
     /// True if there was a line after the preamble.
     has_more_than_preamble: bool,
+    /// The reason for which Valgrind ended the process, if it reported one.
+    early_end: Option<&'static str>,
     /// Valgrind's message if the run never began.
     refusal: Option<String>,
     /// The next entry with the same pid.
@@ -259,6 +261,11 @@ impl ProcessLog {
                 "{source}:{line}: the log of process {pid} is damaged: {part} is missing"
             ));
         }
+        if let Some(reason) = self.early_end {
+            return Some(format!(
+                "{source}:{line}: the log of process {pid} ends early: {reason}"
+            ));
+        }
         if self.ended_in_block {
             return Some(format!(
                 "{source}:{line}: the log of process {pid} ends in the middle of a message; it was cut short"
@@ -279,9 +286,9 @@ impl ProcessLog {
                 "{source}:{line}: the log of process {pid} ends without its ERROR SUMMARY, before another process {pid}: it was cut short, or the process executed another program; XML shows which (--xml-fd)"
             ));
         }
-        let advice = self.process.advice_for_children();
+        let reason = self.process.reason_without_end();
         Some(format!(
-            "{source}:{line}: the log of process {pid} ends without its ERROR SUMMARY: it was cut short, or the process was killed or executed a program that Valgrind did not follow{advice}"
+            "{source}:{line}: the log of process {pid} ends without its ERROR SUMMARY: {reason}"
         ))
     }
 
@@ -442,6 +449,11 @@ impl ProcessLog {
             return true;
         }
         if self.preamble_line(message) {
+            return true;
+        }
+        if let Some(reason) = sentences::early_end(message) {
+            self.is_valgrind = true;
+            self.early_end = Some(reason);
             return true;
         }
         let begins = |start: &str| message.starts_with(start.as_bytes());

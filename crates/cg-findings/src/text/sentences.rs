@@ -68,8 +68,26 @@ pub(super) fn replaces_stack(sentence: &[u8]) -> bool {
 
 /// Returns true for a line that does not belong to the preceding block, even without an empty line between.
 pub(super) fn is_separate_message(message: &[u8]) -> bool {
-    begins_run_line(message) || has_stack_without_error(message)
+    begins_run_line(message) || has_stack_without_error(message) || early_end(message).is_some()
 }
+
+/// Returns the reason for which Valgrind ends the process early, if this line announces it (`m_errormgr.c`,
+/// `m_aspacemgr/aspacemgr-linux.c`).
+pub(super) fn early_end(message: &[u8]) -> Option<&'static str> {
+    let message = message.trim_ascii_start();
+    if message.starts_with(b"Exit program on first error") {
+        return Some(EXIT_ON_FIRST_ERROR);
+    }
+    message
+        .starts_with(b"Valgrind's memory management: out of memory")
+        .then_some(
+            "Valgrind ran out of memory (\"out of memory\"); give it more, or run a smaller test",
+        )
+}
+
+/// The effect of Valgrind's `--exit-on-first-error=yes`.
+pub(crate) const EXIT_ON_FIRST_ERROR: &str = "Valgrind ended the process at its first error (--exit-on-first-error=yes), so \
+     later errors and leaks are unknown; rerun it without that option";
 
 /// Returns true for a line about the whole run.
 pub(super) fn begins_run_line(message: &[u8]) -> bool {

@@ -13,6 +13,7 @@ use crate::preamble;
 use crate::process::{AnnouncedThread, FatalSignal, Process};
 use crate::stacks::GatheredStacks;
 use crate::table::FindingTable;
+use crate::text::sentences::EXIT_ON_FIRST_ERROR;
 
 /// A document while it is read.
 #[derive(Default)]
@@ -242,12 +243,15 @@ impl XmlDocument {
                 "{source}:{line}: the document of {process} was cut short: the document of another process with the same pid follows"
             )),
             End::Closed if self.is_finished => None,
+            End::Closed if self.process.exits_on_first_error() => Some(format!(
+                "{source}:{line}: the document of {process} ends early: {EXIT_ON_FIRST_ERROR}"
+            )),
             End::Closed => Some(format!(
                 "{source}:{line}: the document of {process} is closed, but the process never finished: Valgrind failed, or an option stopped it early"
             )),
             End::Missing => Some(format!(
-                "{source}:{line}: expected </valgrindoutput>, found the end: the document of {process} was cut short, or the process was killed or executed a program that Valgrind did not follow{}",
-                self.process.advice_for_children()
+                "{source}:{line}: expected </valgrindoutput>, found the end: the end of the document of {process} is missing: {}",
+                self.process.reason_without_end()
             )),
             End::MissingInElement => Some(format!(
                 "{source}:{line}: expected the rest of an element, found the end: the document of {process} was cut short"

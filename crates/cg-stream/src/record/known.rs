@@ -92,6 +92,21 @@ impl Tool {
         )
     }
 
+    /// Returns true if the tool is one of Valgrind's.
+    pub fn is_valgrinds(&self) -> bool {
+        matches!(
+            self,
+            Tool::Callgrind
+                | Tool::Cachegrind
+                | Tool::Memcheck
+                | Tool::Helgrind
+                | Tool::Drd
+                | Tool::Nulgrind
+                | Tool::Massif
+                | Tool::Dhat
+        )
+    }
+
     /// Returns true if the tool searches for leaks by default.
     pub fn looks_for_leaks(&self) -> bool {
         matches!(
