@@ -53,9 +53,7 @@ pub(crate) fn collect(
         // Only an empty directory is left among the inputs.
         let framing = match path.is_dir() {
             true => Framing::default(),
-            false => {
-                cg_parse::stream::read_job_output(path, options, diagnostics, &mut collector)?
-            }
+            false => cg_parse::stream::read_job_output(path, options, diagnostics, &mut collector)?,
         };
         let is_read = diagnostics.errors().len() == errors_before;
         match framing.completeness() {

@@ -160,6 +160,7 @@ mod tests {
             let evidence = Evidence {
                 processes: vec![JudgedProcess::default(), JudgedProcess::default()],
                 findings,
+                ..Evidence::default()
             };
             let ruling = |_: &Finding| Ruling {
                 status: RulingStatus::New,

@@ -153,9 +153,7 @@ fn examples_in_the_help_work_on_a_rust_crate() {
         let (status, printed) = shell(folder, example);
         let (expected, part) = match example {
             _ if example.contains("--update-baseline") => (0, "known findings: 1; added: 1"),
-            _ if example.contains("--baseline") => {
-                (0, "clean: no new findings, 1 known")
-            }
+            _ if example.contains("--baseline") => (0, "clean: no new findings, 1 known"),
             _ if example.contains("--write-suppressions") => (1, ""),
             _ => (1, "leaky::keep (src/lib.rs)\n  leaks 64 bytes"),
         };

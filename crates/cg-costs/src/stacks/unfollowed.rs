@@ -217,15 +217,15 @@ fn fold(
 ) {
     let depth = |stack: Option<usize>| stack.map_or(0, |stack| paths[stack].depth);
     let mut waiting = WaitingShares::new();
-    let add = |waiting: &mut WaitingShares, StackShare { stack, share }: StackShare| {
-        match waiting.entry((Reverse(depth(stack)), stack)) {
-            Entry::Vacant(place) => {
-                place.insert(share);
-            }
-            Entry::Occupied(mut known) => {
-                for (sum, share) in known.get_mut().iter_mut().zip(share) {
-                    *sum = sum.saturating_add(share);
-                }
+    let add = |waiting: &mut WaitingShares, StackShare { stack, share }: StackShare| match waiting
+        .entry((Reverse(depth(stack)), stack))
+    {
+        Entry::Vacant(place) => {
+            place.insert(share);
+        }
+        Entry::Occupied(mut known) => {
+            for (sum, share) in known.get_mut().iter_mut().zip(share) {
+                *sum = sum.saturating_add(share);
             }
         }
     };
