@@ -19,7 +19,8 @@ mod data;
 
 pub use data::{PageData, PageText};
 
-const STYLE: &str = include_str!("viewer.css");
+/// The style for readers without JavaScript. The style of the viewer is in the data, where it is compressed.
+const STYLE: &str = "html{color-scheme:light dark;font:15px/1.4 system-ui,sans-serif}noscript td,noscript th{padding:.1rem .5rem;text-align:left;vertical-align:top}";
 const SCRIPT: Script = Script {
     text: include_str!("sent/viewer.js"),
     hash: include_str!("sent/viewer.js.sha256"),

@@ -40,6 +40,10 @@ pub(super) struct PageRows<'t> {
     /// The names of events with their totals; in a diff, the totals of the old run and of the new run.
     pub(super) events: Vec<(String, Vec<Count>)>,
     is_diff: bool,
+    /// In a diff, the parts of column names for each run.
+    runs: Vec<String>,
+    /// The positions of the two compared runs.
+    compared: [usize; 2],
     /// The event of the heap's contents at snapshots, if the profile also has program points. It has separate rows.
     pub(super) levels: Option<String>,
 }
@@ -76,11 +80,15 @@ impl<'a> RowSource<'a> {
             kinds: Vec::new(),
             events: Vec::new(),
             is_diff: matches!(self, RowSource::Diff(_)),
+            runs: Vec::new(),
+            compared: [0; 2],
             levels: None,
         };
         match self {
             RowSource::Diff(diffs) => {
                 let runs = diffs.compared();
+                rows.runs = diffs.run_columns();
+                rows.compared = runs;
                 for event in diffs.event_names() {
                     let total = |run: usize| diffs.event_total(event, run).unwrap_or(0);
                     rows.events.push((event.to_owned(), runs.map(total).into()));
@@ -191,20 +199,35 @@ impl PageRows<'_> {
         for (position, (event, _)) in self.events.iter().enumerate() {
             let figures = match self.is_diff {
                 false => [("self", event.clone()), ("incl", format!("incl.{event}"))].to_vec(),
-                true => [
-                    ("old", format!("{event}.old")),
-                    ("new", format!("{event}.new")),
-                    ("incl.old", format!("incl.{event}.old")),
-                    ("incl.new", format!("incl.{event}.new")),
-                ]
-                .to_vec(),
+                true => {
+                    let [old, new] = self.compared.map(|run| &self.runs[run]);
+                    [
+                        ("old", format!("{event}.{old}")),
+                        ("new", format!("{event}.{new}")),
+                        ("incl.old", format!("incl.{event}.{old}")),
+                        ("incl.new", format!("incl.{event}.{new}")),
+                    ]
+                    .to_vec()
+                }
             };
             for (array, column) in figures {
                 self.write_counts(&column, &format!("r.{array}.{position}"), data);
             }
+            if self.runs.len() > 2 {
+                for (number, run) in self.runs.iter().enumerate() {
+                    let array = format!("r.run.{number}.{position}");
+                    self.write_counts(&format!("{event}.{run}"), &array, data);
+                }
+            }
         }
         for name in CALLS {
             self.write_counts(name, &format!("r.{name}"), data);
+        }
+        if self.runs.len() > 2 {
+            for (side, run) in ["old", "new"].iter().zip(self.compared) {
+                let column = format!("calls.{}", self.runs[run]);
+                self.write_counts(&column, &format!("r.calls.{side}"), data);
+            }
         }
         for name in ORDINALS {
             if let Some(numbers) = self.counts(name) {
@@ -228,6 +251,7 @@ impl PageRows<'_> {
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '%']))
             };
             let is_known = known.contains(&column.name.as_str())
+                || (self.runs.len() > 2 && column.name.starts_with("calls."))
                 || column.layout == Layout::Percent
                 || self.events.iter().any(|(event, _)| is_figure(event))
                 || names.iter().any(|(name, _)| *name == column.name);
@@ -258,7 +282,7 @@ impl PageRows<'_> {
         data.header.insert("others".to_owned(), listed.into());
     }
 
-    /// Writes the stack of each row, with lines. Findings and allocations are identified by their stacks.
+    /// Writes the stack of each row with its lines, and the number of leak records that a row stands for. Findings and allocations are identified by their stacks.
     pub(super) fn write_stacks(
         &self,
         profile: &Profile,
@@ -266,6 +290,7 @@ impl PageRows<'_> {
     ) {
         let mut known = FunctionsOf::new(profile, false);
         let (mut lengths, mut ids, mut sites, mut lines) = (vec![], vec![], vec![], vec![]);
+        let mut records: Vec<Option<Count>> = Vec::new();
         for (kind, table) in self.kinds.iter().zip(&self.tables) {
             for row in &table.rows {
                 let stack = profile.table(*kind).key(*row).stack;
@@ -273,12 +298,19 @@ impl PageRows<'_> {
                 let stack = stack.filter(|_| *kind != RecordType::Heap);
                 let frames = profile.stacks().frames_of(stack);
                 lengths.push(frames.len() as u64);
+                records.push(profile.table(*kind).numbers().records.count(*row));
                 for frame in frames.iter() {
                     ids.push(known.get(frame.function, functions, data));
                     sites.push(data.optional_text(profile.text(frame.site)).0);
                     lines.push(frame.line.unwrap_or(0));
                 }
             }
+        }
+        if records
+            .iter()
+            .any(|count| count.is_some_and(|count| count > 1))
+        {
+            data.ordinals("r.records", &records);
         }
         data.numbers("k.length", lengths);
         data.numbers("k.fn", ids);

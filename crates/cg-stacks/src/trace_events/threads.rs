@@ -89,6 +89,7 @@ impl TraceThreads {
         Ok(StackKey {
             thread: given(facts.thread_name.or(number))?,
             process: given(facts.process)?,
+            tid: facts.thread,
             pid: facts.pid,
             ..StackKey::default()
         })

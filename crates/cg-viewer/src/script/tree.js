@@ -95,8 +95,8 @@ const treePane = (app) => {
       const one = h("div", {
         role: "treeitem", id: `t${at}`, "aria-level": level, "aria-setsize": size, "aria-posinset": place,
         "aria-expanded": canOpen ? String(open) : null, "aria-selected": String(selected.has(branch.fn)), class: at === active ? "row active" : "row",
-        style: `top:${at * TREE_ROW}px;--p:${shareOf(branch.incl, whole).toFixed(4)}`, title: `${name}, own ${grouped(own)}`,
-      }, h("span", { class: "n" }, figureText(branch.incl, whole)),
+        style: `top:${at * TREE_ROW}px;--p:${shareOf(branch.incl, whole).toFixed(4)}`, title: `${name}, own ${eventFigure(model, app.eventIndex, own)}`, "data-inlined": branch.isInlined ? "true" : null,
+      }, h("span", { class: "n" }, figureText(model, app.eventIndex, branch.incl, whole)),
       h("span", { class: "name", style: `padding-left:${Math.min(level - 1, 40) * 14}px` }, `${canOpen ? (open ? "▾ " : "▸ ") : "  "}${name}`));
       Object.assign(one.dataset, { fn: model.fn.name(branch.fn), incl: branch.incl, self: entries[at].own, x: "0", whose: model.fn.whose(branch.fn) });
       if (branch.old !== null) Object.assign(one.dataset, { old: branch.old, new: branch.incl });
@@ -113,7 +113,7 @@ const treePane = (app) => {
   };
   const update = () => {
     note.textContent = model.header.estimated ? estimateText(app) : comparisonText(app);
-    const key = `${app.eventIndex} ${app.snapshot} ${app.base} ${app.state.thread} ${hides.checked}`;
+    const key = `${app.eventIndex} ${app.snapshot} ${app.base} ${app.narrowing.key} ${hides.checked}`;
     if (key !== shown) {
       shown = key;
       rebuild();
@@ -152,6 +152,7 @@ const treePane = (app) => {
     const entry = entries[active];
     const canOpen = childrenOf(entry).length > 0;
     if (event.key === "Enter") return select(active);
+    if (narrowKeys(app, event, entry.branch.fn)) return event.preventDefault();
     if (event.key === "ArrowRight" && canOpen && !entry.open) open(active, true);
     else if (event.key === "ArrowLeft" && entry.open) open(active, false);
     else {
@@ -164,6 +165,10 @@ const treePane = (app) => {
       render();
     }
     event.preventDefault();
+  });
+  openMenu(app, tree, (event) => {
+    const item = event.target.closest?.("[role=treeitem]");
+    return entries[item ? Number(item.id.slice(1)) : active]?.branch.fn ?? -1;
   });
   tree.addEventListener("scroll", oncePerFrame(render));
   return { view: "tree", pane, update, clear: () => items.replaceChildren() };
