@@ -7,7 +7,7 @@ use std::io::Write;
 
 use cg_document::html::{self, Tone};
 use cg_document::number::{grouped, signed};
-use cg_document::{Block, Document, Graph, Span};
+use cg_document::{Block, Document, Graph, Markup, Span, draw_chart};
 use cg_names::code_origin::CodeOwner;
 use cg_profile::Profile;
 use cg_stream::record::{Count, RecordType, RunRecord};
@@ -86,7 +86,6 @@ pub(crate) fn write(
         lead: &words.lead,
         notes: &words.static_notes(&source),
         rows: &static_rows,
-        graph: words.graph.as_ref(),
         data: &data,
     };
     Ok(write_viewer(&viewer, out)?)
@@ -384,6 +383,12 @@ impl PageContent {
     fn packed(mut self, words: &PageWords) -> std::io::Result<Vec<u8>> {
         let notes: Vec<&String> = words.notes.iter().chain(&self.notes).collect();
         self.data.header.insert("notes".to_owned(), json!(notes));
+        if let Some(graph) = &words.graph {
+            let mut chart = Markup::default();
+            draw_chart(graph, &mut chart);
+            let chart = chart.into_string();
+            self.data.header.insert("chart".to_owned(), chart.into());
+        }
         if !self.estimated.is_empty() {
             let sums = self.estimated.iter();
             let sums: Value = sums

@@ -1,8 +1,9 @@
 //! The rows of a page: the rows of `-f csv` in the same order, with all their columns.
 
 use cg_collections::maps::OrderedSet;
-use cg_document::{Cell, Column, Layout, Table};
+use cg_document::{Cell, Column, Layout, Table, short_name};
 use cg_names::code_origin::CodeOwner;
+use cg_names::paths::base_name;
 use cg_profile::{Profile, Rows};
 use cg_stream::record::{Count, RecordType};
 use cg_viewer::{PageData, PageText};
@@ -389,7 +390,8 @@ impl PageRows<'_> {
         ];
         for name in NAMES {
             if self.cells(name).any(|cell| owned(cell) != Cell::Empty) {
-                let cells = self.cells(name).take(rows).map(owned).collect();
+                let cells = self.cells(name).take(rows).map(owned);
+                let cells = cells.map(|cell| shortened(name, cell)).collect();
                 let layout = match name {
                     "fn" => Layout::Name,
                     "file" | "obj" => Layout::Path,
@@ -412,6 +414,18 @@ fn column_with(
 ) -> Column<'static> {
     let cell = move |row: usize| cells.get(row).cloned().unwrap_or(Cell::Empty);
     Column::new(name, layout, cell).titled(title)
+}
+
+/// The maximum width of a name without scripts.
+const WIDEST_NAME: usize = 60;
+
+/// Shortens names, and paths to their last part, for readers without scripts.
+fn shortened(column: &str, cell: Cell<'static>) -> Cell<'static> {
+    match (column, cell) {
+        ("file", Cell::Text(path)) => Cell::Text(base_name(&path).to_owned().into()),
+        ("fn", Cell::Text(name)) => Cell::Text(short_name(&name, WIDEST_NAME).into()),
+        (_, cell) => cell,
+    }
 }
 
 /// Copies a cell, so that it borrows nothing.

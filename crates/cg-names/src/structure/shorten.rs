@@ -241,7 +241,12 @@ impl Form<'_> {
             |separator| Some(separator + 1),
         );
         let start = start.unwrap_or(0);
-        let opens = |position: &usize| self.opens_after_name(*position);
+        let opens = |position: &usize| {
+            let is_list = ["(", "<"]
+                .iter()
+                .any(|open| self.tokens[*position].text == *open);
+            is_list && self.opens_after_name(*position)
+        };
         let end = (start + 1..self.tokens.len()).find(opens);
         let end = end.unwrap_or(self.tokens.len());
         if (start..end).any(|position| self.shown[position] == Shown::Whole) {

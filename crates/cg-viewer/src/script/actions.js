@@ -44,7 +44,7 @@ const narrowKeys = (app, event, fn) => {
 /** The buttons of the functions that are in focus or hidden. */
 const narrowButtons = (app) => {
   const { state } = app;
-  const button = (key, name, words, change) => h("button", { type: "button", class: "chip narrow", [`data-${key}`]: name, title: "Press to end it", onclick: () => app.choose({ ...change, zoom: "" }) }, `${words} ${nameText(name)} ×`);
+  const button = (key, name, words, change) => h("button", { class: "chip narrow", [`data-${key}`]: name, title: "Press to end it", onclick: () => app.choose({ ...change, zoom: "" }) }, `${words} ${nameText(name)} ×`);
   const parts = state.focus === null ? [] : [button("focus", state.focus, "only through", { focus: null })];
   return [...parts, ...state.hide.map((name) => button("hide", name, "without", { hide: state.hide.filter((one) => one !== name) }))];
 };
@@ -57,8 +57,8 @@ const openMenu = (app, element, functionAt) => {
     event.preventDefault();
     showMenu(app, app.model.fn.name(fn), { x, y, back: element });
   };
-  element.addEventListener("contextmenu", (event) => open(event, event.clientX, event.clientY));
-  element.addEventListener("keydown", (event) => {
+  on(element, "contextmenu", (event) => open(event, event.clientX, event.clientY));
+  on(element, "keydown", (event) => {
     if (event.key !== "ContextMenu" && !(event.key === "F10" && event.shiftKey)) return;
     const place = document.getElementById(element.getAttribute("aria-activedescendant") ?? "") ?? element;
     const box = place.getBoundingClientRect();
@@ -75,7 +75,7 @@ const showMenu = (app, name, { x, y, back }) => {
   const outside = (event) => {
     if (!menu.contains(event.target)) close();
   };
-  const item = (words, act) => h("button", { type: "button", role: "menuitem", tabindex: -1, onclick: () => {
+  const item = (words, act) => h("button", { role: "menuitem", tabindex: -1, onclick: () => {
     close();
     act();
     back.focus({ preventScroll: true });
@@ -84,7 +84,7 @@ const showMenu = (app, name, { x, y, back }) => {
     app.stacks && item("Focus on this function", () => app.focusOn(name)), app.stacks && item("Hide this function", () => app.hide(name)), item("Copy name", () => copyText(name)),
   ].filter(Boolean);
   const menu = h("div", { role: "menu", class: "menu", "aria-label": nameText(name), tabindex: -1 }, ...items);
-  menu.addEventListener("keydown", (event) => {
+  on(menu, "keydown", (event) => {
     const at = items.indexOf(document.activeElement);
     const to = movedTo(event.key, at, items.length, items.length);
     if (to !== null) items[to].focus();
@@ -98,6 +98,6 @@ const showMenu = (app, name, { x, y, back }) => {
   const box = menu.getBoundingClientRect();
   menu.style.left = `${Math.max(0, Math.min(x, innerWidth - box.width - 4))}px`;
   menu.style.top = `${Math.max(0, Math.min(y, innerHeight - box.height - 4))}px`;
-  document.addEventListener("pointerdown", outside, true);
+  on(document, "pointerdown", outside, true);
   items[0].focus({ preventScroll: true });
 };

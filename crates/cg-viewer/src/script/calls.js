@@ -6,10 +6,10 @@ const MOST_ARCS = 300;
 const callsPane = (app) => {
   const { model } = app;
   const heading = h("h2", {});
-  const note = h("p", { class: "note" });
+  const note = h("p", "note");
   const lists = ["Callers", "Callees"].map((name) => h("ul", { "aria-label": name, class: "arcs" }));
   const pane = h("section", { "data-view": "calls", "aria-label": "Callers and callees" },
-    h("div", { class: "scroller pad", tabindex: 0 }, heading, note, h("div", { class: "two" },
+    h("div", { class: "scroller pad", tabindex: 0 }, heading, note, h("div", "two",
       ...lists.map((list) => h("div", {}, h("h3", {}, list.getAttribute("aria-label")), list)))));
 
   const arcs = () => {
@@ -45,7 +45,7 @@ const callsPane = (app) => {
       const items = sorted.slice(0, MOST_ARCS).map(([id, arc]) => {
         const old = arc.old === undefined ? "" : ` (${signedFigure(model, app.eventIndex, arc.incl - arc.old)})`;
         const times = arc.calls === null ? "" : ` ${grouped(arc.calls)}×`;
-        const item = h("li", { style: `--p:${shareOf(arc.incl, whole).toFixed(4)}` }, h("span", { class: "n" }, figureText(model, app.eventIndex, arc.incl, whole)), app.link(id), h("span", { class: "more-figures" }, `${old}${times}`));
+        const item = h("li", { style: `--p:${shareOf(arc.incl, whole).toFixed(4)}` }, h("span", "n", figureText(model, app.eventIndex, arc.incl, whole)), app.link(id), h("span", "more-figures", `${old}${times}`));
         Object.assign(item.dataset, { fn: model.fn.name(id), incl: arc.incl, calls: arc.calls ?? "" });
         return item;
       });

@@ -50,7 +50,7 @@ const emptyColumns = (app) => {
 };
 
 /** The chosen columns, or else the columns that fit and are not empty. Always includes the function and the sorted column. */
-const shownColumns = (all, { chosen, sort, width, isEmpty = () => false }) => {
+const shownColumns = (all, { chosen, sort, width, isEmpty = (_) => false }) => {
   const stays = ({ key }) => key === "fn" || key === sort;
   if (all.some(({ key }) => chosen.has(key))) return all.filter((column) => chosen.has(column.key) || stays(column));
   const shown = all.filter((column) => stays(column) || ((width > NARROW ? column.isUsual : column.isFirst) && !isEmpty(column)));
@@ -137,7 +137,7 @@ const fileWidth = (app) => {
 const pathCell = (path) => {
   const at = path.lastIndexOf("/");
   const name = visible(path.slice(at + 1));
-  return at < 0 ? [name] : [h("span", { class: "folder" }, h("bdi", {}, visible(path.slice(0, at)))), h("span", { class: "base" }, `/${name}`)];
+  return at < 0 ? [name] : [h("span", "folder", h("bdi", {}, visible(path.slice(0, at)))), h("span", "base", `/${name}`)];
 };
 
 /** The cell of a change: the count, its share of the old figure, and a bar from the middle. */
@@ -154,8 +154,8 @@ const deltaCell = (app, figures, isWide) => {
     const p = Number(delta) / most;
     const tone = delta > 0 ? "more" : delta < 0 ? "less" : "same";
     return [
-      h("span", { class: `delta ${tone}` }, signedFigure(model, app.eventIndex, delta)), h("span", { class: `percent ${tone}` }, share),
-      isWide && h("span", { class: "change-bar" }, h("span", { "data-bar": p.toFixed(4), class: tone, style: `left:${p < 0 ? 50 + p * 50 : 50}%;width:${Math.abs(p) * 50}%` })),
+      h("span", `delta ${tone}`, signedFigure(model, app.eventIndex, delta)), h("span", `percent ${tone}`, share),
+      isWide && h("span", "change-bar", h("span", { "data-bar": p.toFixed(4), class: tone, style: `left:${p < 0 ? 50 + p * 50 : 50}%;width:${Math.abs(p) * 50}%` })),
     ];
   };
 };

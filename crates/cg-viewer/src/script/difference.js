@@ -57,8 +57,11 @@ const joinedRuns = (stacks, sums) => {
   }
   /** @type {Map<number, number[]>} */
   const ghosts = new Map();
+  // A heap that hides a place in a sum may still have it, so it is not shown as gone.
+  const isShown = (node) => !sums.unknown?.[node];
   const add = (node) => {
     old[outer(node)] += old[node];
+    if (!isShown(node)) return;
     const known = ghosts.get(outer(node));
     if (known) known.push(node);
     else ghosts.set(outer(node), [node]);
@@ -67,7 +70,7 @@ const joinedRuns = (stacks, sums) => {
   for (let node = count - 1; node > 0; node--) if (isGhost(node) && sums.before.incl[node] > 0) add(node);
   const widths = new Array(count).fill(zero);
   for (let node = count - 1; node > 0; node--) {
-    if (!isGhost(node)) continue;
+    if (!isGhost(node) || !isShown(node)) continue;
     slot[node] = old[node];
     if (!isGhost(outer(node))) widths[outer(node)] += slot[node];
   }
@@ -99,7 +102,7 @@ const differenceTree = (stacks, sums, side) => {
   if (!sums.joined) sums.joined = joinedRuns(stacks, sums);
   const { old, slot, isGhost, hadOld, ghosts } = sums.joined;
   const isOld = side === "old";
-  const isUnknown = (node) => Boolean(sums.unknown && sums.unknown[node]);
+  const isUnknown = (node) => sums.unknown !== undefined && costBefore(zero, sums, [node], sums.incl[node]) === null;
   const branch = (node, outer) => {
     const isGone = !isOld && isGhost(node);
     const before = isUnknown(node) ? null : isOld ? sums.before.incl[node] : hadOld(node) || node === 0 ? old[node] : zero;

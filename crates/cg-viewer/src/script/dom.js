@@ -1,12 +1,19 @@
 // Elements, and common functions of all panes.
 
-/** Creates an element with attributes and children. Skips those that are null or false. @returns {any} */
+/** Sets an attribute. */
+const set = (element, name, value) => element.setAttribute(name, value);
+
+/** Listens to an event of an element, if there is one. */
+const on = (element, event, act, options = false) => element?.addEventListener(event, act, options);
+
+/** Creates an element with attributes and children. Skips those that are null or false. A text instead of attributes is a class. @returns {any} */
 const h = (tag, attributes = {}, ...children) => {
   const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
+  if (tag === "button") element.type = "button";
+  for (const [name, value] of Object.entries(typeof attributes === "string" ? { class: attributes } : attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? "" : String(value));
+    if (name.startsWith("on")) on(element, name.slice(2), value);
+    else set(element, name, value === true ? "" : String(value));
   }
   element.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
   return element;

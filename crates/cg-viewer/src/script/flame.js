@@ -20,15 +20,15 @@ const flamePane = (app) => {
   };
   const choice = select("Flame graph", kinds, (flame) => ({ flame, zoom: "" }));
   const side = select("Runs shown", SIDES, (value) => ({ side: value, zoom: "" }));
-  const reset = h("button", { type: "button", onclick: () => app.choose({ zoom: "" }) }, "Reset zoom");
-  const save = h("button", { type: "button", onclick: () => saveFlame(app, parts) }, "Save as SVG");
-  const matched = h("span", { class: "matched" });
+  const reset = h("button", { onclick: () => app.choose({ zoom: "" }) }, "Reset zoom");
+  const save = h("button", { onclick: () => saveFlame(app, parts) }, "Save as SVG");
+  const matched = h("span", "matched");
   const legend = changeLegend();
-  const note = h("p", { class: "note" });
-  const place = h("div", { class: "flames" });
+  const note = h("p", "note");
+  const place = h("div", "flames");
   const line = h("p", { class: "frame-line", "data-frame": "" });
   const pane = h("section", { "data-view": "flame", "aria-label": "Flame graph" },
-    h("div", { class: "tools" }, choice, side, reset, matched, h("span", { class: "end" }, save)), note, legend, place, line);
+    h("div", "tools", choice, side, reset, matched, h("span", "end", save)), note, legend, place, line);
   let drawn = "";
   let parts = [];
 
@@ -131,137 +131,154 @@ const saveFlame = (app, parts) => {
   if (part) saveFile(`${fileStem()}-${app.state.flame}.svg`, "image/svg+xml", part.svg());
 };
 
+const NOTHING_LAID = { boxes: [], start: 0, whole: 1, zoomed: -1 };
+
 /** One tree of a flame graph. The element stays when another tree is shown in it, so that it keeps the focus. */
 const flamePart = (app, { most, at, report }) => {
-  const { model } = app;
   const canvas = h("canvas", { "aria-hidden": "true" });
-  const items = h("div", { class: "items" });
-  const element = h("div", { class: "flame scroller", tabindex: 0 }, canvas, items);
-  const part = { element, tree: null };
-  let laid = { boxes: [], start: 0, whole: 1, zoomed: -1 };
-  let width = 0, active = 0;
-  /** The left end and the width of each box in pixels. The callers of the zoomed frame have the full width. */
-  const placed = () => {
-    const [start, scale] = [Number(laid.start), width / Number(laid.whole)];
-    return laid.boxes.map((box, index) => (index < laid.zoomed ? { x: 0, w: width } : { x: (Number(box.x) - start) * scale, w: Number(box.branch.incl) * scale }));
+  const items = h("div", "items");
+  const part = {
+    app, most, prefix: `f${at}-`, report, canvas, items, element: h("div", { class: "flame scroller", tabindex: 0 }, canvas, items),
+    tree: null, laid: NOTHING_LAID, places: [], width: 0, focused: 0,
   };
-  let places = [];
-  const drawing = (height, top) => ({
-    model, boxes: laid.boxes, left: (box) => places[box.index].x, wide: (box) => places[box.index].w, width, height, top, selected: new Set(app.selected()),
-    active: document.activeElement === element ? laid.boxes[active] : null, matches: app.matches(), isDifferential: app.state.flame === "differential",
+  listenToFlame(part);
+  const redraw = () => drawPart(part);
+  const watch = matchMedia("(prefers-color-scheme: dark)");
+  on(watch, "change", redraw);
+  return Object.assign(part, {
+    show: (tree, width) => showTree(part, tree, width), update: () => markItems(part), hasBoxes: () => part.laid.boxes.length > 0,
+    activeBox: () => part.laid.boxes[part.focused] ?? null,
+    zoomedFunction: () => (part.laid.zoomed > 0 ? app.model.fn.name(part.laid.boxes[part.laid.zoomed].branch.fn) : null),
+    svg: () => flameSvg(drawingOf(part, depthOf(part) * FLAME_ROW, 0), (box) => `${branchWords(app, box.branch)}, ${percentNumber(box.branch.incl, part.tree.root.incl)} %`),
+    close: () => watch.removeEventListener("change", redraw),
   });
-  const draw = () => {
-    const height = element.clientHeight;
-    const scale = devicePixelRatio || 1;
-    if (canvas.width !== width * scale || canvas.height !== height * scale) {
-      canvas.width = width * scale;
-      canvas.height = height * scale;
-      canvas.style.width = `${width}px`;
-      canvas.style.height = `${height}px`;
-    }
-    const context = canvas.getContext("2d");
-    if (context) paintFlame(context, drawing(height, element.scrollTop), scale);
-  };
-  /** The boxes with an item: all boxes, or the visible and the widest ones. */
-  const shownItems = () => {
-    const indexes = laid.boxes.map((_, index) => index);
-    if (indexes.length <= most) return indexes;
-    const top = element.scrollTop / FLAME_ROW, bottom = (element.scrollTop + element.clientHeight) / FLAME_ROW + 1;
-    const isSeen = (box) => box.level >= top && box.level <= bottom;
-    indexes.sort((a, b) => Number(isSeen(laid.boxes[b])) - Number(isSeen(laid.boxes[a])) || places[b].w - places[a].w);
-    return indexes.slice(0, most).sort((a, b) => a - b);
-  };
-  const item = (index) => flameItem(app, laid.boxes[index], { id: `f${at}-${index}`, place: places[index], whole: part.tree.root.incl });
-  const fillItems = () => items.replaceChildren(...shownItems().map(item));
-  const indexOf = (one) => Number(one.id.split("-")[1]);
-  const mark = () => {
-    const selected = new Set(app.selected()), matches = app.matches();
-    for (const one of items.children) {
-      const { fn } = laid.boxes[indexOf(one)].branch;
-      one.setAttribute("aria-selected", String(selected.has(fn)));
-      if (matches(fn)) one.dataset.match = "true";
-      else delete one.dataset.match;
-    }
-    if (document.getElementById(`f${at}-${active}`)) element.setAttribute("aria-activedescendant", `f${at}-${active}`);
-    else element.removeAttribute("aria-activedescendant");
-    draw();
-  };
-  const move = (index) => {
-    active = index;
-    const top = (laid.boxes[index].level - 1) * FLAME_ROW;
-    if (top < element.scrollTop || top + FLAME_ROW > element.scrollTop + element.clientHeight) element.scrollTop = top - element.clientHeight / 2;
-    if (!document.getElementById(`f${at}-${index}`)) items.append(item(index));
-    mark();
-    report(part, null);
-  };
-  const zoom = (index) => {
-    const box = laid.boxes[index];
-    active = index;
-    const { fn } = box.branch;
-    const change = { zoom: fn < 0 ? "" : `${part.tree.side}${boxAddress(box)}` };
-    app.choose(fn < 0 ? change : { ...change, ...model.addressOf(fn) }, "push");
-  };
-  element.addEventListener("scroll", oncePerFrame(() => {
-    if (laid.boxes.length > most) fillItems();
-    mark();
+};
+
+const depthOf = (part) => part.laid.boxes.reduce((deepest, box) => Math.max(deepest, box.level), 0);
+
+/** Shows a tree. The frame with the keyboard focus keeps it if it is still there. */
+const showTree = (part, tree, width) => {
+  const { app, element, items } = part;
+  const { state } = app;
+  const before = part.laid.boxes[part.focused]?.key;
+  const address = state.zoom.startsWith(tree.side) ? state.zoom.slice(tree.side.length) : "";
+  Object.assign(part, { tree, width });
+  part.laid = slotOf(tree.root) > 0 ? layOut(tree, { width, byCost: state.flame === "left-heavy", zoom: address }) : NOTHING_LAID;
+  const { boxes, start, whole, zoomed } = part.laid;
+  boxes.forEach((box, index) => (box.index = index));
+  const scale = width / Number(whole);
+  // The callers of the zoomed frame have the full width.
+  part.places = boxes.map((box, index) => (index < zoomed ? { x: 0, w: width } : { x: (Number(box.x) - Number(start)) * scale, w: Number(box.branch.incl) * scale }));
+  part.focused = Math.max(0, boxes.findIndex((box) => box.key === before));
+  items.style.height = `${depthOf(part) * FLAME_ROW}px`;
+  set(element, "role", boxes.length ? "tree" : "group");
+  set(element, "aria-label", { callers: "Callers of the selection", callees: "Callees of the selection" }[tree.side] ?? "Frames");
+  if (tree.side) element.dataset.side = tree.side;
+  else delete element.dataset.side;
+  fillItems(part);
+  requestAnimationFrame(() => drawPart(part));
+};
+
+const drawingOf = ({ app, laid, places, width, element, focused }, height, top) => ({
+  model: app.model, boxes: laid.boxes, left: (box) => places[box.index].x, wide: (box) => places[box.index].w, width, height, top, selected: new Set(app.selected()),
+  active: document.activeElement === element ? laid.boxes[focused] : null, matches: app.matches(), isDifferential: app.state.flame === "differential",
+});
+
+const drawPart = (part) => {
+  const { canvas, element, width } = part;
+  const height = element.clientHeight;
+  const scale = devicePixelRatio || 1;
+  if (canvas.width !== width * scale || canvas.height !== height * scale) {
+    canvas.width = width * scale;
+    canvas.height = height * scale;
+    canvas.style.width = `${width}px`;
+    canvas.style.height = `${height}px`;
+  }
+  const context = canvas.getContext("2d");
+  if (context) paintFlame(context, drawingOf(part, height, element.scrollTop), scale);
+};
+
+/** The boxes with an item: all boxes, or the visible and the widest ones. */
+const boxesWithItems = ({ laid, places, most, element }) => {
+  const indexes = laid.boxes.map((_, index) => index);
+  if (indexes.length <= most) return indexes;
+  const top = element.scrollTop / FLAME_ROW, bottom = (element.scrollTop + element.clientHeight) / FLAME_ROW + 1;
+  const isSeen = (index) => Number(laid.boxes[index].level >= top && laid.boxes[index].level <= bottom);
+  indexes.sort((a, b) => isSeen(b) - isSeen(a) || places[b].w - places[a].w);
+  return indexes.slice(0, most).sort((a, b) => a - b);
+};
+
+const itemOf = ({ app, laid, places, prefix, tree }, index) => flameItem(app, laid.boxes[index], { id: prefix + index, place: places[index], whole: tree.root.incl });
+
+const fillItems = (part) => part.items.replaceChildren(...boxesWithItems(part).map((index) => itemOf(part, index)));
+
+/** The position of the box of an item. */
+const boxIndex = (item) => Number(item.id.split("-")[1]);
+
+/** Marks the items of the selection and of the search. */
+const markItems = (part) => {
+  const { app, element, items, laid, prefix, focused } = part;
+  const selected = new Set(app.selected()), matches = app.matches();
+  for (const one of items.children) {
+    const { fn } = laid.boxes[boxIndex(one)].branch;
+    set(one, "aria-selected", String(selected.has(fn)));
+    if (matches(fn)) one.dataset.match = "true";
+    else delete one.dataset.match;
+  }
+  if (document.getElementById(prefix + focused)) set(element, "aria-activedescendant", prefix + focused);
+  else element.removeAttribute("aria-activedescendant");
+  drawPart(part);
+};
+
+/** Moves the keyboard focus to a box. */
+const focusBox = (part, index) => {
+  const { element, items, laid, prefix } = part;
+  part.focused = index;
+  const top = (laid.boxes[index].level - 1) * FLAME_ROW;
+  if (top < element.scrollTop || top + FLAME_ROW > element.scrollTop + element.clientHeight) element.scrollTop = top - element.clientHeight / 2;
+  if (!document.getElementById(prefix + index)) items.append(itemOf(part, index));
+  markItems(part);
+  part.report(part, null);
+};
+
+/** Selects the function of a box, and zooms to the box. */
+const zoomTo = (part, index) => {
+  const { app, laid, tree } = part;
+  part.focused = index;
+  const { fn } = laid.boxes[index].branch;
+  const zoom = fn < 0 ? "" : `${tree.side}${boxAddress(laid.boxes[index])}`;
+  app.choose(fn < 0 ? { zoom } : { zoom, ...app.model.addressOf(fn) }, "push");
+};
+
+const listenToFlame = (part) => {
+  const { app, element, items, report } = part;
+  const itemAt = (event) => event.target.closest?.("[role=treeitem]");
+  const boxAt = (event) => part.laid.boxes[itemAt(event) ? boxIndex(itemAt(event)) : part.focused];
+  on(element, "scroll", oncePerFrame(() => {
+    if (part.laid.boxes.length > part.most) fillItems(part);
+    markItems(part);
   }));
-  items.addEventListener("click", (event) => {
-    const one = event.target.closest("[role=treeitem]");
-    if (one) zoom(indexOf(one));
-  });
-  const atPointer = (event) => {
-    const one = event.target.closest("[role=treeitem]");
-    report(part, one ? laid.boxes[indexOf(one)] : null);
-  };
-  items.addEventListener("pointermove", atPointer);
-  element.addEventListener("pointerleave", () => report(part, null));
-  element.addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !laid.boxes.length) return;
+  on(items, "click", (event) => itemAt(event) && zoomTo(part, boxIndex(itemAt(event))));
+  on(items, "pointermove", (event) => report(part, itemAt(event) ? boxAt(event) : null));
+  on(element, "pointerleave", () => report(part, null));
+  on(element, "keydown", (event) => {
+    const { boxes } = part.laid;
+    if (event.ctrlKey || event.metaKey || event.altKey || !boxes.length) return;
     if (event.key === "Escape" && app.state.zoom) app.choose({ zoom: "" });
-    else if (event.key === "Enter") zoom(active);
-    else if (!narrowKeys(app, event, laid.boxes[active].branch.fn)) {
-      const to = flameMove(laid.boxes, active, event.key, Math.floor(element.clientHeight / FLAME_ROW));
+    else if (event.key === "Enter") zoomTo(part, part.focused);
+    else if (!narrowKeys(app, event, boxes[part.focused].branch.fn)) {
+      const to = flameMove(boxes, part.focused, event.key, Math.floor(element.clientHeight / FLAME_ROW));
       if (to === null) return;
-      move(to);
+      focusBox(part, to);
     }
     event.preventDefault();
   });
-  openMenu(app, element, (event) => {
-    const one = event.target.closest?.("[role=treeitem]");
-    return one ? laid.boxes[indexOf(one)].branch.fn : laid.boxes[active]?.branch.fn ?? -1;
-  });
-  element.addEventListener("focus", () => {
-    draw();
+  openMenu(app, element, (event) => boxAt(event)?.branch.fn ?? -1);
+  on(element, "focus", () => {
+    drawPart(part);
     report(part, null);
   });
-  element.addEventListener("blur", draw);
-  const watch = matchMedia("(prefers-color-scheme: dark)");
-  watch.addEventListener("change", draw);
-  return Object.assign(part, {
-    show: (tree, newWidth) => {
-      const before = laid.boxes[active]?.key;
-      part.tree = tree;
-      width = newWidth;
-      const { state } = app;
-      const address = state.zoom.startsWith(tree.side) ? state.zoom.slice(tree.side.length) : "";
-      laid = slotOf(tree.root) > 0 ? layOut(tree, { width, byCost: state.flame === "left-heavy", zoom: address }) : { boxes: [], start: 0, whole: 1, zoomed: -1 };
-      laid.boxes.forEach((box, index) => (box.index = index));
-      places = placed();
-      active = Math.max(0, laid.boxes.findIndex((box) => box.key === before));
-      const depth = laid.boxes.reduce((deepest, box) => Math.max(deepest, box.level), 0);
-      items.style.height = `${depth * FLAME_ROW}px`;
-      element.setAttribute("role", laid.boxes.length ? "tree" : "group");
-      element.setAttribute("aria-label", { callers: "Callers of the selection", callees: "Callees of the selection" }[tree.side] ?? "Frames");
-      if (tree.side) element.dataset.side = tree.side;
-      else delete element.dataset.side;
-      fillItems();
-      requestAnimationFrame(draw);
-    },
-    update: mark, hasBoxes: () => laid.boxes.length > 0, activeBox: () => laid.boxes[active] ?? null,
-    zoomedFunction: () => (laid.zoomed > 0 ? model.fn.name(laid.boxes[laid.zoomed].branch.fn) : null),
-    svg: () => flameSvg(drawing(laid.boxes.reduce((deepest, box) => Math.max(deepest, box.level), 0) * FLAME_ROW, 0), (box) => `${branchWords(app, box.branch)}, ${percentNumber(box.branch.incl, part.tree.root.incl)} %`),
-    close: () => watch.removeEventListener("change", draw),
-  });
+  on(element, "blur", () => drawPart(part));
 };
 
 /** The item of a frame. */

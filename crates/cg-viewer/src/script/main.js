@@ -13,14 +13,16 @@ const start = async () => {
 const makeApp = (main, model) => {
   const { header } = model;
   const hasStacks = model.column("t.depth").length > 0;
+  const chart = header.chart ? h("figure", { id: "chart" }) : null;
+  if (chart) chart.innerHTML = header.chart;
   const snapshots = (header.snapshots ?? []).map(([number, time, bytes, detail, event]) => ({ number, time, bytes, detail, event }));
   const trees = new Set([...model.column("s.snapshot"), ...model.column("r.snapshot")]);
   const times = hasStacks ? timesOf(model) : null;
-  const has = { table: true, flame: hasStacks, timeline: times !== null, tree: hasStacks, calls: hasStacks || header.calls, source: header.lines, memory: snapshots.length > 0 || document.getElementById("chart") !== null };
+  const has = { table: true, flame: hasStacks, timeline: times !== null, tree: hasStacks, calls: hasStacks || header.calls, source: header.lines, memory: snapshots.length > 0 || chart !== null };
   const views = VIEWS.filter((view) => has[view]);
   const usual = { view: snapshots.length ? "memory" : "table", event: model.events[0]?.name ?? "", fn: null, file: null, obj: null, finding: "", sort: "", whose: "", q: "", thread: "", time: "", focus: null, hide: [], flame: usualFlame(model), zoom: "", side: "both", snapshot: "", base: "", group: "", cols: "" };
   const app = {
-    model, snapshots, trees, times, hasFindings: model.isFindings || model.stackOf !== null, stacks: hasStacks ? makeStacks(model) : null, code: makeCode(model), state: { ...usual }, usual, views, groupings: groupingsOf(model),
+    model, chart, snapshots, trees, times, hasFindings: model.isFindings || model.stackOf !== null, stacks: hasStacks ? makeStacks(model) : null, code: makeCode(model), state: { ...usual }, usual, views, groupings: groupingsOf(model),
     narrowing: null, matcher: matcherOf(""), matches: () => () => false, wholeTotal: null, activeRow: null, selectedIn: "", ordered: [], shown: [], groups: null, rowsOfSnapshot: 0, eventIndex: 0, total: null, snapshot: null, base: null,
   };
   addQuestions(app);
@@ -31,16 +33,16 @@ const makeApp = (main, model) => {
   const controls = makeControls(app, views);
   const selection = makeSelection(app);
   const lead = main.querySelector(".lead");
-  for (const note of header.notes) lead.append(h("p", { class: "note" }, note));
+  for (const note of header.notes) lead.append(h("p", "note", note));
   if (lead.children.length > 2) foldLead(lead);
   if (model.isFindings) lead.append(kindList(model));
   const causes = header.causes?.length ? causeList(app) : null;
-  main.append(controls.bar, ...[causes].filter(Boolean), h("div", { class: "panes" }, ...panes.map((pane) => pane.pane)), selection.place, makePrint(app));
+  main.append(controls.bar, ...[causes].filter(Boolean), h("div", "panes", ...panes.map((pane) => pane.pane)), selection.place, makePrint(app));
 
   let before = null;
   /** Shows the state. `how` says how the address changes: push, replace or none. */
   app.show = (how) => {
-    main.setAttribute("aria-busy", "true");
+    set(main, "aria-busy", "true");
     const { state } = app;
     if (how !== "none") history[how === "push" ? "pushState" : "replaceState"](null, "", printHash(state, usual));
     app.refresh();
@@ -62,7 +64,7 @@ const makeApp = (main, model) => {
       pane.pane.hidden = isHidden;
     }
     for (const pane of panes) if (app.isInSight(pane)) pane.update({ isNewOrder, isNewSelection });
-    main.setAttribute("aria-busy", "false");
+    set(main, "aria-busy", "false");
   };
   const follow = () => {
     app.read(location.hash);
@@ -89,7 +91,7 @@ const addQuestions = (app) => {
     // Narrow panes leave room for the table.
     return pane.view === "table" && innerWidth >= 1200 && ["tree", "calls", "source", "timeline"].includes(view);
   };
-  app.link = (fn) => h("button", { type: "button", class: "link", onclick: () => app.selectFunction(fn, "push") }, model.fn.shown(fn));
+  app.link = (fn) => h("button", { class: "link", onclick: () => app.selectFunction(fn, "push") }, model.fn.shown(fn));
   app.refresh = () => {
     const { state } = app;
     app.eventIndex = Math.max(0, model.events.findIndex(({ name }) => name === state.event));
@@ -233,22 +235,22 @@ const causeList = (app) => {
   causes.sort((a, b) => size(b) - size(a));
   const most = causes.reduce((max, cause) => Math.max(max, size(cause)), 1);
   const items = causes.slice(0, MOST_CAUSES).map(({ fn, callee, words, delta }) => {
-    const link = (name) => h("button", { type: "button", class: "link", onclick: () => app.choose(model.address(name, null, null)) }, nameText(name));
+    const link = (name) => h("button", { class: "link", onclick: () => app.choose(model.address(name, null, null)) }, nameText(name));
     const width = (Math.abs(Number(delta)) / most) * 50;
     const tone = delta < 0 ? "less" : "more";
     return h("li", { "data-delta": delta, class: tone },
-      h("span", { class: "n" }, signedFigure(model, 0, delta)),
-      h("span", { class: "change-bar" }, h("span", { "data-bar": (Number(delta) / most).toFixed(4), class: tone, style: `left:${delta < 0 ? 50 - width : 50}%;width:${width}%` })),
-      h("span", { class: "cause" }, link(fn), ` ${words} `, callee === null ? null : link(callee)));
+      h("span", "n", signedFigure(model, 0, delta)),
+      h("span", "change-bar", h("span", { "data-bar": (Number(delta) / most).toFixed(4), class: tone, style: `left:${delta < 0 ? 50 - width : 50}%;width:${width}%` })),
+      h("span", "cause", link(fn), ` ${words} `, callee === null ? null : link(callee)));
   });
   const left = causes.length - items.length;
   items.slice(FIRST_CAUSES).forEach((item) => (item.hidden = true));
-  const more = h("button", { type: "button", class: "link", onclick: () => {
+  const more = h("button", { class: "link", onclick: () => {
     items.forEach((item) => (item.hidden = false));
     more.remove();
   } }, `${grouped(items.length - FIRST_CAUSES)} more`);
   return h("details", { class: "causes", open: innerWidth > NARROW }, h("summary", {}, `Where the difference comes from: ${grouped(causes.length)} causes`),
-    h("ul", { "aria-label": "Causes" }, ...items), items.length > FIRST_CAUSES ? more : null, left > 0 ? h("p", { class: "note" }, `${grouped(left)} more causes: cg-diff --causes | cg-fmt`) : null);
+    h("ul", { "aria-label": "Causes" }, ...items), items.length > FIRST_CAUSES ? more : null, left > 0 ? h("p", "note", `${grouped(left)} more causes: cg-diff --causes | cg-fmt`) : null);
 };
 
 /** The records of each kind of finding, and what they lost. Kinds do not add up. */
@@ -278,6 +280,6 @@ const foldLead = (lead) => {
 
 start().catch((error) => {
   const main = document.querySelector("main");
-  main.append(h("p", { class: "note" }, `The data of this page could not be read: ${error}`));
-  main.setAttribute("aria-busy", "false");
+  main.append(h("p", "note", `The data of this page could not be read: ${error}`));
+  set(main, "aria-busy", "false");
 });

@@ -5,21 +5,21 @@ const MOST_SNAPSHOTS = 300;
 
 const memoryPane = (app) => {
   const { snapshots } = app;
-  const figure = document.getElementById("chart");
+  const figure = app.chart;
   const step = Math.ceil(snapshots.length / MOST_SNAPSHOTS);
   const listed = snapshots.filter((one, at) => at % step === 0 || app.trees.has(one.number));
   const list = h("div", { role: "listbox", class: "snapshots", tabindex: 0, "aria-label": "Snapshots" }, ...listed.map((one) => snapshotOption(app, one)));
-  const note = h("p", { class: "note" }, step > 1 ? `${listed.length} of ${snapshots.length} snapshots are listed.` : "");
+  const note = h("p", "note", step > 1 ? `${listed.length} of ${snapshots.length} snapshots are listed.` : "");
   const heads = h("div", { class: "snapshot heads", "aria-hidden": "true" }, ...["snapshot", "time", "bytes"].map((name) => h("span", { "data-head": name }, name)), h("span", {}));
   const line = h("p", { class: "chart-line", "data-chart": "" });
   const place = figure && h("div", { class: "figure", tabindex: 0, role: "group", "aria-label": "Chart" }, figure);
-  const save = figure && h("button", { type: "button", onclick: () => saveFile(`${fileStem()}.svg`, "image/svg+xml", chartSvg(figure)) }, "Save as SVG");
+  const save = figure && h("button", { onclick: () => saveFile(`${fileStem()}.svg`, "image/svg+xml", chartSvg(figure)) }, "Save as SVG");
   const pane = h("section", { "data-view": "memory", "aria-label": "Memory over time" },
-    h("div", { class: "memory" },
-      figure && h("div", { class: "picture" }, h("div", { class: "tools" }, line, h("span", { class: "end" }, save)), place, chartLegend(app, figure)),
-      snapshots.length ? h("div", { class: "side" }, note, h("div", { class: "scroller" }, heads, list)) : null));
+    h("div", "memory",
+      figure && h("div", "picture", h("div", "tools", line, h("span", "end", save)), place, chartLegend(app, figure)),
+      snapshots.length ? h("div", "side", note, h("div", "scroller", heads, list)) : null));
   const choose = (number, how) => app.choose({ snapshot: String(number), ...app.levels() }, how);
-  list.addEventListener("click", (event) => {
+  on(list, "click", (event) => {
     const option = event.target.closest("[role=option]");
     if (option) choose(option.dataset.snapshot, "push");
   });
@@ -30,8 +30,8 @@ const memoryPane = (app) => {
     event.preventDefault();
     choose(of[to].number, "replace");
   };
-  list.addEventListener("keydown", (event) => chooseByKey(listed, event, {}));
-  place?.addEventListener("keydown", (event) => chooseByKey(snapshots, event, { ArrowRight: "ArrowDown", ArrowLeft: "ArrowUp" }));
+  on(list, "keydown", (event) => chooseByKey(listed, event, {}));
+  on(place, "keydown", (event) => chooseByKey(snapshots, event, { ArrowRight: "ArrowDown", ArrowLeft: "ArrowUp" }));
   const report = (one) => {
     for (const key of ["snapshot", "time", "bytes"]) delete line.dataset[key];
     line.textContent = "";
@@ -51,13 +51,13 @@ const memoryPane = (app) => {
     list.removeAttribute("aria-activedescendant");
     for (const option of list.children) {
       const isChosen = option.dataset.snapshot === chosen;
-      option.setAttribute("aria-selected", String(isChosen));
+      set(option, "aria-selected", String(isChosen));
       if (!isChosen) continue;
-      list.setAttribute("aria-activedescendant", option.id);
+      set(list, "aria-activedescendant", option.id);
       if (innerWidth > NARROW) option.scrollIntoView({ block: "nearest" });
     }
     const isSelected = (fn) => String(app.state.fn !== null && fn === app.state.fn);
-    for (const layer of pane.querySelectorAll("path.layer")) layer.setAttribute("aria-selected", isSelected(layer.getAttribute("data-fn")));
+    for (const layer of pane.querySelectorAll("path.layer")) set(layer, "aria-selected", isSelected(layer.getAttribute("data-fn")));
     for (const one of pane.querySelectorAll("[data-legend-fn]")) one.toggleAttribute("data-selected", isSelected(one.dataset.legendFn) === "true");
   };
   return { view: "memory", pane, update };
@@ -67,7 +67,7 @@ const snapshotOption = (app, one) => {
   const marks = [one.detail === "peak" ? "peak" : "", app.trees.has(one.number) ? "tree" : "", one.event ? visible(one.event) : ""].filter(Boolean).join(", ");
   const cell = (name, text) => h("span", { "data-cell": name }, text);
   return h("div", { role: "option", class: "snapshot", id: `m${one.number}`, "data-snapshot": one.number, "data-time": one.time, "data-bytes": one.bytes },
-    cell("snapshot", grouped(one.number)), cell("time", grouped(one.time)), cell("bytes", grouped(one.bytes)), h("span", { class: "note" }, marks));
+    cell("snapshot", grouped(one.number)), cell("time", grouped(one.time)), cell("bytes", grouped(one.bytes)), h("span", "note", marks));
 };
 
 /** The legend: one line for each layer, from the top down, and one for what no layer has. */
@@ -79,7 +79,7 @@ const chartLegend = (app, figure) => {
   const line = (layer) => {
     const name = nameOf(layer);
     const words = layer.hasAttribute("data-fn")
-      ? h("button", { type: "button", class: "link", title: nameText(name), onclick: () => app.choose(app.model.address(name, null, null)) }, nameText(name))
+      ? h("button", { class: "link", title: nameText(name), onclick: () => app.choose(app.model.address(name, null, null)) }, nameText(name))
       : h("span", { title: visible(name) }, visible(name));
     return h("li", { "data-legend-fn": name }, swatch(layer), words);
   };
@@ -103,8 +103,8 @@ const chartFitter = (figure) => {
   for (const one of svg.querySelectorAll("rect:not(.paper)")) one.remove();
   svg.querySelector("text.title")?.remove();
   for (const one of svg.querySelectorAll("path.before, path.trend")) if (/^M84 .*h12$/.test(one.getAttribute("d") ?? "")) one.remove();
-  for (const one of svg.querySelectorAll("text.bytes")) one.setAttribute("data-axis", "y");
-  for (const one of svg.querySelectorAll("text.time")) one.setAttribute("data-axis", "x");
+  for (const one of svg.querySelectorAll("text.bytes")) set(one, "data-axis", "y");
+  for (const one of svg.querySelectorAll("text.time")) set(one, "data-axis", "x");
   svg.classList.add("fitted");
   let fitted = 0;
   return (place) => {
@@ -115,13 +115,13 @@ const chartFitter = (figure) => {
     const x = (at) => Math.round((CHART.left + (Number(at) - CHART.left) * scale) * 100) / 100;
     for (const { one, d, x: at, cx } of known) {
       if (!one.isConnected) continue;
-      if (d !== null) one.setAttribute("d", movedPath(d, x, scale));
-      if (cx !== null) one.setAttribute("cx", String(x(cx)));
-      if (at !== null && !one.matches(".bytes")) one.setAttribute("x", String(x(at)));
+      if (d !== null) set(one, "d", movedPath(d, x, scale));
+      if (cx !== null) set(one, "cx", String(x(cx)));
+      if (at !== null && !one.matches(".bytes")) set(one, "x", String(x(at)));
     }
-    svg.setAttribute("viewBox", `0 20 ${width} 400`);
-    svg.setAttribute("width", String(width));
-    svg.querySelector("rect.paper")?.setAttribute("width", String(width));
+    set(svg, "viewBox", `0 20 ${width} 400`);
+    set(svg, "width", String(width));
+    set(svg.querySelector("rect.paper"), "width", String(width));
     thinLabels(svg);
   };
 };
@@ -146,7 +146,7 @@ const thinLabels = (svg) => {
 /** The picture as a file, with the colours that it has on the page. */
 const chartSvg = (figure) => {
   const copy = figure.querySelector("svg").cloneNode(true);
-  for (const one of copy.querySelectorAll("line.mark")) one.setAttribute("stroke", "#333");
+  for (const one of copy.querySelectorAll("line.mark")) set(one, "stroke", "#333");
   return `<?xml version="1.0" encoding="utf-8"?>\n${new XMLSerializer().serializeToString(copy)}\n`;
 };
 
@@ -160,9 +160,9 @@ const followChart = (figure, snapshots, { report, choose }) => {
     const time = first + ((event.clientX - box.left) / (box.width || 1)) * (last - first);
     return snapshots.findLast((one) => Number(one.time) <= time) ?? snapshots[0];
   };
-  figure.addEventListener("pointermove", (event) => report(at(event)));
-  figure.addEventListener("pointerleave", () => report(null));
-  figure.addEventListener("click", (event) => choose(at(event).number, "push"));
+  on(figure, "pointermove", (event) => report(at(event)));
+  on(figure, "pointerleave", () => report(null));
+  on(figure, "click", (event) => choose(at(event).number, "push"));
 };
 
 /** Draws lines in the chart at the times of the shown heap and of the heap that it is compared with. */
@@ -172,7 +172,7 @@ const chartMarks = (figure, snapshots) => {
   const [first, last] = [Number(snapshots[0].time), Number(snapshots[snapshots.length - 1].time)];
   const line = (name) => {
     const one = document.createElementNS("http://www.w3.org/2000/svg", "line");
-    one.setAttribute("class", `mark ${name}`);
+    set(one, "class", `mark ${name}`);
     total.after(one);
     return one;
   };
@@ -184,7 +184,7 @@ const chartMarks = (figure, snapshots) => {
       one.toggleAttribute("hidden", !snapshot);
       if (!snapshot) continue;
       const x = box.x + ((Number(snapshot.time) - first) / (last - first || 1)) * box.width;
-      Object.entries({ x1: x, x2: x, y1: box.y, y2: box.y + box.height, "data-snapshot": snapshot.number }).forEach(([key, value]) => one.setAttribute(key, String(value)));
+      Object.entries({ x1: x, x2: x, y1: box.y, y2: box.y + box.height, "data-snapshot": snapshot.number }).forEach(([key, value]) => set(one, key, String(value)));
     }
   };
 };

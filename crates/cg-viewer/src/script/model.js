@@ -1,14 +1,11 @@
 // The model of the data: rows, functions, totals, filters, order, search.
 
-/** Digits in groups of three. @param {number | bigint | null | undefined} count */
+/** Digits in groups of three. @param {number | bigint | string | null | undefined} count */
 const grouped = (count) => {
   if (count === null || count === undefined) return "";
   const text = String(count);
   return text.length < 4 ? text : text.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 };
-
-/** @param {number | bigint | null} count */
-const signed = (count) => (count === null ? "" : (count > 0 ? "+" : "") + grouped(count));
 
 /** A share as a percentage with two decimals, in the form of all tools. @param {number} share */
 const percentText = (share) => (Number.isFinite(share) ? `${(share * 100).toFixed(2)}%` : "");

@@ -32,7 +32,7 @@ const narrowingOf = (app) => {
   return { key, isWhole: !state.thread && !time && focus === null && hide.length === 0, thread: state.thread, time, focus, hide };
 };
 
-/** By node, 1 if its path passes. Null if all paths pass. @param {Narrowing} narrowing */
+/** By node, 1 if its path passes. Null if all paths pass. */
 const passingNodes = (stacks, { focus, hide }) => {
   if (focus === null && hide.length === 0) return null;
   const key = JSON.stringify([focus, hide]);
@@ -50,7 +50,7 @@ const passingNodes = (stacks, { focus, hide }) => {
   return nodes;
 };
 
-/** True if the stack of functions passes. @param {Narrowing} narrowing */
+/** True if the stack of functions passes. */
 const stackPasses = ({ focus, hide }, functions) =>
   (focus === null || functions.some((fn) => focus.includes(fn))) && !functions.some((fn) => hide.includes(fn));
 
@@ -67,7 +67,7 @@ const timesOf = (model) => {
   return { first, length: last - first, isSpan: (event) => Boolean(model.header.spans) && model.events[event].name === "time" };
 };
 
-/** The cost of a sample or a span inside a range. @param {[number, number]} range */
+/** The cost of a sample or a span inside a range. */
 const costInside = (model, cost, at, [from, to], isSpan) => {
   if (!isSpan) return at >= from && at < to ? cost : model.zero;
   const length = Number(cost);

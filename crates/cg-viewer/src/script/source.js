@@ -8,8 +8,8 @@ const MOST_LINKS = 100;
 const sourcePane = (app) => {
   const { model, code } = app;
   const heading = h("h2", {});
-  const note = h("p", { class: "note" });
-  const lines = h("div", { class: "lines" });
+  const note = h("p", "note");
+  const lines = h("div", "lines");
   const pane = h("section", { "data-view": "source", "aria-label": "Source" },
     h("div", { class: "scroller pad", tabindex: 0 }, heading, note, lines));
 
@@ -42,7 +42,7 @@ const sourcePane = (app) => {
     const links = { left: MOST_LINKS };
     let last = -1;
     for (const at of kept) {
-      if (last >= 0 && at > last + 1) parts.push(h("div", { class: "gap" }, "⋯"));
+      if (last >= 0 && at > last + 1) parts.push(h("div", "gap", "⋯"));
       last = at;
       parts.push(sourceLine(app, rows[at], { isDiff: before !== null, most, links }));
     }

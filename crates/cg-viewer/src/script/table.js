@@ -9,7 +9,7 @@ const tablePane = (app) => {
     h("div", { role: "rowgroup", class: "heads" }, head), body);
   const stack = h("div", { class: "stack", hidden: true });
   const empty = h("div", { class: "empty", hidden: true });
-  const save = h("button", { type: "button", onclick: () => saveFile(`${fileStem()}.csv`, "text/csv", tableCsv(app, columns)) }, "Save as CSV");
+  const save = h("button", { onclick: () => saveFile(`${fileStem()}.csv`, "text/csv", tableCsv(app, columns)) }, "Save as CSV");
   const choices = tableChoices(app, save);
   const pane = h("section", { "data-view": "table", "aria-label": "Table" }, choices.bar, empty, grid, stack);
   const list = makeList(app);
@@ -24,11 +24,11 @@ const tablePane = (app) => {
     const rows = [];
     for (let position = first; position < last; position++) {
       const element = elements(entries[position]);
-      element.setAttribute("aria-rowindex", position + 2);
+      set(element, "aria-rowindex", position + 2);
       const place = list.placeOf(position);
       if (place) {
-        element.setAttribute("aria-posinset", place.at);
-        element.setAttribute("aria-setsize", place.of);
+        set(element, "aria-posinset", place.at);
+        set(element, "aria-setsize", place.of);
       }
       element.style.top = `${position * ROW_HEIGHT}px`;
       rows.push(element);
@@ -37,7 +37,7 @@ const tablePane = (app) => {
     body.replaceChildren(...rows);
     const active = list.active();
     const id = active === null ? "" : entryId(active);
-    if (rows.some((one) => one.id === id)) grid.setAttribute("aria-activedescendant", id);
+    if (rows.some((one) => one.id === id)) set(grid, "aria-activedescendant", id);
     else grid.removeAttribute("aria-activedescendant");
   };
 
@@ -53,13 +53,13 @@ const tablePane = (app) => {
       return h("div", {
         role: "columnheader", "data-column": column.key, class: column.isCount ? "n" : "t",
         "aria-sort": isSorted ? (down ? "descending" : "ascending") : null,
-      }, h("button", { type: "button", tabindex: -1, onclick: () => app.sortBy(column.key) }, column.title));
+      }, h("button", { tabindex: -1, onclick: () => app.sortBy(column.key) }, column.title));
     }));
   };
 
   const relist = () => {
     list.relist();
-    grid.setAttribute("aria-rowcount", list.entries.length + 1);
+    set(grid, "aria-rowcount", list.entries.length + 1);
   };
 
   const update = ({ isNewOrder, isNewSelection }) => {
@@ -73,8 +73,8 @@ const tablePane = (app) => {
     pane.style.setProperty("--least", `${leastWidth(columns)}px`);
     grid.classList.toggle("wider", leastWidth(columns) > width);
     renderHead();
-    grid.setAttribute("role", app.groups ? "treegrid" : "grid");
-    grid.setAttribute("aria-colcount", columns.length);
+    set(grid, "role", app.groups ? "treegrid" : "grid");
+    set(grid, "aria-colcount", columns.length);
     relist();
     showEmpty(app, empty);
     grid.classList.toggle("none", !empty.hidden);
@@ -102,7 +102,7 @@ const tablePane = (app) => {
     render();
   };
 
-  grid.addEventListener("scroll", oncePerFrame(render));
+  on(grid, "scroll", oncePerFrame(render));
   const entryAt = (event) => {
     const row = event.target.closest?.("[role=row][aria-rowindex]");
     return row && row !== head ? list.entries[Number(row.getAttribute("aria-rowindex")) - 2] : list.active();
@@ -111,11 +111,11 @@ const tablePane = (app) => {
     const entry = entryAt(event);
     return entry === null || entry === undefined || entry < 0 ? -1 : app.model.row.function(entry);
   });
-  body.addEventListener("dblclick", (event) => {
+  on(body, "dblclick", (event) => {
     const name = event.target.closest(".name")?.querySelector(".text");
     if (name) getSelection().selectAllChildren(name);
   });
-  body.addEventListener("click", (event) => {
+  on(body, "click", (event) => {
     const row = event.target.closest("[role=row]");
     if (!row) return;
     // The second click of a double click selects the name.
@@ -123,7 +123,7 @@ const tablePane = (app) => {
     go(Number(row.getAttribute("aria-rowindex")) - 2, "push");
     if (list.activeGroup) toggle(list.activeGroup);
   });
-  grid.addEventListener("keydown", (event) => {
+  on(grid, "keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest("button")) return headingKeys(event, head, grid);
     const at = list.entries.indexOf(list.active());
@@ -218,7 +218,7 @@ const rowElements = (app, list, columns) => {
         role: "gridcell", class: cellClass(column),
         style: column.hasBar && value !== null ? `--p:${Math.min(1, Math.abs(shareOf(value, app.total))).toFixed(4)}` : null,
         title: column.isCount || text.length < 12 ? null : text,
-      }, ...(hasElement ? column.element(value, entry) : column.key === "fn" ? [group && `${list.isOpen(group) ? "▾" : "▸"} `, h("span", { class: "text" }, text)] : [text]));
+      }, ...(hasElement ? column.element(value, entry) : column.key === "fn" ? [group && `${list.isOpen(group) ? "▾" : "▸"} `, h("span", "text", text)] : [text]));
     });
     const element = h("div", {
       role: "row", class: group ? "row group" : "row", id: entryId(entry), "aria-selected": String(!group && isSelected(entry)),
@@ -248,9 +248,9 @@ const tableChoices = (app, save) => {
   const grouping = h("select", { "aria-label": "Group by", onchange: () => app.choose({ group: grouping.value }) },
     h("option", { value: "" }, "no groups"), ...app.groupings.map((by) => h("option", { value: by }, GROUPINGS[by])));
   const fields = h("div", { class: "choices", role: "group", "aria-label": "Columns" });
-  const usual = h("button", { type: "button", onclick: () => app.choose({ cols: "" }) }, "the usual ones");
+  const usual = h("button", { onclick: () => app.choose({ cols: "" }) }, "the usual ones");
   const summary = h("summary", {}, "Columns");
-  const details = h("details", { class: "columns" }, summary, fields);
+  const details = h("details", "columns", summary, fields);
   let all = [], shown = [], known = "";
   const choose = (key, isChosen) => {
     const keys = new Set(shown.map((column) => column.key));
@@ -273,15 +273,15 @@ const tableChoices = (app, save) => {
       box.disabled = box.value === "fn" || box.value === name;
     }
   };
-  details.addEventListener("keydown", (event) => {
+  on(details, "keydown", (event) => {
     if (event.key !== "Escape" || !details.open) return;
     details.open = false;
     summary.focus();
   });
-  document.addEventListener("pointerdown", (event) => {
+  on(document, "pointerdown", (event) => {
     if (!details.contains(/** @type {Node} */ (event.target))) details.open = false;
   });
-  return { bar: h("div", { class: "tools" }, app.groupings.length ? grouping : null, details, h("span", { class: "end" }, save)), update };
+  return { bar: h("div", "tools", app.groupings.length ? grouping : null, details, h("span", "end", save)), update };
 };
 
 /** Keys in the headings: left and right move between headings, down moves back to the rows. */
@@ -321,7 +321,7 @@ const showEmpty = (app, place) => {
   const { q, whose } = state;
   const words = q ? `nothing matches ${q}` : whose ? `no code of ${whose.split(",").map((word) => WHOSE_WORDS[word] ?? word).join(" or ")}` : "nothing is left to show";
   place.replaceChildren(h("p", {}, words),
-    q ? h("button", { type: "button", onclick: () => app.choose({ q: "" }) }, "Clear search") : whose ? h("button", { type: "button", onclick: () => app.choose({ whose: "" }) }, "Show all code") : null);
+    q ? h("button", { onclick: () => app.choose({ q: "" }) }, "Clear search") : whose ? h("button", { onclick: () => app.choose({ whose: "" }) }, "Show all code") : null);
 };
 
 /** A value as a field of CSV. */
@@ -346,7 +346,7 @@ const renderStack = (app, place) => {
   const frames = framesOfRow(model, at);
   const most = 120;
   const items = frames.slice(0, most).map(({ fn, site, line }) =>
-    h("li", { "data-fn": model.fn.name(fn) }, app.link(fn), h("span", { class: "place" }, ` ${visible(site || model.fn.file(fn))}${line ? `:${line}` : ""}`)));
+    h("li", { "data-fn": model.fn.name(fn) }, app.link(fn), h("span", "place", ` ${visible(site || model.fn.file(fn))}${line ? `:${line}` : ""}`)));
   if (frames.length > most) items.push(h("li", {}, `${frames.length - most} more frames`));
   place.replaceChildren(h("h2", {}, "Stack of the selected row"), h("ol", { "data-stack": "" }, ...items));
 };

@@ -54,16 +54,16 @@ const axisText = (seconds, whole) => {
 const timelinePane = (app) => {
   const { model } = app;
   const seconds = app.times.length / 1e9;
-  const chosen = h("span", { class: "range" });
-  const whole = h("button", { type: "button", onclick: () => app.choose({ time: "" }) }, "Whole time");
-  const axis = h("div", { class: "axis" }, ...roundTimes(seconds).map((time, at) => h("span", { "data-tick": time, class: `${at % 2 ? "odd" : ""} ${time > seconds * 0.97 ? "at-end" : ""}`, style: `left:${(seconds ? time / seconds : 0) * 100}%` }, axisText(time, seconds))));
+  const chosen = h("span", "range");
+  const whole = h("button", { onclick: () => app.choose({ time: "" }) }, "Whole time");
+  const axis = h("div", "axis", ...roundTimes(seconds).map((time, at) => h("span", { "data-tick": time, class: `${at % 2 ? "odd" : ""} ${time > seconds * 0.97 ? "at-end" : ""}`, style: `left:${(seconds ? time / seconds : 0) * 100}%` }, axisText(time, seconds))));
   const sliders = ["From", "To"].map((name) => h("div", { role: "slider", class: "slider", tabindex: 0, "aria-label": name, "aria-valuemin": 0, "aria-valuemax": secondsText(seconds) }));
-  const rail = h("div", { class: "rail" }, ...sliders);
-  const lanes = h("div", { class: "lanes" });
-  const note = h("p", { class: "note" });
+  const rail = h("div", "rail", ...sliders);
+  const lanes = h("div", "lanes");
+  const note = h("p", "note");
   const pane = h("section", { "data-view": "timeline", "aria-label": "Timeline", "data-seconds": secondsText(seconds) },
-    h("div", { class: "tools" }, whole, chosen), note,
-    h("div", { class: "scroller times", tabindex: 0, role: "group", "aria-label": "Threads" }, h("div", { class: "time-head" }, h("span", {}), h("div", { class: "scale" }, axis, rail)), lanes));
+    h("div", "tools", whole, chosen), note,
+    h("div", { class: "scroller times", tabindex: 0, role: "group", "aria-label": "Threads" }, h("div", "time-head", h("span", {}), h("div", "scale", axis, rail)), lanes));
   const range = () => parseTime(app.state.time) ?? [0, seconds];
   const choose = (from, to, how) => {
     const [first, last] = [Math.max(0, Math.min(from, to)), Math.min(seconds, Math.max(from, to))];
@@ -74,7 +74,7 @@ const timelinePane = (app) => {
       app.show("none");
     } else app.choose({ time }, how);
   };
-  sliders.forEach((slider, at) => slider.addEventListener("keydown", (event) => {
+  sliders.forEach((slider, at) => on(slider, "keydown", (event) => {
     const values = range();
     const step = { ArrowRight: 0.01, ArrowUp: 0.01, ArrowLeft: -0.01, ArrowDown: -0.01, PageUp: 0.1, PageDown: -0.1 }[event.key];
     if (step === undefined && event.key !== "Home" && event.key !== "End") return;
@@ -108,8 +108,8 @@ const timelinePane = (app) => {
     drawn = key;
     const values = range();
     sliders.forEach((slider, at) => {
-      slider.setAttribute("aria-valuenow", secondsText(values[at]));
-      slider.setAttribute("aria-valuetext", timeText(values[at] * 1e9));
+      set(slider, "aria-valuenow", secondsText(values[at]));
+      set(slider, "aria-valuetext", timeText(values[at] * 1e9));
       slider.style.left = `${(seconds ? values[at] / seconds : at) * 100}%`;
     });
     pane.style.setProperty("--from", seconds ? String(values[0] / seconds) : "0");
@@ -129,21 +129,21 @@ const laneElement = (app, { thread, slices, total }, most) => {
   const height = (one) => (Number(one) / most) * 100;
   const points = slices.map((one, at) => `${at === 0 ? "M0 100" : ""}V${(100 - height(one)).toFixed(1)}H${at + 1}`).join("");
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  for (const [key, value] of Object.entries({ viewBox: `0 0 ${SLICES} 100`, preserveAspectRatio: "none", "aria-hidden": "true" })) svg.setAttribute(key, value);
+  for (const [key, value] of Object.entries({ viewBox: `0 0 ${SLICES} 100`, preserveAspectRatio: "none", "aria-hidden": "true" })) set(svg, key, value);
   const path = document.createElementNS("http://www.w3.org/2000/svg", "path");
-  path.setAttribute("d", `${points}V100Z`);
+  set(path, "d", `${points}V100Z`);
   svg.append(path);
   const plot = h("div", { "data-lane": "", "data-thread": thread, "data-total": total, "data-activity": slices.join(), role: "img", "aria-label": `${name}, ${figureWithEvent(model, eventIndex, total)}` }, svg);
-  const words = [h("span", { class: "lane-name" }, visible(name)), h("span", { class: "lane-total" }, eventFigure(model, eventIndex, total))];
+  const words = [h("span", "lane-name", visible(name)), h("span", "lane-total", eventFigure(model, eventIndex, total))];
   const label = thread && model.header.threads
-    ? h("button", { type: "button", class: "lane-label", title: visible(name), onclick: () => app.choose({ thread: app.state.thread === thread ? "" : thread }) }, ...words)
-    : h("span", { class: "lane-label" }, ...words);
-  return h("div", { class: "lane" }, label, plot);
+    ? h("button", { class: "lane-label", title: visible(name), onclick: () => app.choose({ thread: app.state.thread === thread ? "" : thread }) }, ...words)
+    : h("span", "lane-label", ...words);
+  return h("div", "lane", label, plot);
 };
 
 /** Chooses a range by a drag. A drag that begins at a slider moves this slider. */
 const followDrag = (element, plotOf, { timeAt, least, choose, range, sliders = [] }) => {
-  element.addEventListener("pointerdown", (event) => {
+  on(element, "pointerdown", (event) => {
     const plot = plotOf(event);
     if (!plot || event.button !== 0) return;
     const moved = sliders.indexOf(event.target);
@@ -166,9 +166,9 @@ const followDrag = (element, plotOf, { timeAt, least, choose, range, sliders = [
       choose(start, now, "push");
     };
     element.setPointerCapture(event.pointerId);
-    element.addEventListener("pointermove", move);
-    element.addEventListener("pointerup", end);
-    element.addEventListener("pointercancel", end);
+    on(element, "pointermove", move);
+    on(element, "pointerup", end);
+    on(element, "pointercancel", end);
     if (moved < 0) event.preventDefault();
   });
 };

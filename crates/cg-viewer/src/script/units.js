@@ -23,7 +23,7 @@ const eventWords = (header, names) => {
   return words.map((own, at) => (words.some((other, place) => place !== at && other === own) ? names[at] : own));
 };
 
-/** The units of times, with their lengths in nanoseconds. */
+/** The units of times, with their lengths in nanoseconds. @type {[string, number][]} */
 const TIME_UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
 
 /** A time with its unit, in four digits. @param {number} nanoseconds */

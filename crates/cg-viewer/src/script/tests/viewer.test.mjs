@@ -8,7 +8,7 @@ import { deflateSync } from "node:zlib";
 const files = ["data", "state", "units", "search", "narrow", "model", "stacks", "difference", "lines", "compare", "dom", "columns", "groups", "label", "flame", "timeline"];
 const source = files.map((name) => readFileSync(new URL(`../${name}.js`, import.meta.url), "utf8")).join("\n");
 const names = [
-  "unpack", "readNumbers", "readData", "parseHash", "printHash", "grouped", "signed", "percentText", "visible", "makeModel", "orderRows",
+  "unpack", "readNumbers", "readData", "parseHash", "printHash", "grouped", "percentText", "visible", "makeModel", "orderRows",
   "filterRows", "sumsByWhose", "makeStacks", "sumStacks", "flameTrees", "layOut", "arcsOfStacks", "sumFunctions", "branchOf", "innerBranches", "makeCode", "arcsOfCalls",
   "eventWords", "timeText", "matcherOf", "parseTime", "timesOf", "narrowingOf", "activityOf", "roundTimes", "axisText", "differenceTree", "changeOf", "changeText", "boxAddress", "functionLines", "alignLines", "movedTo", "fittedLabel", "flameMove", "groupRows", "orderGroups", "compareRows", "comparedStatus", "groupFigures", "groupCount", "listGroups", "groupingsOf", "shownColumns", "printColumns", "parseColumns",
 ];
@@ -79,7 +79,6 @@ test("an address is a state, and unknown keys are skipped", () => {
 
 test("numbers and names have the form of the other tools", () => {
   assert.deepEqual([0, 999, 1000, -1234567].map(page.grouped), ["0", "999", "1,000", "-1,234,567"]);
-  assert.deepEqual([page.signed(5), page.signed(-5), page.signed(0)], ["+5", "-5", "0"]);
   assert.deepEqual([1, 0.99967, 0.5, 0.12345, 1.5].map(page.percentText), ["100.00%", "99.97%", "50.00%", "12.35%", "150.00%"]);
   assert.equal(page.visible("a\u001b[2J\n\u202e"), "a\\u{1b}[2J\\n\\u{202e}");
 });
