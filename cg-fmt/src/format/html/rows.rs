@@ -1,6 +1,7 @@
 //! The rows of a page: the rows of `-f csv` in the same order, with all their columns.
 
 use cg_collections::maps::OrderedSet;
+use cg_document::number::percent;
 use cg_document::{Cell, Column, Layout, Table, short_name};
 use cg_names::code_origin::CodeOwner;
 use cg_names::paths::base_name;
@@ -378,7 +379,9 @@ impl PageRows<'_> {
             let share = table.columns.iter().find(|column| column.name == name);
             for row in table.rows.iter().take(rows - figures.len()) {
                 figures.push(owned(figure.cell(*row)));
-                shares.push(share.map_or(Cell::Empty, |share| owned(share.cell(*row))));
+                let share = share.and_then(|share| share.cell(*row).percentage());
+                // A text has no bar, which only the style of other pages draws.
+                shares.push(share.map_or(Cell::Empty, |share| Cell::Text(percent(share).into())));
             }
             titles.push(figure.title.clone());
         }
