@@ -573,7 +573,8 @@ fn spans_of_trace_events_are_cut_and_their_parts_add_up() {
         }
         sums.into_iter().collect()
     };
-    let sum = |outer: u64, inner: u64| vec![("inner".to_owned(), inner), ("outer".to_owned(), outer)];
+    let sum =
+        |outer: u64, inner: u64| vec![("inner".to_owned(), inner), ("outer".to_owned(), outer)];
     // The trace lasts 1 ms: outer for 0.2 ms, inner for 0.3 ms, outer for 0.5 ms.
     assert_eq!(times("0-1"), sum(700_000, 300_000));
     assert_eq!(times("0.0001-0.0004"), sum(100_000, 200_000));

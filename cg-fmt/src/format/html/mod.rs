@@ -250,7 +250,7 @@ impl PageContent {
             }
             let of_page = (&mut self.functions, &mut self.data);
             let is_of_slices = |run: &RunRecord| run.tool.as_deref() == Some("trace-events");
-            forest.has_spans = timed.runs().iter().all(|run| is_of_slices(run));
+            forest.has_spans = timed.runs().iter().all(is_of_slices);
             if !forest.add_samples(timed, &of, of_page) {
                 let samples = grouped(timed.table(RecordType::Stack).len() as Count);
                 self.notes.push(format!(
