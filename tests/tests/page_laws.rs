@@ -1,5 +1,7 @@
 //! Laws of a page: each pane has the figures of `cg-fmt -f json`, and parts add up to the whole.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
+
 use std::collections::BTreeMap;
 
 use needs::needs;

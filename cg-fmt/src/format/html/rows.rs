@@ -380,6 +380,7 @@ impl PageRows<'_> {
             for row in table.rows.iter().take(rows - figures.len()) {
                 figures.push(owned(figure.cell(*row)));
                 let share = share.and_then(|share| share.cell(*row).percentage());
+                let share = share.filter(|share| share.abs() >= LEAST_SHARE);
                 // A text has no bar, which only the style of other pages draws.
                 shares.push(share.map_or(Cell::Empty, |share| Cell::Text(percent(share).into())));
             }
@@ -418,6 +419,9 @@ fn column_with(
     let cell = move |row: usize| cells.get(row).cloned().unwrap_or(Cell::Empty);
     Column::new(name, layout, cell).titled(title)
 }
+
+/// The least share without scripts: smaller ones would be 0.00%.
+const LEAST_SHARE: f64 = 0.005;
 
 /// The maximum width of a name without scripts.
 const WIDEST_NAME: usize = 60;
