@@ -19,6 +19,7 @@ use crate::pattern::{PatternOptions, Patterns};
 use crate::positionals::{self, Positionals, Stdin};
 use crate::predicate::{NamePredicates, Types};
 use crate::rank::Selection;
+use crate::time::TimeRange;
 use crate::whose::WantedOwners;
 
 /// Keep the records of a cost stream that match.
@@ -110,6 +111,14 @@ pub(crate) struct Args {
     /// flight recorder. May be given several times; all have to match. -v does not invert this condition.
     #[arg(long, value_name = "KEY=TEXT")]
     with_label: Vec<WantedLabel>,
+
+    /// Keep the samples in a range of time, in seconds since the first sample.
+    ///
+    /// A sample at t is kept if FROM <= t < TO; the last sample is also kept if TO is its time. The spans of trace events
+    /// are cut at FROM and TO if the input is a raw profile. The records of a stream pass whole, and need the times of
+    /// cg-parse --times.
+    #[arg(long, value_name = "FROM-TO")]
+    time: Option<TimeRange>,
 
     /// Keep functions that matching functions call.
     ///
@@ -358,6 +367,7 @@ impl Args {
                 invert: self.invert_match,
             },
             labels: self.with_label.clone(),
+            time: self.time,
             minimums: self.min.clone(),
             minimum_percents: self.min_percent.clone(),
             minimum_changes: self.min_change.clone(),

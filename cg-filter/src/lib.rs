@@ -11,6 +11,7 @@ mod filter;
 mod positionals;
 mod predicate;
 mod record;
+mod time;
 
 mod arcs;
 mod count;

@@ -40,7 +40,7 @@ fields! {
     Type b"type", Name b"fn", File b"file", Obj b"obj", Site b"site", Line b"line", Addr b"addr",
     Callee b"callee", Kind b"kind", What b"what", Snapshot b"snapshot", Part b"part", Thread b"thread",
     Tid b"tid", Process b"process", Pid b"pid", Of b"of", Cost b"cost", Incl b"incl", Stack b"stack",
-    Inlined b"inlined", Labels b"labels", Details b"details", Bench b"bench",
+    Inlined b"inlined", Labels b"labels", Details b"details", Bench b"bench", Time b"time",
 }
 
 /// A record that is parsed only up to the last requested field.

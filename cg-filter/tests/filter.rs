@@ -535,3 +535,57 @@ fn percentage_is_a_share_of_the_run_that_the_record_belongs_to() {
     assert_eq!(functions.len(), 2);
     assert!(functions[0].contains("f500") && functions[1].contains("f60"));
 }
+
+/// Samples at 5, 6 and 8 s since the start of the run. The costs do not follow the times.
+const TIMED: [&str; 4] = [
+    r#"{"type":"stack","fn":"b","time":6000000000,"cost":{"Ir":9},"stack":[{"fn":"b"}]}"#,
+    r#"{"type":"stack","fn":"a","time":5000000000,"cost":{"Ir":5},"stack":[{"fn":"a"}]}"#,
+    r#"{"type":"stack","fn":"c","time":8000000000,"cost":{"Ir":4},"stack":[{"fn":"c"}]}"#,
+    r#"{"type":"fn","fn":"a","cost":{"Ir":5}}"#,
+];
+
+#[test]
+fn a_range_of_time_keeps_samples_from_its_beginning_to_before_its_end() {
+    // Seconds count from the first sample, and records without a time are dropped.
+    assert_eq!(kept(&["--time", "0-1"], &TIMED), [1]);
+    assert_eq!(kept(&["--time", "1-2.5"], &TIMED), [0]);
+    assert_eq!(kept(&["--time", "0-3"], &TIMED), [0, 1, 2]);
+    assert_eq!(kept(&["--time", "1-9"], &TIMED), [0, 2]);
+    assert_eq!(kept(&["--time", "0-3", "-n", "1"], &TIMED), [0]);
+    assert_eq!(kept(&["--time", "2-9", "-n", "1"], &TIMED), [2]);
+    assert_eq!(kept(&["--time", "0-9", "c"], &TIMED), [2]);
+    let untimed = filter(&["--time", "0-1"], stream(&TIMED[3..]).as_bytes());
+    let stderr = String::from_utf8(untimed.stderr).unwrap();
+    assert_eq!(untimed.status.code(), Some(2));
+    assert!(stderr.contains("no record has a time"), "{stderr}");
+    let wrong = filter(&["--time", "2-1"], b"");
+    assert_eq!(wrong.status.code(), Some(2));
+}
+
+#[test]
+fn spans_of_trace_events_are_cut_and_their_parts_add_up() {
+    let trace = br#"{"traceEvents": [
+        {"ph": "X", "name": "outer", "pid": 1, "tid": 2, "ts": 1000, "dur": 1000},
+        {"ph": "X", "name": "inner", "pid": 1, "tid": 2, "ts": 1200, "dur": 300}
+    ]}"#;
+    let times = |range: &str| -> Vec<(String, u64)> {
+        let output = filter(&["--time", range], trace);
+        let stdout = String::from_utf8(output.stdout).unwrap();
+        let records = stdout
+            .lines()
+            .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap());
+        let mut sums = std::collections::BTreeMap::new();
+        for record in records.filter(|record| record["type"] == "stack") {
+            let name = record["fn"].as_str().unwrap().to_owned();
+            *sums.entry(name).or_insert(0) += record["cost"]["time"].as_u64().unwrap();
+        }
+        sums.into_iter().collect()
+    };
+    let sum =
+        |outer: u64, inner: u64| vec![("inner".to_owned(), inner), ("outer".to_owned(), outer)];
+    // The trace lasts 1 ms: outer for 0.2 ms, inner for 0.3 ms, outer for 0.5 ms.
+    assert_eq!(times("0-1"), sum(700_000, 300_000));
+    assert_eq!(times("0.0001-0.0004"), sum(100_000, 200_000));
+    assert_eq!(times("0-0.0003"), sum(200_000, 100_000));
+    assert_eq!(times("0.0003-0.001"), sum(500_000, 200_000));
+}

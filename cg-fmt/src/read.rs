@@ -107,7 +107,9 @@ pub(crate) fn read(
     if options.by_function && !samples::is_wanted(&profile, options) {
         profile = profile.by_function()?;
     }
-    let has_stacks = profile.types().any(RecordType::has_stack);
+    // Chains of inlined functions are parts of a function, not stacks of callers.
+    let is_of_callers = |kind: RecordType| kind != RecordType::Inline && kind.has_stack();
+    let has_stacks = profile.types().any(is_of_callers);
     let has_calls = !profile.table(RecordType::Call).is_empty();
     let estimated = match options.is_full_page() && has_calls && !has_stacks {
         true => estimated_stacks(files, diagnostics)?,

@@ -39,6 +39,7 @@ mod names;
 mod one_door;
 mod packages;
 mod page;
+mod page_laws;
 mod page_panes;
 mod page_scripts;
 mod page_table;

@@ -75,7 +75,7 @@ fn pages_support_dark_mode_print_and_phones() {
         );
         open(&mut browser, &path);
         seen.push(browser.evaluate(
-            "[document.body, document.querySelector('.chart .title')].map((element) => \
+            "[document.body, document.querySelector('.chart .bytes')].map((element) => \
              getComputedStyle(element)[element === document.body ? 'backgroundColor' : 'fill'])",
         ));
         assert_eq!(browser.errors, Vec::<String>::new());

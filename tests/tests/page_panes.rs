@@ -276,6 +276,7 @@ fn heap_is_compared_with_another_snapshot() {
     );
     let mut browser = Browser::start(1200, 900);
     open(&mut browser, &path);
+    go(&mut browser, "#view=table");
     let rows = "rows().map(({dataset: row}) => [row.fn, row.old, row.new, row.delta, row.status].join(' '))";
     assert_eq!(
         browser.evaluate("rows()[0].dataset.delta === undefined"),
@@ -368,7 +369,7 @@ fn findings_are_listed_by_severity_with_their_stacks() {
     assert_eq!(
         lead.trim(),
         "<p>13 errors in 11 places; most often, 2 times: Invalid read of size 4 in inv_rw</p>\n\
-         <p>definitely lost: 3,297 bytes and 35 blocks in 5 leak records; most in definitely, 3,000 bytes</p>\n\
+         <p>definitely lost: 3,297 bytes and 35 blocks in 6 leak records; most in definitely, 3,000 bytes</p>\n\
          <p>indirectly lost: 224 bytes and 7 blocks in 2 leak records</p>\n\
          <p>possibly lost: 64 bytes and 1 blocks in 1 leak record</p>\n\
          <p>still reachable: 4,096 bytes and 1 blocks in 1 leak record</p>"
@@ -424,6 +425,7 @@ fn recording_shows_live_heap_and_allocations() {
     let path = page(&folder, "cg-fmt", &["-f", "html", file], b"");
     let mut browser = Browser::start(1300, 900);
     open(&mut browser, &path);
+    go(&mut browser, "#view=table");
     let main = "(({event, total, snapshot}) => [event, total, snapshot ?? null])(document.querySelector('main').dataset)";
     let functions = "Array.from(new Set(rows().map((row) => row.dataset.fn))).sort()";
     let allocated = browser.evaluate(functions);

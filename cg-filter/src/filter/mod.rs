@@ -20,7 +20,8 @@ use crate::hold::BufferedLines;
 use crate::label::WantedLabel;
 use crate::predicate::{Match, NamePredicates, Types};
 use crate::rank::{GroupId, Ranking, Selection};
-use crate::record::RecordFields;
+use crate::record::{Field, RecordFields};
+use crate::time::{RunTime, RunTimes, TimeRange};
 
 mod output;
 pub(crate) mod runs;
@@ -36,6 +37,7 @@ pub(crate) struct Options {
     pub(crate) records: cg_parse::Options,
     pub(crate) names: NamePredicates,
     pub(crate) labels: Vec<WantedLabel>,
+    pub(crate) time: Option<TimeRange>,
     pub(crate) minimums: Vec<Minimum>,
     pub(crate) minimum_percents: Vec<MinimumPercent>,
     pub(crate) minimum_changes: Vec<MinimumChange>,
@@ -69,6 +71,7 @@ impl Options {
             || !self.minimums.is_empty()
             || !self.minimum_percents.is_empty()
             || !self.minimum_changes.is_empty()
+            || self.time.is_some()
     }
 
     /// Returns the options for parsing a raw profile, with the wanted records.
@@ -82,6 +85,8 @@ impl Options {
                 && (asked.calls || self.names.needs_arcs() || self.types.names("call")),
             lines: !are_alone && (asked.lines || self.types.names("line")),
             stacks,
+            times: asked.times || self.time.is_some(),
+            cuts: self.time.map(|range| [range.from, range.to]),
             ..asked.clone()
         }
     }
@@ -169,6 +174,7 @@ struct Filter<'w> {
     options: Options,
     output: CountedOutput<'w>,
     runs: RunFigures,
+    times: RunTimes,
     arcs: NeighbourFunctions,
     ranking: Ranking,
     candidates: Vec<PendingRecord>,
@@ -192,12 +198,14 @@ enum LineRole {
     Record {
         function: Option<ArcFunctionId>,
         group: Option<GroupId>,
+        time: Option<RunTime>,
     },
 }
 
-/// A record to rank, if its function turns out to have the wanted callers and callees.
+/// A record to rank, if its function turns out to have the wanted callers and callees, and its time to be in the range.
 struct PendingRecord {
-    function: ArcFunctionId,
+    function: Option<ArcFunctionId>,
+    time: Option<RunTime>,
     group: GroupId,
     cost: Count,
 }
@@ -229,6 +237,7 @@ impl<'w> Filter<'w> {
             options,
             output: CountedOutput::new(output),
             runs: RunFigures::default(),
+            times: RunTimes::default(),
             arcs: NeighbourFunctions::default(),
             candidates: Vec::new(),
             held: BufferedLines::new(),
@@ -273,26 +282,56 @@ impl<'w> Filter<'w> {
         if !self.reaches_minimums(&mut record, line.number)? {
             return Ok(None);
         }
+        let time = match self.options.time.is_some() {
+            true => match self.time_of(&mut record, kind)? {
+                None => return Ok(None),
+                time => time,
+            },
+            false => None,
+        };
         let mut group = None;
         if self.options.ranks() {
             let is_diff = line.kind == RecordType::Diff;
             let ranked = self.ranking.group(&mut record, kind, is_diff, &self.runs)?;
             group = ranked.map(|(group, _)| group);
-            match (ranked, function) {
-                (Some((group, cost)), Some(function)) => self.candidates.push(PendingRecord {
-                    function,
-                    group,
-                    cost,
-                }),
-                (Some((group, cost)), None) => self.ranking.add(group, cost),
-                (None, _) => {}
+            match ranked {
+                Some((group, cost)) if function.is_some() || time.is_some() => {
+                    self.candidates.push(PendingRecord {
+                        function,
+                        time,
+                        group,
+                        cost,
+                    });
+                }
+                Some((group, cost)) => self.ranking.add(group, cost),
+                None => {}
             }
         }
         self.has_passed = true;
-        Ok(Some(match (function, group) {
-            (None, None) => LineRole::Kept,
-            (function, group) => LineRole::Record { function, group },
+        Ok(Some(match (function, group, time) {
+            (None, None, None) => LineRole::Kept,
+            (function, group, time) => LineRole::Record {
+                function,
+                group,
+                time,
+            },
         }))
+    }
+
+    /// Returns the time of a sample; `None` for a record without a time.
+    fn time_of(
+        &mut self,
+        record: &mut RecordFields<'_>,
+        kind: RecordType,
+    ) -> Result<Option<RunTime>, Error> {
+        let text = match kind {
+            RecordType::Stack => record.label(Field::Time)?,
+            _ => Default::default(),
+        };
+        let at = std::str::from_utf8(&text).ok();
+        let at = at.and_then(|at| at.parse().ok());
+        self.times.untimed += u64::from(at.is_none());
+        Ok(at.map(|at| self.times.note(at)))
     }
 
     fn reaches_minimums(
@@ -355,16 +394,26 @@ impl<'w> Filter<'w> {
             let matched = arcs.match_function(function, &options.names);
             options.names.verdict(matched) == Match::Keep
         };
+        let (times, range) = (&self.times, options.time);
+        let is_in_time = |time: Option<RunTime>| match (time, range) {
+            (Some(time), Some(range)) => times.is_inside(time, range),
+            _ => true,
+        };
         for candidate in &self.candidates {
-            if is_matched(candidate.function) {
+            if candidate.function.is_none_or(is_matched) && is_in_time(candidate.time) {
                 self.ranking.add(candidate.group, candidate.cost);
             }
         }
         let order = self.ranking.choose(options.selection, &self.runs);
         let ranking = &self.ranking;
         let is_kept = |role: &LineRole| match role {
-            LineRole::Record { function, group } => {
+            LineRole::Record {
+                function,
+                group,
+                time,
+            } => {
                 function.is_none_or(is_matched)
+                    && is_in_time(*time)
                     && group.is_none_or(|group| ranking.is_chosen(group))
             }
             _ => true,
@@ -391,6 +440,11 @@ impl<'w> Filter<'w> {
         if !self.has_passed && self.would_match_frame {
             diagnostics.warn(
                 "no blamed function matches, but other frames do; --frame REGEX keeps records by any frame",
+            );
+        }
+        if self.times.untimed > 0 && self.times.records == 0 {
+            diagnostics.error(
+                "--time: no record has a time; give the profile itself, or write the stream with cg-parse --times",
             );
         }
         for (kind, option) in &self.missing {
@@ -467,7 +521,9 @@ impl Visitor for Filter<'_> {
         let role = match line.kind {
             RecordType::Run => {
                 if self.options.needs_runs() {
-                    self.runs.add(line.parse()?);
+                    let run = line.parse()?;
+                    self.times.begin(&run);
+                    self.runs.add(run);
                 }
                 Some(LineRole::Run)
             }

@@ -2,7 +2,7 @@
 
 use cg_document::Audience;
 use cg_profile::{Profile, Rows};
-use cg_stream::record::{Count, RecordType, add_counts};
+use cg_stream::record::{Count, RecordType, RunRecord, add_counts};
 
 use crate::options::{Events, Options, PercentOf, RatioColumn};
 
@@ -67,9 +67,13 @@ impl EventColumns {
         let whole = |position: usize| wholes.get(indexes[position]).copied().unwrap_or(0);
         let counted = || (0..names.len()).filter(|position| whole(*position) != 0);
         let lost = counted().find(|position| counts_lost_memory(profile, names[*position]));
-        let counted = lost.or_else(|| counted().next());
+        let default = default_event(profile, &names).filter(|position| whole(*position) != 0);
+        let counted = default.or(lost).or_else(|| counted().next());
         let (mut chosen, mut others) =
             choose_events(&names, counted.unwrap_or(0), preferred, options)?;
+        if !matches!(options.events, Events::Named(_)) && default_event(profile, &names).is_some() {
+            chosen.sort_by_key(|position| Some(*position) != counted);
+        }
         if options.events == Events::Fitting && options.format.is_for_people() {
             let sorted_by = options.sort.as_deref().unwrap_or_default();
             let repeated = repeated_events(profile.table(kind), &names, &indexes, &chosen);
@@ -229,6 +233,16 @@ pub(crate) fn choose_events(
     };
     let others = all.filter(|position| !chosen.contains(position)).collect();
     Ok((chosen, others))
+}
+
+/// Returns the position of the event that the writer of a pprof profile chose, or else of the last event, as in
+/// `go tool pprof`. Returns `None` for other formats.
+fn default_event(profile: &Profile, names: &[&str]) -> Option<usize> {
+    let is_pprof = |run: &RunRecord| run.tool.as_deref() == Some("pprof");
+    let run = profile.runs().first().filter(|run| is_pprof(run))?;
+    let chosen = run.sampling.labels.get("default_sample_type");
+    let named = chosen.and_then(|chosen| names.iter().position(|name| name == chosen));
+    named.or(names.len().checked_sub(1))
 }
 
 /// Returns true if a column belongs to an event: `Ir`, `incl.Ir`, `Ir%`, `Ir.delta`.

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io;
 
+use crate::fit::short_name;
 use crate::{Block, Cell, Document, NAMELESS, Span, Table, number, visible};
 
 /// Writes a document.
@@ -100,17 +101,26 @@ fn push_table(text: &mut String, table: &Table) {
     }
 }
 
+/// The maximum width of names in tables.
+const WIDEST_NAME: usize = 80;
+
 fn cell_text(cell: &Cell) -> String {
     match cell {
         Cell::Empty => String::new(),
         Cell::Nameless => NAMELESS.to_owned(),
-        Cell::Name(name) => code_span(name),
+        Cell::Name(name) => code_span(&short_name(name, WIDEST_NAME)),
         Cell::Text(words) => escaped(words),
         Cell::Called { name, calls } => {
-            format!("{} ({}x)", code_span(name), number::grouped(*calls))
+            let name = code_span(&short_name(name, WIDEST_NAME));
+            format!("{name} ({}x)", number::grouped(*calls))
         }
-        Cell::Placed { lead, name, place } if place.is_empty() => escaped(&format!("{lead}{name}")),
-        Cell::Placed { lead, name, place } => escaped(&format!("{lead}{name} ({place})")),
+        Cell::Placed { lead, name, place } => {
+            let name = short_name(name, WIDEST_NAME);
+            match place.is_empty() {
+                true => escaped(&format!("{lead}{name}")),
+                false => escaped(&format!("{lead}{name} ({place})")),
+            }
+        }
         Cell::Count(count) => number::grouped(*count),
         Cell::AtMost(count) => number::at_most(&number::grouped(*count)),
         Cell::Delta(delta) => number::signed(*delta),

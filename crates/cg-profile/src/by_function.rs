@@ -98,6 +98,9 @@ impl<'p> Charging<'p> {
         sums.indirect_bytes
             .sum(own, numbers.indirect_bytes.get(row))
             .map_err(|sum| sum.with_name("indirect_bytes"))?;
+        sums.records
+            .sum(own, numbers.records.get(row))
+            .map_err(|sum| sum.with_name("records"))?;
         sums.lifetime
             .sum(own, numbers.lifetime.get(row))
             .map_err(|sum| sum.with_name("lifetime"))?;

@@ -350,6 +350,14 @@ macro_rules! into_row {
     (incl_or_cost $field:ident of $added:ident, $table:ident, $row:ident, $adding:ident) => {
         $table.add_incls_or_costs($row, $added.$field, $added.cost, $adding)?;
     };
+    // Each leak record has this field, so the records of a row are counted here.
+    (sum indirect_bytes of $added:ident, $table:ident, $row:ident, $adding:ident) => {
+        let numbers = &mut $table.numbers;
+        let sum = numbers.indirect_bytes.sum($row, $added.indirect_bytes);
+        sum.map_err(|beyond| beyond.with_name("indirect_bytes"))?;
+        let sum = numbers.records.sum($row, 1);
+        sum.map_err(|beyond| beyond.with_name("records"))?;
+    };
     (sum $field:ident of $added:ident, $table:ident, $row:ident, $adding:ident) => {
         let sum = $table.numbers.$field.sum($row, $added.$field);
         sum.map_err(|beyond| beyond.with_name(stringify!($field)))?;

@@ -37,6 +37,8 @@ pub struct Options {
     pub levels: bool,
     /// Keep samples separate by time, if the input contains times.
     pub times: bool,
+    /// Times in ns since the beginning at which spans are cut, if the records are separate by time.
+    pub cuts: Option<[u64; 2]>,
     /// Demangle the names that Valgrind left mangled.
     pub demangle: bool,
     /// Write names in their normal form, which is the same in every build of a program.
@@ -64,6 +66,7 @@ impl Default for Options {
             stacks: false,
             levels: false,
             times: false,
+            cuts: None,
             demangle: true,
             stable_names: false,
             redact: false,

@@ -55,6 +55,11 @@ impl Diagnostics {
         }
     }
 
+    /// Replaces the function that makes the displays of progress, if there is one.
+    pub fn replace_progress(&mut self, show: ShowProgress) {
+        self.progress = self.progress.map(|_| show);
+    }
+
     /// Reports a warning, which changes no data and no exit status.
     pub fn warn(&mut self, message: impl Display) {
         (self.sink)(&visible(&message.to_string()), false);

@@ -104,6 +104,9 @@ fn run_with<Args: CommandLine>(
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Outcome> {
     let mut output = open(common, args.partition_keys())?;
+    if !output.is_stdout() {
+        diagnostics.replace_progress(progress::bar_beside_file);
+    }
     let outcome = match common.generate {
         Some(what) => {
             output.set_when_closed(WhenClosed::GoOn);

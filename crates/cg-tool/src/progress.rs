@@ -7,11 +7,18 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use cg_stream::diagnostics::Progress;
 
-/// Returns a bar for an input of this many bytes; `None` if a user would not see it.
+/// Returns a bar for an input of this many bytes if the output goes to standard output; `None` if a user would not see it.
 pub(super) fn bar(length: u64) -> Option<Box<dyn Progress>> {
     // With stdout on the same terminal, output and bar would overwrite each other.
-    let wanted = io::stderr().is_terminal() && !io::stdout().is_terminal();
-    wanted.then(|| {
+    match io::stdout().is_terminal() {
+        true => None,
+        false => bar_beside_file(length),
+    }
+}
+
+/// Returns a bar for an input of this many bytes if the output goes to a file; `None` if a user would not see it.
+pub(super) fn bar_beside_file(length: u64) -> Option<Box<dyn Progress>> {
+    io::stderr().is_terminal().then(|| {
         Box::new(Bar {
             length,
             read: 0,

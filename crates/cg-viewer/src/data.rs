@@ -13,6 +13,9 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 use serde_json::{Map, Value, json};
 
+/// The style of the viewer, which the script adds to the page.
+const STYLE: &str = include_str!("sent/viewer.css");
+
 /// JavaScript numbers represent all integers up to this one.
 const EXACT: u128 = 1 << 53;
 
@@ -168,6 +171,7 @@ impl PageData {
         let arrays = self.arrays.iter();
         let arrays = arrays.map(|array| json!([array.name, array.length, array.form]));
         let arrays: Value = arrays.collect();
+        self.header.insert("style".to_owned(), STYLE.into());
         self.header.insert("texts".to_owned(), texts.len().into());
         self.header.insert("separator".to_owned(), separator.into());
         self.header.insert("big".to_owned(), self.is_big.into());

@@ -1,8 +1,8 @@
 //! The page that shows a whole profile: one file with its data, script and style.
 //!
 //! [`PageData`] packs rows, stacks and sources into one inert block, and the script unpacks it (`script/data.js`). The
-//! script is plain JavaScript, in files by purpose. Readers without JavaScript see the sentences, the first rows as a
-//! table, and memory over time as a picture.
+//! script is plain JavaScript, in files by purpose. Readers without JavaScript see the sentences and the first rows as a
+//! table. The style of the viewer and the picture of memory over time are in the data too, because they are smaller there.
 //!
 //! This crate knows neither profiles nor reports: cg-fmt fills the data from its reports.
 #![warn(missing_docs)]
@@ -13,13 +13,14 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 
 use cg_document::html::{Script, write_table_element};
-use cg_document::{Graph, Markup, Table, draw_chart};
+use cg_document::{Markup, Table};
 
 mod data;
 
 pub use data::{PageData, PageText};
 
-const STYLE: &str = include_str!("viewer.css");
+/// The style for readers without JavaScript. The style of the viewer is in the data, where it is compressed.
+const STYLE: &str = "html{color-scheme:light dark;font:15px/1.4 system-ui,sans-serif}noscript td,noscript th{padding:.1rem .5rem;text-align:left;vertical-align:top}";
 const SCRIPT: Script = Script {
     text: include_str!("sent/viewer.js"),
     hash: include_str!("sent/viewer.js.sha256"),
@@ -38,8 +39,6 @@ pub struct Viewer<'v, 't> {
     pub notes: &'v [String],
     /// The first rows, for browsers that do not run scripts.
     pub rows: &'v Table<'t>,
-    /// Memory over time.
-    pub graph: Option<&'v Graph>,
     /// The data for the script, compressed with zlib.
     pub data: &'v [u8],
 }
@@ -68,11 +67,6 @@ pub fn write_viewer(viewer: &Viewer<'_, '_>, out: &mut dyn io::Write) -> io::Res
         page.tag("</p>\n");
     }
     page.tag("</div>\n</header>\n");
-    if let Some(graph) = viewer.graph {
-        page.tag("<figure id=chart>");
-        draw_chart(graph, &mut page);
-        page.tag("</figure>\n");
-    }
     page.tag("<noscript>\n");
     write_table_element(&mut page, viewer.rows);
     for note in viewer.notes {

@@ -117,7 +117,7 @@ mod tests {
         let lines = str::from_utf8(names.lines()).unwrap();
         assert_eq!(
             lines,
-            "main\ndemo::run&lt;demo::Job&gt;\tdemo::run&lt;…&gt;\t…::run&lt;…&gt;"
+            "main\ndemo::run&lt;demo::Job&gt;\tdemo::run&lt;…&gt;\t…::run&lt;…&gt;\trun"
         );
         let drawn: Vec<&str> = names.iter().map(|name| name.text).collect();
         assert_eq!(drawn, ["main", "demo::run<demo::Job>"]);

@@ -159,6 +159,37 @@ impl ShownCosts {
     }
 }
 
+/// Returns a total with its event: `708 Ir`, or `384.7 ms CPU time` for the event of a clock. The viewer writes figures in
+/// the same form.
+fn amount(profile: &Profile, event: &str, total: Count) -> String {
+    let plain = event.split(':').next().unwrap_or_default();
+    let is_clock = ["cpu-clock", "task-clock"].contains(&plain);
+    let mut units = profile.runs().iter().map(|run| &run.sampling.units);
+    let is_time = is_clock || units.any(|units| units.get(event).is_some_and(|unit| unit == "ns"));
+    if !is_time {
+        return format!("{} {event}", grouped(total));
+    }
+    let nanoseconds = total as f64;
+    let units = [("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)];
+    let (unit, length) = units
+        .into_iter()
+        .find(|(_, length)| nanoseconds.abs() >= *length)
+        .unwrap_or(units[3]);
+    let value = nanoseconds / length;
+    let decimals = match value.abs() {
+        _ if length == 1.0 => 0,
+        value if value >= 100.0 => 1,
+        value if value >= 10.0 => 2,
+        _ => 3,
+    };
+    let words = if is_clock || plain == "cpu" {
+        "CPU time"
+    } else {
+        plain
+    };
+    format!("{value:.decimals$} {unit} {words}")
+}
+
 /// Returns the total, the row with the largest cost, and the share of the program's own code.
 fn costs(rows: &PageRows<'_>, profile: &Profile) -> Option<String> {
     let (event, _) = rows.events.first()?;
@@ -170,7 +201,8 @@ fn costs(rows: &PageRows<'_>, profile: &Profile) -> Option<String> {
     let name = rows.cells("fn").nth(row).and_then(|cell| cell_text(&cell));
     let name = name.unwrap_or_else(|| NAMELESS.to_owned());
     let count = grouped(costs.len() as Count);
-    let start = format!("{} {event}{at} in {count} {noun}; {name}", grouped(total));
+    let amount = amount(profile, event, total);
+    let start = format!("{amount}{at} in {count} {noun}; {name}");
     // A negative total, possible in the difference of two profiles, has no shares.
     if total <= 0 {
         return Some(format!("{start} has most, {}", grouped(largest)));

@@ -7,10 +7,10 @@ use std::io::Write;
 
 use cg_document::html::{self, Tone};
 use cg_document::number::{grouped, signed};
-use cg_document::{Block, Document, Graph, Span};
+use cg_document::{Block, Document, Graph, Markup, Span, draw_chart};
 use cg_names::code_origin::CodeOwner;
 use cg_profile::Profile;
-use cg_stream::record::{Count, RecordType};
+use cg_stream::record::{Count, RecordType, RunRecord};
 use cg_tool::Diagnostics;
 use cg_viewer::{PageData, Viewer, write_viewer};
 use serde_json::{Value, json};
@@ -22,6 +22,7 @@ use crate::report::{Report, lack, origin};
 
 mod code;
 mod functions;
+mod inlined;
 mod lead;
 mod rows;
 mod runs;
@@ -85,7 +86,6 @@ pub(crate) fn write(
         lead: &words.lead,
         notes: &words.static_notes(&source),
         rows: &static_rows,
-        graph: words.graph.as_ref(),
         data: &data,
     };
     Ok(write_viewer(&viewer, out)?)
@@ -197,6 +197,11 @@ impl PageContent {
         header.insert("whose".to_owned(), json!(owners));
         header.insert("findings".to_owned(), rows.are_findings().into());
         header.insert("levels".to_owned(), json!(rows.levels));
+        let units = profile.runs().iter().flat_map(|run| &run.sampling.units);
+        let units: serde_json::Map<String, Value> = units
+            .map(|(event, unit)| (event.clone(), json!(unit)))
+            .collect();
+        header.insert("units".to_owned(), units.into());
         let events = rows.events.iter();
         let events: Vec<Value> = events
             .map(|(name, total)| {
@@ -242,10 +247,20 @@ impl PageContent {
             let of = positions(profile, &names);
             code.add(profile, None, &of, (&mut self.functions, &mut self.data));
             let stacks = read.estimated.as_ref().unwrap_or(profile);
+            let chains = Some(profile).filter(|_| read.estimated.is_some());
+            forest.inline(chains, &of, (&mut self.functions, &mut self.data));
             self.add_forest(&mut forest, stacks, (&names, rows.levels.as_deref(), None));
             let timed = read.timed.as_ref().unwrap_or(profile);
             let of = positions(timed, &names);
+            if chains.is_none() && !profile.table(RecordType::Inline).is_empty() {
+                self.notes.push(
+                    "the stacks are chains of inlined functions without their callers, because the input cannot be read twice"
+                        .to_owned(),
+                );
+            }
             let of_page = (&mut self.functions, &mut self.data);
+            let is_of_slices = |run: &RunRecord| run.tool.as_deref() == Some("trace-events");
+            forest.has_spans = timed.runs().iter().all(is_of_slices);
             if !forest.add_samples(timed, &of, of_page) {
                 let samples = grouped(timed.table(RecordType::Stack).len() as Count);
                 self.notes.push(format!(
@@ -281,7 +296,8 @@ impl PageContent {
         names: &[String],
         (forest, code): (&mut StackForest, &mut Code),
     ) -> anyhow::Result<()> {
-        let runs = diffs.compared().map(|run| diffs.run_name(run));
+        let runs = 0..diffs.run_columns().len();
+        let runs: Vec<String> = runs.map(|run| diffs.run_name(run)).collect();
         let texts =
             |deltas: &[Count]| -> Vec<String> { deltas.iter().map(Count::to_string).collect() };
         let causes: Vec<Value> = diffs
@@ -297,6 +313,7 @@ impl PageContent {
         let count = diffs.causes.len();
         let header = &mut self.data.header;
         header.insert("runs".to_owned(), json!(runs));
+        header.insert("compared".to_owned(), json!(diffs.compared()));
         header.insert("causes".to_owned(), causes.into());
         header.insert("causeCount".to_owned(), count.into());
         let Some(runs) = runs::read_runs(profile, diffs) else {
@@ -382,6 +399,12 @@ impl PageContent {
     fn packed(mut self, words: &PageWords) -> std::io::Result<Vec<u8>> {
         let notes: Vec<&String> = words.notes.iter().chain(&self.notes).collect();
         self.data.header.insert("notes".to_owned(), json!(notes));
+        if let Some(graph) = &words.graph {
+            let mut chart = Markup::default();
+            draw_chart(graph, &mut chart);
+            let chart = chart.into_string();
+            self.data.header.insert("chart".to_owned(), chart.into());
+        }
         if !self.estimated.is_empty() {
             let sums = self.estimated.iter();
             let sums: Value = sums

@@ -1,8 +1,10 @@
 //! The rows of a page: the rows of `-f csv` in the same order, with all their columns.
 
 use cg_collections::maps::OrderedSet;
-use cg_document::{Cell, Column, Layout, Table};
+use cg_document::number::percent;
+use cg_document::{Cell, Column, Layout, Table, short_name};
 use cg_names::code_origin::CodeOwner;
+use cg_names::paths::base_name;
 use cg_profile::{Profile, Rows};
 use cg_stream::record::{Count, RecordType};
 use cg_viewer::{PageData, PageText};
@@ -42,6 +44,10 @@ pub(super) struct PageRows<'t> {
     is_diff: bool,
     /// True if the rows belong to several benchmarks.
     pub(super) is_suite: bool,
+    /// In a diff, the parts of column names for each run.
+    runs: Vec<String>,
+    /// The positions of the two compared runs.
+    compared: [usize; 2],
     /// The event of the heap's contents at snapshots, if the profile also has program points. It has separate rows.
     pub(super) levels: Option<String>,
 }
@@ -79,11 +85,15 @@ impl<'a> RowSource<'a> {
             events: Vec::new(),
             is_diff: matches!(self, RowSource::Diff(_)),
             is_suite: matches!(self, RowSource::Diff(diffs) if diffs.is_suite),
+            runs: Vec::new(),
+            compared: [0; 2],
             levels: None,
         };
         match self {
             RowSource::Diff(diffs) => {
                 let runs = diffs.compared();
+                rows.runs = diffs.run_columns();
+                rows.compared = runs;
                 for event in diffs.event_names() {
                     let total = |run: usize| diffs.event_total(event, run).unwrap_or(0);
                     rows.events.push((event.to_owned(), runs.map(total).into()));
@@ -194,20 +204,35 @@ impl PageRows<'_> {
         for (position, (event, _)) in self.events.iter().enumerate() {
             let figures = match self.is_diff {
                 false => [("self", event.clone()), ("incl", format!("incl.{event}"))].to_vec(),
-                true => [
-                    ("old", format!("{event}.old")),
-                    ("new", format!("{event}.new")),
-                    ("incl.old", format!("incl.{event}.old")),
-                    ("incl.new", format!("incl.{event}.new")),
-                ]
-                .to_vec(),
+                true => {
+                    let [old, new] = self.compared.map(|run| &self.runs[run]);
+                    [
+                        ("old", format!("{event}.{old}")),
+                        ("new", format!("{event}.{new}")),
+                        ("incl.old", format!("incl.{event}.{old}")),
+                        ("incl.new", format!("incl.{event}.{new}")),
+                    ]
+                    .to_vec()
+                }
             };
             for (array, column) in figures {
                 self.write_counts(&column, &format!("r.{array}.{position}"), data);
             }
+            if self.runs.len() > 2 {
+                for (number, run) in self.runs.iter().enumerate() {
+                    let array = format!("r.run.{number}.{position}");
+                    self.write_counts(&format!("{event}.{run}"), &array, data);
+                }
+            }
         }
         for name in CALLS {
             self.write_counts(name, &format!("r.{name}"), data);
+        }
+        if self.runs.len() > 2 {
+            for (side, run) in ["old", "new"].iter().zip(self.compared) {
+                let column = format!("calls.{}", self.runs[run]);
+                self.write_counts(&column, &format!("r.calls.{side}"), data);
+            }
         }
         for name in ORDINALS {
             if let Some(numbers) = self.counts(name) {
@@ -231,6 +256,7 @@ impl PageRows<'_> {
                 rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '%']))
             };
             let is_known = known.contains(&column.name.as_str())
+                || (self.runs.len() > 2 && column.name.starts_with("calls."))
                 || column.layout == Layout::Percent
                 || self.events.iter().any(|(event, _)| is_figure(event))
                 || names.iter().any(|(name, _)| *name == column.name);
@@ -261,7 +287,7 @@ impl PageRows<'_> {
         data.header.insert("others".to_owned(), listed.into());
     }
 
-    /// Writes the stack of each row, with lines. Findings and allocations are identified by their stacks.
+    /// Writes the stack of each row with its lines, and the number of leak records that a row stands for. Findings and allocations are identified by their stacks.
     pub(super) fn write_stacks(
         &self,
         profile: &Profile,
@@ -269,6 +295,7 @@ impl PageRows<'_> {
     ) {
         let mut known = FunctionsOf::new(profile, false);
         let (mut lengths, mut ids, mut sites, mut lines) = (vec![], vec![], vec![], vec![]);
+        let mut records: Vec<Option<Count>> = Vec::new();
         for (kind, table) in self.kinds.iter().zip(&self.tables) {
             for row in &table.rows {
                 let stack = profile.table(*kind).key(*row).stack;
@@ -276,12 +303,19 @@ impl PageRows<'_> {
                 let stack = stack.filter(|_| *kind != RecordType::Heap);
                 let frames = profile.stacks().frames_of(stack);
                 lengths.push(frames.len() as u64);
+                records.push(profile.table(*kind).numbers().records.count(*row));
                 for frame in frames.iter() {
                     ids.push(known.get(frame.function, functions, data));
                     sites.push(data.optional_text(profile.text(frame.site)).0);
                     lines.push(frame.line.unwrap_or(0));
                 }
             }
+        }
+        if records
+            .iter()
+            .any(|count| count.is_some_and(|count| count > 1))
+        {
+            data.ordinals("r.records", &records);
         }
         data.numbers("k.length", lengths);
         data.numbers("k.fn", ids);
@@ -348,7 +382,10 @@ impl PageRows<'_> {
             let share = table.columns.iter().find(|column| column.name == name);
             for row in table.rows.iter().take(rows - figures.len()) {
                 figures.push(owned(figure.cell(*row)));
-                shares.push(share.map_or(Cell::Empty, |share| owned(share.cell(*row))));
+                let share = share.and_then(|share| share.cell(*row).percentage());
+                let share = share.filter(|share| share.abs() >= LEAST_SHARE);
+                // A text has no bar, which only the style of other pages draws.
+                shares.push(share.map_or(Cell::Empty, |share| Cell::Text(percent(share).into())));
             }
             titles.push(figure.title.clone());
         }
@@ -360,7 +397,8 @@ impl PageRows<'_> {
         ];
         for name in NAMES {
             if self.cells(name).any(|cell| owned(cell) != Cell::Empty) {
-                let cells = self.cells(name).take(rows).map(owned).collect();
+                let cells = self.cells(name).take(rows).map(owned);
+                let cells = cells.map(|cell| shortened(name, cell)).collect();
                 let layout = match name {
                     "fn" => Layout::Name,
                     "file" | "obj" => Layout::Path,
@@ -383,6 +421,21 @@ fn column_with(
 ) -> Column<'static> {
     let cell = move |row: usize| cells.get(row).cloned().unwrap_or(Cell::Empty);
     Column::new(name, layout, cell).titled(title)
+}
+
+/// The least share without scripts: smaller ones would be 0.00%.
+const LEAST_SHARE: f64 = 0.005;
+
+/// The maximum width of a name without scripts.
+const WIDEST_NAME: usize = 60;
+
+/// Shortens names, and paths to their last part, for readers without scripts.
+fn shortened(column: &str, cell: Cell<'static>) -> Cell<'static> {
+    match (column, cell) {
+        ("file", Cell::Text(path)) => Cell::Text(base_name(&path).to_owned().into()),
+        ("fn", Cell::Text(name)) => Cell::Text(short_name(&name, WIDEST_NAME).into()),
+        (_, cell) => cell,
+    }
 }
 
 /// Copies a cell, so that it borrows nothing.

@@ -81,16 +81,19 @@ pub(super) fn sums_by_owner(
     Ok(sums.collect())
 }
 
-/// Reads the two runs of a diff; `None` unless both are single files that still exist with the totals of the diff.
+/// Reads the two compared runs of a diff; `None` unless both are single files that still exist with the totals of the diff.
 pub(super) fn read_runs(profile: &Profile, diffs: &Diffs<'_>) -> Option<[RunOfDiff; 2]> {
     let [run] = profile.runs() else {
         return None;
     };
-    let [old, new] = run.source.as_slice() else {
+    if run.runs.len() != run.source.len() {
+        return None;
+    }
+    let [Some(old), Some(new)] = diffs.compared().map(|run_at| run.source.get(run_at)) else {
         return None;
     };
     let files = [old, new].map(Path::new);
-    if run.runs.len() != 2 || !files.iter().all(|file| file.is_file()) {
+    if !files.iter().all(|file| file.is_file()) {
         return None;
     }
     let [old, new] = files.map(RunOfDiff::read);

@@ -6,7 +6,10 @@ use cg_stream::record::{Count, RecordType};
 use cg_viewer::PageData;
 
 use super::functions::{FunctionsOf, PageFunction, PageFunctions};
+use super::inlined::InlinedCosts;
+use crate::options::GroupBy;
 use crate::report::diff::Diffs;
+use crate::report::records::threads::Origins;
 
 /// The maximum number of nodes that a page handles easily. The narrowest nodes are left out, and their cost is in one node
 /// below their callers.
@@ -32,7 +35,7 @@ struct StackCost {
 /// The maximum number of samples that a page shows in the order of time.
 const MOST_SAMPLES: usize = 200_000;
 
-/// The cost of one sample, or of several consecutive samples with the same stack.
+/// The cost of one sample, or of a piece of a slice.
 struct TimedSample {
     thread: u32,
     time: u64,
@@ -40,11 +43,20 @@ struct TimedSample {
     counts: Vec<Count>,
 }
 
+/// A function below its caller.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Node {
+    outer: u32,
+    function: PageFunction,
+    /// True for a function that was inlined into its caller.
+    is_inlined: bool,
+}
+
 /// The stacks of a page under construction.
 pub(super) struct StackForest {
-    /// The caller and the function of each node. Callers precede callees. The first node is the root.
-    nodes: Vec<(u32, PageFunction)>,
-    ids: Map<(u32, PageFunction), u32>,
+    /// Callers precede callees. The first node is the root.
+    nodes: Vec<Node>,
+    ids: Map<Node, u32>,
     costs: Vec<StackCost>,
     /// The position in `costs` for a node, a snapshot and a thread.
     places: Map<(u32, Option<u64>, u32), usize>,
@@ -53,18 +65,28 @@ pub(super) struct StackForest {
     threads: OrderedSet<String>,
     /// The samples in the order of time. Empty if the profile has no times.
     samples: Vec<TimedSample>,
+    /// True if the cost of each timed sample is the time from then on.
+    pub(super) has_spans: bool,
+    /// The inlined functions in each function.
+    inlined: InlinedCosts,
 }
 
 impl StackForest {
     pub(super) fn new(columns: usize) -> StackForest {
         StackForest {
-            nodes: vec![(0, PageFunction(u32::MAX))],
+            nodes: vec![Node {
+                outer: 0,
+                function: PageFunction(u32::MAX),
+                is_inlined: false,
+            }],
             ids: Map::default(),
             costs: Vec::new(),
             places: Map::default(),
             columns,
             threads: OrderedSet::from_iter([String::new()]),
             samples: Vec::new(),
+            has_spans: false,
+            inlined: InlinedCosts::default(),
         }
     }
 
@@ -72,11 +94,31 @@ impl StackForest {
         self.costs.is_empty()
     }
 
+    /// Collects the chains of inlined functions, which then are below the innermost function of each stack.
+    pub(super) fn inline(
+        &mut self,
+        chains: Option<&Profile>,
+        events: &[Option<usize>],
+        (functions, data): (&mut PageFunctions, &mut PageData),
+    ) {
+        if let Some(profile) = chains {
+            self.inlined = InlinedCosts::collect(profile, events, (functions, data));
+        }
+    }
+
     /// Returns the node of a function called by a node. Adds it if it is new.
     fn below(&mut self, node: u32, function: PageFunction) -> u32 {
+        self.node(Node {
+            outer: node,
+            function,
+            is_inlined: false,
+        })
+    }
+
+    fn node(&mut self, node: Node) -> u32 {
         let nodes = &mut self.nodes;
-        *self.ids.entry((node, function)).or_insert_with(|| {
-            nodes.push((node, function));
+        *self.ids.entry(node).or_insert_with(|| {
+            nodes.push(node);
             // The number of nodes fits into u32, because frames of deep stacks are cut.
             nodes.len() as u32 - 1
         })
@@ -124,16 +166,31 @@ impl StackForest {
         let mut known = FunctionsOf::new(profile, side.is_some());
         let column = |event: usize| side.map_or(event, |side| 2 * event + side);
         let table = profile.table(kind);
+        let origins = Origins::collect(profile, table, GroupBy::Thread);
         for (row, key) in table.keys().iter().enumerate() {
             let node = self.add_stack(profile, key, (&mut known, functions, data));
-            let thread = self.thread(profile.text(key.thread_name));
-            let cost = table.cost(row);
-            let counts = events.iter().enumerate().filter_map(|(position, event)| {
-                let count = *cost.get((*event)?)?;
-                (count != 0).then_some((column(position), count))
-            });
+            let thread = origins.label(profile, table, row, GroupBy::Thread);
+            let thread = self.thread(thread.as_deref());
             let snapshot = key.snapshot.filter(|_| side.is_none());
-            self.add((node, snapshot, thread), counts);
+            let cost = table.cost(row);
+            let count = |event: &Option<usize>| cost.get((*event)?).copied();
+            let counts: Vec<Count> = events.iter().map(|e| count(e).unwrap_or(0)).collect();
+            let parts = self
+                .inlined
+                .parts(self.nodes[node as usize].function, counts);
+            for (chain, counts) in parts {
+                let node = chain.into_iter().fold(node, |outer, function| {
+                    self.node(Node {
+                        outer,
+                        function,
+                        is_inlined: true,
+                    })
+                });
+                let counts = counts.into_iter().enumerate();
+                let counts = counts.filter(|(_, count)| *count != 0);
+                let counts = counts.map(|(position, count)| (column(position), count));
+                self.add((node, snapshot, thread), counts);
+            }
         }
     }
 
@@ -153,8 +210,7 @@ impl StackForest {
         })
     }
 
-    /// Adds the samples in the order of time for each thread, if all have a time. Merges consecutive samples with the same
-    /// stack. Returns false if there are too many samples.
+    /// Adds the samples in the order of time for each thread, if all have a time. Returns false if there are too many samples.
     pub(super) fn add_samples(
         &mut self,
         profile: &Profile,
@@ -170,10 +226,12 @@ impl StackForest {
             return false;
         }
         let mut known = FunctionsOf::new(profile, false);
+        let origins = Origins::collect(profile, table, GroupBy::Thread);
         for (row, key) in table.keys().iter().enumerate() {
             let node = self.add_stack(profile, key, (&mut known, functions, data));
             let count = |event: &Option<usize>| event.map_or(0, |event| table.count(row, event));
-            let thread = self.thread(profile.text(key.thread_name));
+            let thread = origins.label(profile, table, row, GroupBy::Thread);
+            let thread = self.thread(thread.as_deref());
             self.samples.push(TimedSample {
                 thread,
                 time: key.time.unwrap_or(0),
@@ -183,14 +241,6 @@ impl StackForest {
         }
         self.samples
             .sort_by_key(|sample| (sample.thread, sample.time));
-        self.samples.dedup_by(|next, sample| {
-            let is_same = (next.thread, next.node) == (sample.thread, sample.node);
-            if is_same {
-                let sums = sample.counts.iter_mut().zip(&next.counts);
-                sums.for_each(|(sum, count)| *sum += count);
-            }
-            is_same
-        });
         true
     }
 
@@ -231,7 +281,7 @@ impl StackForest {
                 sums[cost.node as usize] += cost.counts[column].unwrap_or(0).abs() as f64;
             }
             for node in (1..sums.len()).rev() {
-                sums[self.nodes[node].0 as usize] += sums[node];
+                sums[self.nodes[node].outer as usize] += sums[node];
             }
             let whole = sums[0].max(1.0);
             for (share, sum) in shares.iter_mut().zip(&sums) {
@@ -257,9 +307,9 @@ impl StackForest {
         let mut kept = vec![(0_u32, false)];
         let mut left_out = 0;
         for (node, share) in self.nodes.iter().zip(&shares).skip(1) {
-            let (outer, is_cut) = kept[node.0 as usize];
+            let (outer, is_cut) = kept[node.outer as usize];
             kept.push(match is_cut || *share <= least {
-                false => (cut.below(outer, node.1), false),
+                false => (cut.node(Node { outer, ..*node }), false),
                 true => {
                     left_out += 1;
                     match is_cut {
@@ -275,6 +325,7 @@ impl StackForest {
             let (node, _) = kept[cost.node as usize];
             cut.add((node, cost.snapshot, cost.thread), counts);
         }
+        cut.has_spans = self.has_spans;
         cut.samples = std::mem::take(&mut self.samples);
         for sample in &mut cut.samples {
             (sample.node, _) = kept[sample.node as usize];
@@ -286,7 +337,7 @@ impl StackForest {
     /// Returns the nodes in preorder, with their depths.
     fn order(&self) -> (Vec<u32>, Vec<u32>) {
         let mut children: Vec<Vec<u32>> = vec![Vec::new(); self.nodes.len()];
-        for (node, (outer, _)) in self.nodes.iter().enumerate().skip(1) {
+        for (node, Node { outer, .. }) in self.nodes.iter().enumerate().skip(1) {
             children[*outer as usize].push(node as u32);
         }
         let (mut order, mut depths) = (Vec::new(), Vec::new());
@@ -318,8 +369,12 @@ impl StackForest {
             places[*node as usize] = place as u32;
         }
         data.numbers("t.depth", depths[1..].iter().copied());
-        let function = |node: &u32| self.nodes[*node as usize].1;
-        data.numbers("t.fn", order[1..].iter().map(function));
+        let node = |node: &u32| self.nodes[*node as usize];
+        data.numbers("t.fn", order[1..].iter().map(|at| node(at).function));
+        if self.nodes.iter().any(|node| node.is_inlined) {
+            let inlined = order[1..].iter().map(|at| u32::from(node(at).is_inlined));
+            data.numbers("t.inlined", inlined);
+        }
         self.costs
             .sort_by_key(|cost| (cost.snapshot, cost.thread, places[cost.node as usize]));
         data.numbers(
@@ -334,6 +389,9 @@ impl StackForest {
         if !samples.is_empty() {
             let nodes = samples.iter().map(|sample| places[sample.node as usize]);
             data.numbers("q.node", nodes);
+            data.numbers("q.time", samples.iter().map(|sample| sample.time));
+            data.header
+                .insert("spans".to_owned(), self.has_spans.into());
             for column in 0..columns.len() {
                 let counts = samples.iter().map(|sample| Some(sample.counts[column]));
                 data.counts(&format!("q.cost.{column}"), &counts.collect::<Vec<_>>());

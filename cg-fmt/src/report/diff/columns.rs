@@ -309,6 +309,12 @@ impl Diffs<'_> {
         });
     }
 
+    /// Returns the names of the runs in the names of columns.
+    pub(crate) fn run_columns(&self) -> Vec<String> {
+        let runs = 0..self.runs.len();
+        runs.map(|run| self.run_column(run).to_owned()).collect()
+    }
+
     /// Returns the name of a run's columns: `old` and `new` if there are two runs.
     fn run_column(&self, run: usize) -> &str {
         match (self.runs.len(), run) {

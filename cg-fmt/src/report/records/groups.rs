@@ -5,18 +5,19 @@
 //!
 //! Leaks of several kinds do not add up, so a group of leaks has only one kind.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use cg_collections::sorting::Order as _;
 use cg_document::{Cell, Column, Layout, Table};
-use cg_profile::{FunctionKey, Key, Profile, Rows, Symbol};
+use cg_profile::{FunctionKey, Key, Profile, Symbol};
 use cg_stream::record::{Count, LeakKind, RecordType, add_counts};
 
 use super::leaks;
+use super::threads::{Origins, origin};
 use crate::options::GroupBy;
 use crate::report::columns::{push_events, set_totals};
 use crate::report::events::EventColumns;
-use crate::report::grouping::{UNKNOWN, find_group};
+use crate::report::grouping::find_group;
 use crate::report::kinds;
 use crate::report::owners::FunctionOwners;
 
@@ -76,7 +77,7 @@ impl Groups {
             let own = match by {
                 GroupBy::Whose => groups.add_by_owner(&mut owners, profile, kind, row),
                 GroupBy::Thread | GroupBy::Process => {
-                    groups.labelled(origins.label(profile, rows, row, by))
+                    groups.labelled(origins.label_or_unknown(profile, rows, row, by))
                 }
                 _ => groups.find_or_add(profile, profile.own_function(kind, key)),
             };
@@ -260,60 +261,6 @@ impl Groups {
     }
 }
 
-/// The name and the number of a thread or process, if known.
-type Origin<'a> = (Option<&'a str>, Option<u64>);
-
-/// The names that several threads or processes have.
-#[derive(Default)]
-struct Origins<'a> {
-    shared: HashSet<&'a str>,
-}
-
-impl<'a> Origins<'a> {
-    fn collect(profile: &'a Profile, rows: &'a Rows, by: GroupBy) -> Origins<'a> {
-        let mut numbers: HashMap<&str, Option<u64>> = HashMap::new();
-        let mut shared = HashSet::new();
-        for row in 0..rows.len() {
-            if let (Some(name), number) = origin(profile, rows, row, by)
-                && *numbers.entry(name).or_insert(number) != number
-            {
-                shared.insert(name);
-            }
-        }
-        Origins { shared }
-    }
-
-    /// Returns the name of a row's thread or process, with its number if others have the same name. Without a name, returns
-    /// the number.
-    fn label(&self, profile: &Profile, rows: &Rows, row: usize, by: GroupBy) -> String {
-        match origin(profile, rows, row, by) {
-            (Some(name), Some(number)) if self.shared.contains(name) => {
-                format!("{name} ({number})")
-            }
-            (Some(name), _) => name.to_owned(),
-            (None, Some(number)) => number.to_string(),
-            (None, None) => UNKNOWN.to_owned(),
-        }
-    }
-}
-
-fn origin<'a>(profile: &'a Profile, rows: &'a Rows, row: usize, by: GroupBy) -> Origin<'a> {
-    let key = rows.key(row);
-    let detail = rows.detail(row);
-    if by == GroupBy::Process {
-        return (
-            profile.text(key.process),
-            detail.and_then(|detail| detail.pid),
-        );
-    }
-    let name = detail.and_then(|detail| detail.thread_name.as_deref());
-    let number = key.tid.or(key.thread);
-    (
-        profile.text(key.thread_name).or(name),
-        number.or_else(|| detail.and_then(|detail| detail.thread)),
-    )
-}
-
 /// Returns a warning if samples of perf lack their process. It names the option of perf script that prints the process.
 pub(crate) fn lacks_processes(profile: &Profile, kind: RecordType) -> Option<&'static str> {
     let rows = profile.table(kind);
@@ -321,7 +268,7 @@ pub(crate) fn lacks_processes(profile: &Profile, kind: RecordType) -> Option<&'s
         .runs()
         .iter()
         .any(|run| run.tool.as_deref() == Some("perf"));
-    let is_unknown = |row| origin(profile, rows, row, GroupBy::Process) == (None, None);
+    let is_unknown = |row| origin(profile, rows, row, GroupBy::Process) == (None, None, None);
     (is_from_perf && (0..rows.len()).any(is_unknown))
         .then_some("??? means samples without a process; perf script -F +pid prints the process")
 }

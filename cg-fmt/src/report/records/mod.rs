@@ -14,6 +14,7 @@ mod columns;
 mod groups;
 mod leaks;
 mod points;
+pub(crate) mod threads;
 
 pub(crate) use columns::{rows_table, table};
 pub(crate) use groups::Groups;

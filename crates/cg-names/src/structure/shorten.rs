@@ -1,7 +1,8 @@
 //! Shortened names for narrow places. The least informative parts are removed first, and `…` replaces them.
 //!
-//! Generic arguments are removed first, beginning with the innermost. Then follow the parameters, the paths of the types in
-//! `<Type as Trait>`, and the path before the function.
+//! In tables, generic arguments are removed first, beginning with the innermost. Then follow the parameters, the paths of the
+//! types in `<Type as Trait>`, and the path before the function. Labels of frames lose the parameters first, and at last
+//! everything except the function's own name.
 
 use std::ops::Range;
 
@@ -13,23 +14,40 @@ pub fn shorten(name: &str, fits: impl Fn(&str) -> bool) -> String {
     if fits(name) {
         return name.to_owned();
     }
-    narrowed(&tokens(name.as_bytes()), fits).text()
+    narrowed(&tokens(name.as_bytes()), &IN_TABLES, fits).text()
 }
 
+/// A step of shortening. A higher number hides more.
+type Step = fn(&mut Form<'_>, usize);
+
+const IN_TABLES: [Step; 4] = [
+    |form, number| form.hide_generic_arguments(number),
+    |form, number| form.hide_parameters(number),
+    |form, number| form.hide_paths_of_types(number),
+    |form, number| form.hide_leading_path(number),
+];
+
+const IN_LABELS: [Step; 6] = [
+    |form, number| form.hide_parameters(number),
+    |form, number| form.hide_generic_arguments(number),
+    |form, number| form.hide_qualifiers(number),
+    |form, number| form.hide_paths_of_types(number),
+    |form, number| form.hide_leading_path(number),
+    |form, number| form.hide_all_but_own_name(number),
+];
+
 /// Returns the longest shortened form that fits, or the shortest form if none fits.
-fn narrowed<'t>(tokens: &'t [NameToken<'t>], fits: impl Fn(&str) -> bool) -> Form<'t> {
+fn narrowed<'t>(
+    tokens: &'t [NameToken<'t>],
+    steps: &[Step],
+    fits: impl Fn(&str) -> bool,
+) -> Form<'t> {
     let mut form = Form {
         tokens,
         shown: vec![Shown::Whole; tokens.len()],
     };
-    let steps: [fn(&mut Form, usize); 4] = [
-        |form, number| form.hide_generic_arguments(number),
-        |form, number| form.hide_parameters(number),
-        |form, number| form.hide_paths_of_types(number),
-        |form, number| form.hide_leading_path(number),
-    ];
     for step in steps {
-        // A higher number hides more. Find the lowest number that fits with a binary search.
+        // Find the lowest number that fits with a binary search.
         let most = tokens.len();
         let apply = |number: usize| {
             let mut form = form.clone();
@@ -73,7 +91,7 @@ pub struct NameCut {
     pub is_marked: bool,
 }
 
-/// Returns the forms of a name for ever narrower places, longest first. The first form is the name itself. Each form is at
+/// Returns the forms of a name for labels in ever narrower places, longest first. The first form is the name itself. Each form is at
 /// least an eighth shorter than the previous one, so there are few forms.
 pub fn forms(name: &str) -> Vec<NameForm> {
     let length = |form: &str| form.chars().count();
@@ -84,7 +102,7 @@ pub fn forms(name: &str) -> Vec<NameForm> {
         cuts: Vec::new(),
     }];
     loop {
-        let next = narrowed(&tokens, |form| length(form) <= last * 7 / 8);
+        let next = narrowed(&tokens, &IN_LABELS, |form| length(form) <= last * 7 / 8);
         let text = next.text();
         if length(&text) >= last {
             return forms;
@@ -171,16 +189,84 @@ impl Form<'_> {
         }
         for position in 0..self.tokens.len() {
             let token = &self.tokens[position];
-            let follows_name = position.checked_sub(1).is_some_and(|before| {
-                !matches!(
-                    self.tokens[before].kind,
-                    TokenKind::Separator | TokenKind::Open | TokenKind::Blank | TokenKind::Sign
-                )
-            });
-            if token.text == "(" && token.kind == TokenKind::Open && follows_name {
+            if token.text == "(" && self.opens_after_name(position) {
                 self.hide_inside(position);
             }
         }
+    }
+
+    /// Returns true if a bracket opens directly after a name.
+    fn opens_after_name(&self, position: usize) -> bool {
+        let follows_name = position.checked_sub(1).is_some_and(|before| {
+            !matches!(
+                self.tokens[before].kind,
+                TokenKind::Separator | TokenKind::Open | TokenKind::Blank | TokenKind::Sign
+            )
+        });
+        self.tokens[position].kind == TokenKind::Open && follows_name
+    }
+
+    /// Hides the type before the function and the qualifiers after its parameters, without an ellipsis.
+    fn hide_qualifiers(&mut self, levels: usize) {
+        let is_list = |position: &usize| {
+            let token = &self.tokens[*position];
+            token.depth == 1 && token.text == "(" && self.opens_after_name(*position)
+        };
+        // Names without parameters, such as those of tasks, may contain blanks that separate no qualifiers.
+        let Some(list) = (0..self.tokens.len()).rfind(is_list).filter(|_| levels > 0) else {
+            return;
+        };
+        let is_blank = |position: &usize| {
+            let token = &self.tokens[*position];
+            token.depth == 0 && token.kind == TokenKind::Blank
+        };
+        if let Some(blank) = (0..list).rfind(is_blank) {
+            self.shown[..=blank].fill(Shown::Hidden);
+        }
+        let end = list + group(&self.tokens[list..]);
+        let rest = &self.tokens[end.min(self.tokens.len())..];
+        if rest.iter().all(|token| token.kind != TokenKind::Separator) {
+            self.shown[end.min(self.tokens.len())..].fill(Shown::Hidden);
+        }
+    }
+
+    /// Hides the path before the function's own name and the brackets after it, without an ellipsis.
+    fn hide_all_but_own_name(&mut self, levels: usize) {
+        if levels == 0 {
+            return;
+        }
+        let start = self.path_separators().last().map_or_else(
+            // The first name that is still visible.
+            || self.shown.iter().position(|shown| *shown == Shown::Whole),
+            |separator| Some(separator + 1),
+        );
+        let start = start.unwrap_or(0);
+        let opens = |position: &usize| {
+            let is_list = ["(", "<"]
+                .iter()
+                .any(|open| self.tokens[*position].text == *open);
+            is_list && self.opens_after_name(*position)
+        };
+        let end = (start + 1..self.tokens.len()).find(opens);
+        let end = end.unwrap_or(self.tokens.len());
+        if (start..end).any(|position| self.shown[position] == Shown::Whole) {
+            self.shown[..start].fill(Shown::Hidden);
+            self.shown[end..].fill(Shown::Hidden);
+        }
+    }
+
+    /// Returns the positions of the `::` that end a segment of the path before the function.
+    fn path_separators(&self) -> Vec<usize> {
+        let separators = (0..self.tokens.len()).filter(|position| {
+            let token = &self.tokens[*position];
+            token.kind == TokenKind::Separator && token.depth == 0
+        });
+        // `{closure}` is not informative, so keep the function that contains it.
+        let is_informative = |position: &usize| {
+            let next = self.tokens.get(position + 1);
+            next.is_some_and(|next| next.kind != TokenKind::Braces && next.text != "<")
+        };
+        separators.filter(is_informative).collect()
     }
 
     /// Hides the paths of types inside brackets, without an ellipsis: `core::fmt::Display` becomes `Display`.
@@ -205,18 +291,7 @@ impl Form<'_> {
 
     /// Hides the first `segments` segments of the path before the function, but never the last segment.
     fn hide_leading_path(&mut self, segments: usize) {
-        let separators: Vec<usize> = (0..self.tokens.len())
-            .filter(|position| {
-                let token = &self.tokens[*position];
-                token.kind == TokenKind::Separator && token.depth == 0
-            })
-            .filter(|position| {
-                // `{closure}` is not informative, so keep the function that contains it.
-                self.tokens
-                    .get(position + 1)
-                    .is_some_and(|next| next.kind != TokenKind::Braces && next.text != "<")
-            })
-            .collect();
+        let separators = self.path_separators();
         let Some(last) = segments.min(separators.len()).checked_sub(1) else {
             return;
         };
@@ -316,12 +391,24 @@ mod tests {
             forms("core::iter::Map<a::b::Long, core::Other>::fold(a::b::C)"),
             [
                 "core::iter::Map<a::b::Long, core::Other>::fold(a::b::C)",
-                "core::iter::Map<…>::fold(a::b::C)",
                 "core::iter::Map<…>::fold(…)",
                 "…::Map<…>::fold(…)",
                 "…::fold(…)",
+                "fold",
             ]
         );
+        assert_eq!(
+            forms("void shop::io::print<char>(std::ostream&, int) const"),
+            [
+                "void shop::io::print<char>(std::ostream&, int) const",
+                "void shop::io::print<char>(…) const",
+                "shop::io::print<…>(…)",
+                "…::io::print<…>(…)",
+                "…::print<…>(…)",
+                "print",
+            ]
+        );
+        assert_eq!(forms("Run the task"), ["Run the task"]);
         let bomb = format!("{}x{}", "a<b::".repeat(10_000), ">".repeat(10_000));
         assert!(forms(&bomb).len() < 100);
     }

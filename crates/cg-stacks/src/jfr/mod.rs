@@ -45,7 +45,7 @@ pub fn is_recording(head: &Head) -> bool {
 
 /// Reads a recording: a [`cg_reader::ReadRecords`].
 pub fn parse(reading: &mut Reading) -> Result<(), Error> {
-    let mut samples = JfrSamples::new(reading.options.demangle);
+    let mut samples = JfrSamples::new(reading.options.demangle, reading.options.times);
     let read = read_chunks(reading.lines, &mut samples);
     let mut run = reading.run("jfr");
     samples.finish(&mut run);
@@ -104,6 +104,8 @@ struct ChunkHeader {
     start: u64,
     /// In nanoseconds.
     duration: u64,
+    /// In ticks.
+    start_ticks: u64,
     /// The durations of events are in ticks.
     ticks_per_second: u64,
     is_unfinished: bool,
@@ -127,6 +129,7 @@ impl ChunkHeader {
             size: word(8)?,
             start: word(32)?,
             duration: word(40)?,
+            start_ticks: word(48)?,
             ticks_per_second: word(56)?,
             // The state is not 0 while the JVM writes.
             is_unfinished: word(60)? >> 24 & 0xff != 0 || [word(8)?, word(24)?].contains(&0),

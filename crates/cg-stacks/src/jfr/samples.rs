@@ -140,6 +140,10 @@ struct JfrFrameKey {
 pub(super) struct JfrSamples {
     table: StackTable,
     is_demangled: bool,
+    /// True if samples are separate by time.
+    keeps_times: bool,
+    /// The start of the first chunk, in nanoseconds since 1970.
+    first_start: Option<u64>,
     facts: RecordingFacts,
     mallocs: Vec<MallocEvent>,
     missing_traces: u64,
@@ -183,13 +187,32 @@ struct Chunk<'a> {
     pools: JfrPools<'a>,
     frame_steps: Vec<Step>,
     ticks_per_second: u64,
+    /// The clock of the chunk, if samples are separate by time.
+    clock: Option<ChunkClock>,
+}
+
+/// Converts the ticks of a chunk to nanoseconds since the start of the recording.
+struct ChunkClock {
+    start: u64,
+    start_ticks: u64,
+    ticks_per_second: u64,
+}
+
+impl ChunkClock {
+    fn time(&self, ticks: u64) -> Option<u64> {
+        const SECOND: u128 = 1_000_000_000;
+        let ticks = u128::from(ticks.saturating_sub(self.start_ticks));
+        let since = (ticks * SECOND).checked_div(self.ticks_per_second.into())?;
+        u64::try_from(u128::from(self.start) + since).ok()
+    }
 }
 
 impl JfrSamples {
-    pub(super) fn new(is_demangled: bool) -> JfrSamples {
+    pub(super) fn new(is_demangled: bool, keeps_times: bool) -> JfrSamples {
         JfrSamples {
             table: StackTable::new(EVENTS.map(|(event, _)| event)),
             is_demangled,
+            keeps_times,
             ..JfrSamples::default()
         }
     }
@@ -220,11 +243,18 @@ impl JfrSamples {
             Some(frame) => types.steps(frame, &["method", "lineNumber", "type"])?,
             None => Vec::new(),
         };
+        let first_start = *self.first_start.get_or_insert(header.start);
+        let clock = self.keeps_times.then(|| ChunkClock {
+            start: header.start.saturating_sub(first_start),
+            start_ticks: header.start_ticks,
+            ticks_per_second: header.ticks_per_second,
+        });
         let chunk = Chunk {
             cursor: whole,
             pools,
             frame_steps,
             ticks_per_second: header.ticks_per_second.max(1),
+            clock,
         };
         let read = self.events(&chunk, &types);
         self.facts.add_times(header);
@@ -306,6 +336,7 @@ impl JfrSamples {
             thread,
             cut,
             labels,
+            time: (chunk.clock.as_ref()).and_then(|clock| clock.time(numbers[TIME])),
             ..StackKey::default()
         })?;
         match counts {

@@ -311,6 +311,9 @@ impl TraceFile {
             end,
             reading.options.times.then_some(begin),
         );
+        if let Some(cuts) = &reading.options.cuts {
+            nesting.cut_at(cuts);
+        }
         let mut processes = BTreeSet::new();
         for (number, slices) in self.slices.into_iter().enumerate() {
             if slices.is_empty() {

@@ -144,6 +144,8 @@ pub(super) struct Nesting<'t> {
     trace_end: i64,
     /// The beginning of the trace, if the output keeps times.
     begin: Option<i64>,
+    /// The times at which spans are cut, in order.
+    cuts: Vec<i64>,
     time: usize,
     count: usize,
     strays: u64,
@@ -178,12 +180,20 @@ impl<'t> Nesting<'t> {
             names,
             trace_end,
             begin,
+            cuts: Vec::new(),
             strays: 0,
             unended: 0,
             without_time: 0,
             cut: 0,
             cut_off: 0,
         }
+    }
+
+    /// Cuts spans at these times since the beginning.
+    pub(super) fn cut_at(&mut self, cuts: &[u64]) {
+        let cuts = cuts.iter().filter_map(|cut| i64::try_from(*cut).ok());
+        let begin = self.begin.unwrap_or(0);
+        self.cuts = cuts.filter_map(|cut| cut.checked_add(begin)).collect();
     }
 
     pub(super) fn table(&mut self) -> &mut StackTable {
@@ -282,11 +292,17 @@ impl<'t> Nesting<'t> {
         if let Some(slice) = innermost
             && now > *until
         {
-            let time = Count::from(now) - Count::from(*until);
-            let row = self.row_at(slice.key, *until)?;
-            self.table.add(row, self.time, time);
-            if !std::mem::replace(&mut slice.is_counted, true) {
-                self.table.add(row, self.count, 1);
+            let inside = |cut: &i64| *until < *cut && *cut < now;
+            let cuts: Vec<i64> = self.cuts.iter().copied().filter(inside).collect();
+            let mut start = *until;
+            for end in cuts.into_iter().chain([now]) {
+                let row = self.row_at(slice.key, start)?;
+                let time = Count::from(end) - Count::from(start);
+                self.table.add(row, self.time, time);
+                if !std::mem::replace(&mut slice.is_counted, true) {
+                    self.table.add(row, self.count, 1);
+                }
+                start = end;
             }
         }
         *until = now.max(*until);

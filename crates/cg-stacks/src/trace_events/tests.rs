@@ -42,8 +42,8 @@ fn trace_events() -> Vec<String> {
 fn the_pieces_of_a_profile_in_a_trace_are_joined() {
     let events = trace_events().join(",\n");
     let expected = [
-        r#""fn":"main","file":"file:///a.js","line":1,"thread":"CrRendererMain","process":"Renderer","pid":5,"cost":{"samples":2,"time":7000},"stack":[{"fn":"main","file":"file:///a.js","line":1}]}"#,
-        r#""fn":"work","file":"file:///a.js","line":5,"thread":"CrRendererMain","process":"Renderer","pid":5,"cost":{"samples":1,"time":8000},"stack":[{"fn":"work","file":"file:///a.js","line":5},{"fn":"main","file":"file:///a.js","line":1}]}"#,
+        r#""fn":"main","file":"file:///a.js","line":1,"thread":"CrRendererMain","tid":6,"process":"Renderer","pid":5,"cost":{"samples":2,"time":7000},"stack":[{"fn":"main","file":"file:///a.js","line":1}]}"#,
+        r#""fn":"work","file":"file:///a.js","line":5,"thread":"CrRendererMain","tid":6,"process":"Renderer","pid":5,"cost":{"samples":1,"time":8000},"stack":[{"fn":"work","file":"file:///a.js","line":5},{"fn":"main","file":"file:///a.js","line":1}]}"#,
     ];
     for text in [
         format!("[{events}]"),
@@ -119,7 +119,7 @@ fn a_node_with_a_missing_caller_begins_a_stack() {
     assert_eq!(
         parsed.records_of_type("stack"),
         [
-            r#""fn":"work","file":"file:///a.js","line":5,"thread":"CrRendererMain","process":"Renderer","pid":5,"cost":{"samples":1,"time":17000},"stack":[{"fn":"work","file":"file:///a.js","line":5}]}"#
+            r#""fn":"work","file":"file:///a.js","line":5,"thread":"CrRendererMain","tid":6,"process":"Renderer","pid":5,"cost":{"samples":1,"time":17000},"stack":[{"fn":"work","file":"file:///a.js","line":5}]}"#
         ]
     );
     assert_eq!(

@@ -74,6 +74,13 @@ impl TraceThreads {
         }
     }
 
+    /// Returns true if another process has a thread with the same number.
+    fn has_twin(&self, thread: TraceThreadId) -> bool {
+        let own = self.keys.get(thread);
+        let mut keys = self.keys.all();
+        keys.any(|other| other != own && thread_number(other) == thread_number(own))
+    }
+
     /// Returns the key of a thread's stacks. The thread's number replaces a missing name.
     pub(crate) fn place(
         &self,
@@ -82,17 +89,27 @@ impl TraceThreads {
     ) -> Result<StackKey, TooMany> {
         let facts = self.facts(thread);
         let number = facts.thread.map(|number| number.to_string());
+        // Threads of two processes with one number would be one thread.
+        let pid = facts.pid.filter(|_| self.has_twin(thread));
+        let process = facts.process.or(pid.map(|pid| pid.to_string()));
         let mut given = |text: Option<String>| match text {
             Some(text) => table.text_unless_empty(text.as_bytes()),
             None => Ok(None),
         };
         Ok(StackKey {
             thread: given(facts.thread_name.or(number))?,
-            process: given(facts.process)?,
+            process: given(process)?,
+            tid: facts.thread,
             pid: facts.pid,
             ..StackKey::default()
         })
     }
+}
+
+/// Returns the thread's number in a key.
+fn thread_number(key: &[u8]) -> &[u8] {
+    let at = memchr::memchr(SEPARATOR, key).unwrap_or(key.len());
+    key.get(at + 1..).unwrap_or_default()
 }
 
 /// Returns a text in the place of a number; `None` if it is a number or empty.

@@ -6,15 +6,15 @@ const MOST_ARCS = 300;
 const callsPane = (app) => {
   const { model } = app;
   const heading = h("h2", {});
-  const note = h("p", { class: "note" });
+  const note = h("p", "note");
   const lists = ["Callers", "Callees"].map((name) => h("ul", { "aria-label": name, class: "arcs" }));
   const pane = h("section", { "data-view": "calls", "aria-label": "Callers and callees" },
-    h("div", { class: "scroller pad", tabindex: 0 }, heading, note, h("div", { class: "two" },
+    h("div", { class: "scroller pad", tabindex: 0 }, heading, note, h("div", "two",
       ...lists.map((list) => h("div", {}, h("h3", {}, list.getAttribute("aria-label")), list)))));
 
   const arcs = () => {
     const functions = app.selected();
-    if (model.header.calls) {
+    if (model.header.calls && app.narrowing.isWhole) {
       const now = arcsOfCalls(app.code, functions, app.eventIndex, newest(model));
       if (!model.isDiff) return now;
       const before = arcsOfCalls(app.code, functions, app.eventIndex, 0);
@@ -37,15 +37,15 @@ const callsPane = (app) => {
   const update = () => {
     const { fn } = app.state;
     heading.textContent = fn === null ? "No function is selected" : nameText(fn);
-    note.textContent = fn === null ? "Select one in the table, the flame graph or the tree." : model.header.calls ? "" : "From stacks: a recursion counts once.";
+    note.textContent = fn === null ? "Select one in the table, the flame graph or the tree." : model.header.calls && app.narrowing.isWhole ? "" : `From stacks: a recursion counts once.${app.model.header.estimated ? ` ${estimateText(app)}` : ""}`;
     const found = fn === null ? { callers: new Map(), callees: new Map() } : arcs();
     const whole = app.total;
     [found.callers, found.callees].forEach((arcsOf, at) => {
       const sorted = Array.from(arcsOf).sort(([, a], [, b]) => (a.incl < b.incl ? 1 : a.incl > b.incl ? -1 : 0));
       const items = sorted.slice(0, MOST_ARCS).map(([id, arc]) => {
-        const old = arc.old === undefined ? "" : ` (${signed(arc.incl - arc.old)})`;
+        const old = arc.old === undefined ? "" : ` (${signedFigure(model, app.eventIndex, arc.incl - arc.old)})`;
         const times = arc.calls === null ? "" : ` ${grouped(arc.calls)}×`;
-        const item = h("li", { style: `--p:${shareOf(arc.incl, whole).toFixed(4)}` }, app.link(id), ` ${figureText(arc.incl, whole)}${old}${times}`);
+        const item = h("li", { style: `--p:${shareOf(arc.incl, whole).toFixed(4)}` }, h("span", "n", figureText(model, app.eventIndex, arc.incl, whole)), app.link(id), h("span", "more-figures", `${old}${times}`));
         Object.assign(item.dataset, { fn: model.fn.name(id), incl: arc.incl, calls: arc.calls ?? "" });
         return item;
       });

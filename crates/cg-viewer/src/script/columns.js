@@ -4,6 +4,7 @@
  * @typedef {object} TableColumn
  * @property {string} key
  * @property {string} title
+ * @property {string} saved the name in CSV
  * @property {boolean} isCount
  * @property {string} width a track of a grid
  * @property {boolean} isUsual shown by default if there is room
@@ -11,12 +12,13 @@
  * @property {((group: Group) => any) | null} sum the sum over rows; null if the column does not add up
  * @property {(row: number) => any} value
  * @property {(value: any, total: any) => string} show
+ * @property {((value: any, entry: number) => any) | null} element the contents of the cell, if it is more than a text
  * @property {boolean} hasBar
  * @property {string} givesWay the prefix in `GIVE_WAY` that selects when the column is hidden
  */
 
 /** The order in which columns are hidden if there is no room. */
-const GIVE_WAY = ["x.", "obj", "event.", "file", "line", "status", "whose", "calls", "what", "incl", "old", "new", "kind"];
+const GIVE_WAY = ["x.", "obj", "event.", "status", "line", "whose", "calls", "what", "file", "run.", "incl", "old", "new", "kind"];
 
 /** The width in pixels below which only the first columns are shown. */
 const NARROW = 700;
@@ -24,18 +26,34 @@ const NARROW = 700;
 /** The maximum number of other events with columns by default. */
 const USUAL_OTHERS = 2;
 
+/** The least and most width of file names, in characters. */
+const FILE_WIDTH = [12, 30];
+
 /** @returns {{all: TableColumn[], shown: TableColumn[]}} */
 const tableColumns = (app, width) => {
   const all = allColumns(app, width > NARROW);
   const { name } = parseSort(app.state.sort || usualSort(app.model));
-  return { all, shown: shownColumns(all, { chosen: parseColumns(app.state.cols), sort: name, width }) };
+  return { all, shown: shownColumns(all, { chosen: parseColumns(app.state.cols), sort: name, width, isEmpty: emptyColumns(app) }) };
 };
 
-/** The chosen columns, or else the columns that fit. Always includes the function and the sorted column. */
-const shownColumns = (all, { chosen, sort, width }) => {
+/** True if no row has a value in a column, or if all rows have the same object. @returns {(column: TableColumn) => boolean} */
+const emptyColumns = (app) => {
+  const rows = app.shown.length ? app.shown : app.ordered;
+  return (column) => {
+    const first = rows.length ? column.value(rows[0]) : null;
+    if (column.key === "obj") return rows.every((row) => column.value(row) === first);
+    return !rows.some((row) => {
+      const value = column.value(row);
+      return value !== null && value !== "" && value !== undefined;
+    });
+  };
+};
+
+/** The chosen columns, or else the columns that fit and are not empty. Always includes the function and the sorted column. */
+const shownColumns = (all, { chosen, sort, width, isEmpty = (_) => false }) => {
   const stays = ({ key }) => key === "fn" || key === sort;
   if (all.some(({ key }) => chosen.has(key))) return all.filter((column) => chosen.has(column.key) || stays(column));
-  const shown = all.filter((column) => (width > NARROW ? column.isUsual : column.isFirst) || stays(column));
+  const shown = all.filter((column) => stays(column) || ((width > NARROW ? column.isUsual : column.isFirst) && !isEmpty(column)));
   for (const key of GIVE_WAY) {
     for (let at = shown.length - 1; at > 0; at--) {
       if (leastWidth(shown) <= width) return shown;
@@ -45,9 +63,20 @@ const shownColumns = (all, { chosen, sort, width }) => {
   return shown;
 };
 
+/** The width of a digit in the table, in pixels. */
+let digitWidth = 7.8;
+
+/** Measures a digit in the font of an element. */
+const measureDigit = (element) => {
+  const probe = h("span", { style: "position:absolute;visibility:hidden;width:100ch" });
+  element.append(probe);
+  digitWidth = probe.offsetWidth / 100 || digitWidth;
+  probe.remove();
+};
+
 /** The number of pixels that columns need. @param {TableColumn[]} columns */
 const leastWidth = (columns) => {
-  const least = ({ width }) => (width.endsWith("ch") ? parseFloat(width) * 7.8 : parseFloat(width.slice(7)) * 16) + 13;
+  const least = ({ width }) => (width.endsWith("ch") ? parseFloat(width) * digitWidth : parseFloat(width.slice(7)) * (width.includes("ch") ? digitWidth : 16)) + 13;
   return columns.reduce((sum, column) => sum + least(column), 16);
 };
 
@@ -62,40 +91,92 @@ const allColumns = (app, isWide) => {
   const { row } = model;
   const event = app.eventIndex;
   const figures = figuresOf(model, event);
-  const name = model.events[event]?.name ?? "";
+  const { name = "", words = "" } = model.events[event] ?? {};
   const column = (key, title, value, width, more) => ({
-    key, title, value, width, isCount: false, isUsual: true, isFirst: false, sum: null, hasBar: false, givesWay: key, show: (text) => visible(text), ...more,
+    key, title, saved: key, value, width, isCount: false, isUsual: true, isFirst: false, sum: null, hasBar: false, givesWay: key, show: (text) => visible(text), element: null, ...more,
   });
   const count = (key, title, value, width, more = {}) => column(key, title, value, width, { isCount: true, show: grouped, ...more });
   const adds = (value) => ({ sum: (group) => groupSum(model, group, value) });
-  const figure = (key, title, value, more = {}) => count(key, title, value, isWide ? "22ch" : "17ch", { show: figureText, hasBar: true, ...more });
+  const ofEvent = { show: (value) => eventFigure(model, event, value) };
+  const withShare = { show: (value, total) => figureText(model, event, value, total), hasBar: true };
+  const figure = (key, title, value, more = {}) => count(key, title, value, isWide ? "20ch" : "17ch", { ...withShare, ...more });
   if (!model.events.length) return otherColumns(model, column);
   const columns = [];
   if (model.isDiff) {
-    columns.push(count("delta", `${name} delta`, figures.delta, "13ch", { show: signed, isFirst: true, sum: (group) => groupDelta(model, group, event) }),
-      count("old", "old", figures.old, "12ch", adds(figures.old)), count("new", "new", figures.self, "12ch", adds(figures.self)), column("status", "status", row.status, "9ch"));
+    columns.push(count("delta", `${words} change`, figures.delta, isWide ? "30ch" : "17ch", {
+      saved: `${name}.delta`, show: (value) => signedFigure(model, event, value), isFirst: true, sum: (group) => groupDelta(model, group, event), element: deltaCell(app, figures, isWide),
+    }));
+    if (model.runs.length) columns.push(...model.runs.map((run) => count(run.key, runTitle(run.name), run.value(event), "14ch", { ...ofEvent, saved: `${name}.${run.name}`, givesWay: "run.", ...adds(run.value(event)) })));
+    else columns.push(count("old", `old ${words}`, figures.old, "14ch", { ...ofEvent, saved: `${name}.old`, ...adds(figures.old) }), count("new", `new ${words}`, figures.self, "14ch", { ...ofEvent, saved: `${name}.new`, givesWay: "new", ...adds(figures.self) }));
+    columns.push(column("status", "status", row.status, "9ch"));
   } else if (model.isFindings) {
-    columns.push(count("self", "figure", (at) => findingText(model, at), isWide ? "16ch" : "12ch", { show: (text) => text, isFirst: true }));
-    columns.push(column("kind", "kind", row.kind, isWide ? "16ch" : "9ch", { isFirst: true }));
-  } else columns.push(figure("self", name, figures.self, { isFirst: true, ...adds(figures.self) }));
-  if (!model.isFindings && model.has(`r.${model.isDiff ? "incl.new" : "incl"}.${event}`) && !model.isInclusive) columns.push(figure("incl", `incl. ${name}`, figures.incl));
+    columns.push(count("self", "found", (at) => findingText(model, at), isWide ? "16ch" : "12ch", { isFirst: true, show: (text) => text }), column("kind", "kind", row.kind, isWide ? "16ch" : "9ch", { isFirst: true }));
+  } else columns.push(figure("self", words, figures.self, { saved: name, isFirst: true, ...adds(figures.self) }));
+  if (!model.isFindings && model.has(`r.${model.isDiff ? "incl.new" : "incl"}.${event}`) && !model.isInclusive) columns.push(figure("incl", `${words}, inclusive`, figures.incl, { saved: `incl.${name}` }));
   columns.push(...eventColumns(app, count, adds));
   if (model.has("r.calls") || model.has("r.calls.new")) columns.push(count("calls", "calls", row.calls, "10ch"));
-  columns.push(column("fn", "function", row.fn, "minmax(9rem,3fr)", { show: nameText, isFirst: true }));
+  columns.push(column("fn", "function", row.fn, isWide ? "minmax(19rem,6fr)" : "minmax(9rem,6fr)", { show: nameText, isFirst: true }));
   if (model.has("r.what")) columns.push(column("what", "what", row.what, "minmax(8rem,2fr)"));
-  columns.push(column("whose", "whose", row.whose, "11ch"), column("file", "file", row.file, "minmax(6rem,1.5fr)"));
+  columns.push(column("whose", "whose", row.whose, "11ch"), column("file", "file", row.file, `minmax(${fileWidth(app)}ch,1.5fr)`, { element: pathCell }));
   if (model.has("r.line")) columns.push(column("line", "line", row.line, "7ch", { show: (line) => String(line ?? "") }));
-  columns.push(column("obj", "object", row.obj, "minmax(5rem,1fr)"), ...otherColumns(model, column));
+  columns.push(column("obj", "object", row.obj, "minmax(11rem,1fr)", { element: pathCell }), ...otherColumns(model, column));
   return columns;
+};
+
+/** The heading of a run: its file name without the directory. */
+const runTitle = (name) => visible(name.split("/").pop() || name);
+
+/** The width of the longest file name, in characters. */
+const fileWidth = (app) => {
+  const { model } = app;
+  model.fileWidth ??= model.column("f.file").reduce((most, _, id) => Math.max(most, model.fn.file(id).split("/").pop().length + 2), FILE_WIDTH[0]);
+  return Math.min(FILE_WIDTH[1], model.fileWidth);
+};
+
+/** A path in two parts, so that the directory can be cut at its left while the file name stays. */
+const pathCell = (path) => {
+  const at = path.lastIndexOf("/");
+  const name = visible(path.slice(at + 1));
+  return at < 0 ? [name] : [h("span", "folder", h("bdi", {}, visible(path.slice(0, at)))), h("span", "base", `/${name}`)];
+};
+
+/** The cell of a change: the count, its share of the old figure, and a bar from the middle. */
+const deltaCell = (app, figures, isWide) => {
+  const { model } = app;
+  const size = (value) => Math.abs(Number(value ?? 0));
+  const rows = app.shown;
+  const most = app.groups ? app.groups.reduce((max, group) => Math.max(max, size(groupDelta(model, group, app.eventIndex))), 1) : rows.reduce((max, row) => Math.max(max, size(figures.delta(row))), 1);
+  return (delta, entry) => {
+    if (delta === null) return [""];
+    const group = groupOf(app.groups, entry);
+    const at = (value) => (group ? groupSum(model, group, value) : value(entry));
+    const share = changeText(delta, at(figures.old), at(figures.self));
+    const p = Number(delta) / most;
+    const tone = delta > 0 ? "more" : delta < 0 ? "less" : "same";
+    return [
+      h("span", `delta ${tone}`, signedFigure(model, app.eventIndex, delta)), h("span", `percent ${tone}`, share),
+      isWide && h("span", "change-bar", h("span", { "data-bar": p.toFixed(4), class: tone, style: `left:${p < 0 ? 50 + p * 50 : 50}%;width:${Math.abs(p) * 50}%` })),
+    ];
+  };
+};
+
+/** A change in percent of the old figure; words if a side is missing. */
+const changeText = (delta, old, now) => {
+  if (old === null || Number(old) === 0) return delta > 0 ? "new" : "";
+  if (now === null) return "gone";
+  const percent = (100 * Number(delta)) / Math.abs(Number(old));
+  return `${percent > 0 ? "+" : ""}${grouped(percent.toFixed(Math.abs(percent) >= 1000 ? 0 : 1))} %`;
 };
 
 /** The columns for the costs of other events. */
 const eventColumns = (app, count, adds) => {
   const { model } = app;
-  const others = model.events.map(({ name }, event) => ({ name, event })).filter(({ event }) => event !== app.eventIndex);
-  return others.map(({ name, event }, at) => {
+  const others = model.events.map((event, at) => ({ ...event, event: at })).filter(({ event }) => event !== app.eventIndex);
+  return others.map(({ name, words, event }, at) => {
     const value = model.figures.self(event);
-    return count(`event.${name}`, model.isDiff ? `new ${name}` : name, value, "12ch", { isUsual: at < USUAL_OTHERS && !model.isFindings, ...adds(value) });
+    return count(`event.${name}`, model.isDiff ? `new ${words}` : words, value, "12ch", {
+      saved: model.isDiff ? `${name}.new` : name, isUsual: at < USUAL_OTHERS && !model.isFindings, show: (figure) => eventFigure(model, event, figure), ...adds(value),
+    });
   });
 };
 

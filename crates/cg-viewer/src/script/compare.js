@@ -72,17 +72,18 @@ const compareRows = (model, base, snapshot) => {
   return pairs;
 };
 
-/** The status of a row. */
-const comparedStatus = (pair, isSame) => {
+/** The status of a row, from its figures in the event that is shown. */
+const comparedStatus = (pair, now, old) => {
   if (!pair.isKnown) return "below-threshold";
-  if (pair.old === null) return "added";
-  return pair.now === null ? "removed" : isSame ? "same" : "changed";
+  if (old === null) return "added";
+  return now === null ? "removed" : now === old ? "same" : "changed";
 };
 
 /** Stores the chosen pair of snapshots in the model, which then has the figures of the pair. */
 const comparePair = (app) => {
   const { model, base, snapshot } = app;
   const key = base === null ? "" : `${base} ${snapshot}`;
+  model.pair.event = app.eventIndex;
   if (model.pair.key === key) return;
   model.pair.key = key;
   model.pair.rows = base === null ? null : compareRows(model, base, snapshot);

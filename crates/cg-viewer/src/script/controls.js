@@ -1,58 +1,76 @@
-// The controls above the panes: tabs, event, thread, search, chips, the selection.
+// The controls above the panes: tabs, event, thread, search, chips; below them, the selection.
 
-const VIEW_WORDS = { table: "Table", flame: "Flame graph", tree: "Call tree", calls: "Callers and callees", source: "Source", memory: "Memory" };
-const WHOSE_WORDS = { own: "mine", dependency: "dependencies", std: "std", system: "system", kernel: "kernel", unknown: "unknown" };
+const VIEW_WORDS = { table: "Table", flame: "Flame graph", timeline: "Timeline", tree: "Call tree", calls: "Callers and callees", source: "Source", memory: "Memory" };
+const WHOSE_WORDS = { own: "own", dependency: "dependencies", std: "std", system: "system", kernel: "kernel", unknown: "unknown" };
+
+/** The maximum number of threads in the list. */
+const MOST_THREADS = 500;
 
 const makeControls = (app, views) => {
   const { model } = app;
-  const tabs = views.map((view) => h("button", { type: "button", "data-tab": view, onclick: () => app.choose({ view }) }, VIEW_WORDS[view]));
+  const tabs = views.map((view) => h("button", { "data-tab": view, onclick: () => app.choose({ view }) }, VIEW_WORDS[view]));
   const events = h("select", { "aria-label": "Event", onchange: () => app.choose({ event: events.value }) },
-    ...model.events.map(({ name }) => h("option", { value: name }, visible(name))));
+    ...model.events.map(({ name, words }) => h("option", { value: name }, visible(words))));
   const threads = model.header.threads && h("select", { "aria-label": "Thread", onchange: () => app.choose({ thread: threads.value }) },
-    h("option", { value: "" }, "all threads"), ...model.header.threads.filter(Boolean).slice(0, 200).map((name) => h("option", { value: name }, visible(name))));
+    h("option", { value: "" }, "all threads"), ...model.header.threads.filter(Boolean).slice(0, MOST_THREADS).map((name) => h("option", { value: name }, visible(name))));
   const base = comparisonChoice(app);
-  const search = h("input", { type: "search", "aria-label": "Search functions and files", placeholder: "search functions, files", autocomplete: "off", spellcheck: "false" });
+  const search = h("input", { type: "search", "aria-label": "Search functions and files", placeholder: "search: text or /regex/", autocomplete: "off", spellcheck: "false" });
   const status = h("span", { role: "status", "data-matches": "0" });
-  const next = h("button", { type: "button", "aria-label": "Next match", onclick: () => app.match(1) }, "↓");
-  const previous = h("button", { type: "button", "aria-label": "Previous match", onclick: () => app.match(-1) }, "↑");
-  const chips = model.header.whose.map((word) => h("button", { type: "button", class: "chip", "data-whose": word, "aria-pressed": "false", onclick: () => app.toggleWhose(word) }));
-  const selection = h("p", { class: "selection" });
+  const next = h("button", { "aria-label": "Next match", onclick: () => app.match(1) }, "↓");
+  const previous = h("button", { "aria-label": "Previous match", onclick: () => app.match(-1) }, "↑");
+  const chips = model.header.whose.map((word) => h("button", { class: "chip", "data-whose": word, "aria-pressed": "false", onclick: () => app.toggleWhose(word) }));
+  const narrowed = h("span", "narrowed");
   listenToSearch(search, app);
-  const bar = h("div", { class: "bar" },
-    h("nav", { "aria-label": "Views" }, ...tabs),
-    h("div", { class: "tools" }, events, threads, base, h("span", { role: "search" }, search, next, previous, status)),
-    h("div", { class: "chips", role: "group", "aria-label": "Whose code" }, ...chips), selection);
+  const more = h("div", { class: "more-tools", id: "more-tools" },
+    h("div", "tools", model.events.length ? events : null, threads, base, h("span", { role: "search", class: "search" }, search, next, previous, status)),
+    h("div", { class: "chips", role: "group", "aria-label": "Whose code" }, ...chips));
+  // Only phones show this button. There the tools are folded at first.
+  const opener = h("button", { class: "opener", "aria-expanded": "false", "aria-controls": "more-tools", onclick: () => {
+    set(opener, "aria-expanded", String(more.classList.toggle("open")));
+  } }, "Filters");
+  const bar = h("div", "bar", h("div", "tabs", h("nav", { "aria-label": "Views" }, ...tabs), opener), more, narrowed);
   const update = () => {
     const { state } = app;
-    for (const tab of tabs) tab.setAttribute("aria-current", tab.dataset.tab === state.view ? "page" : "false");
+    for (const tab of tabs) {
+      const isCurrent = tab.dataset.tab === state.view;
+      if (isCurrent && tab.getAttribute("aria-current") !== "page") tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 40;
+      set(tab, "aria-current", isCurrent ? "page" : "false");
+    }
     events.value = state.event;
     if (threads) threads.value = state.thread;
     if (base) base.value = app.base === null ? "" : String(app.base);
     if (search.value !== state.q) search.value = state.q;
+    set(search, "aria-invalid", String(!app.matcher.isValid));
     const count = app.shown.length;
     status.dataset.matches = String(count);
-    status.textContent = state.q || state.whose ? `${grouped(count)} of ${grouped(app.rowsOfSnapshot)}` : `${grouped(count)} ${count === 1 ? "row" : "rows"}`;
+    status.textContent = !app.matcher.isValid ? "no valid expression" : state.q || state.whose ? `${grouped(count)} of ${grouped(app.rowsOfSnapshot)}` : `${grouped(count)} ${count === 1 ? "row" : "rows"}`;
     const sums = app.sumsByWhose();
     const pressed = new Set(state.whose ? state.whose.split(",") : []);
     for (const chip of chips) {
       const word = chip.dataset.whose;
       const sum = sums.get(word);
       chip.dataset.self = String(sum);
-      chip.setAttribute("aria-pressed", String(pressed.has(word)));
-      const text = model.isFindings ? `${grouped(sum)}` : percentText(shareOf(sum, app.total)) || grouped(sum);
+      set(chip, "aria-pressed", String(pressed.has(word)));
+      const text = model.isFindings ? `${grouped(sum)}` : percentText(shareOf(sum, app.total)) || eventFigure(model, app.eventIndex, sum);
       const label = `${WHOSE_WORDS[word] ?? word} ${text}`;
       if (chip.textContent !== label) chip.textContent = label;
     }
-    updateSelection(app, selection);
+    narrowed.replaceChildren(...narrowButtons(app));
+    narrowed.hidden = !narrowed.firstChild;
+    if (!narrowed.hidden && model.header.estimated) narrowed.append(h("span", "note", estimateText(app)));
   };
   return { bar, update };
 };
 
-/** Updates the line about the selection. */
+/** The line about the selection, below the panes, where it moves no row. */
+const makeSelection = (app) => {
+  const place = h("p", "selection");
+  return { place, update: () => updateSelection(app, place) };
+};
+
 const updateSelection = (app, place) => {
   const { model, state } = app;
-  place.hidden = state.fn === null;
-  if (state.fn === null) return place.replaceChildren();
+  if (state.fn === null) return place.replaceChildren(h("span", "note", "Nothing is selected."));
   const functions = app.selected();
   const parts = [];
   const isSelected = model.isSelectedRow(state);
@@ -60,12 +78,16 @@ const updateSelection = (app, place) => {
   if (rows.length === 1) {
     const figures = figuresOf(model, app.eventIndex);
     const [at] = rows;
+    const figure = (value) => figureText(model, app.eventIndex, value, app.total).replaceAll("\u2007", "");
     const [own, incl] = [figures.self(at), figures.incl(at)];
-    if (own !== null) parts.push(`self ${figureText(own, app.total).replaceAll("\u2007", "")}`);
-    if (incl !== null) parts.push(`inclusive ${figureText(incl, app.total).replaceAll("\u2007", "")}`);
-    if (model.isDiff) parts.push(signed(figures.delta(at)));
+    if (model.isFindings) parts.push(findingText(model, at));
+    else if (own !== null) parts.push(`self ${figure(own)}`);
+    if (incl !== null) parts.push(`inclusive ${figure(incl)}`);
+    if (model.isDiff) parts.push(signedFigure(model, app.eventIndex, figures.delta(at)));
   } else if (rows.length) parts.push(`${grouped(rows.length)} rows`);
   if (functions.length) parts.push(visible(model.fn.file(functions[0]) || model.fn.obj(functions[0])));
-  place.replaceChildren(h("strong", {}, nameText(state.fn)), ` ${parts.filter(Boolean).join(" · ")} `,
-    h("button", { type: "button", "aria-label": "Clear the selection", onclick: () => app.choose({ fn: null, file: null, obj: null }) }, "×"));
+  place.replaceChildren(
+    h("button", { "aria-label": "Clear the selection", onclick: () => app.choose({ fn: null, file: null, obj: null, finding: "" }) }, "×"),
+    h("button", { onclick: () => copyText(state.fn) }, "Copy name"),
+    h("span", "what", h("strong", {}, nameText(state.fn)), ` ${parts.filter(Boolean).join(" · ")}`));
 };

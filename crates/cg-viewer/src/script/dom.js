@@ -1,12 +1,19 @@
 // Elements, and common functions of all panes.
 
-/** Creates an element with attributes and children. Skips those that are null or false. @returns {any} */
+/** Sets an attribute. */
+const set = (element, name, value) => element.setAttribute(name, value);
+
+/** Listens to an event of an element, if there is one. */
+const on = (element, event, act, options = false) => element?.addEventListener(event, act, options);
+
+/** Creates an element with attributes and children. Skips those that are null or false. A text instead of attributes is a class. @returns {any} */
 const h = (tag, attributes = {}, ...children) => {
   const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
+  if (tag === "button") element.type = "button";
+  for (const [name, value] of Object.entries(typeof attributes === "string" ? { class: attributes } : attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value === true ? "" : String(value));
+    if (name.startsWith("on")) on(element, name.slice(2), value);
+    else set(element, name, value === true ? "" : String(value));
   }
   element.append(...children.filter((child) => child !== null && child !== undefined && child !== false));
   return element;
@@ -18,11 +25,12 @@ const nameText = (name) => visible(name) || NAMELESS;
 /** A share of a whole, between 0 and 1. */
 const shareOf = (part, whole) => (part === null || !whole ? 0 : Number(part) / Number(whole));
 
-/** A count with its percentage, in columns of equal width. */
-const figureText = (part, whole) => {
+/** A figure of an event with its percentage, in columns of equal width. */
+const figureText = (model, event, part, whole) => {
   if (part === null || part === undefined) return "";
-  if (!whole) return grouped(part);
-  return `${grouped(part)} ${percentText(shareOf(part, whole)).padStart(7, "\u2007")}`;
+  const figure = eventFigure(model, event, part);
+  if (!whole) return figure;
+  return `${figure} ${percentText(shareOf(part, whole)).padStart(7, "\u2007")}`;
 };
 
 /** The range of visible rows in a list of rows of equal height, and some rows around them. */
@@ -40,8 +48,8 @@ const estimateText = (app) => {
   const wholes = model.isDiff ? [sums.before.incl[0], sums.incl[0]] : [sums.incl[0]];
   const shares = wholes.map((whole, side) => shareOf(model.count(model.header.estimated[app.eventIndex][side]), whole));
   if (shares.every((share) => share >= 0.9995)) return "These stacks are estimated from a call graph.";
-  const { name } = model.events[app.eventIndex];
-  const parts = shares.map((share, side) => `${percentText(share)} of ${name}${model.isDiff ? ` in the ${["old", "new"][side]} run` : ""}`);
+  const { words } = model.events[app.eventIndex];
+  const parts = shares.map((share, side) => `${percentText(share)} of ${words}${model.isDiff ? ` in the ${["old", "new"][side]} run` : ""}`);
   return `Stacks with ${parts.join(" and ")} are estimated from a call graph.`;
 };
 

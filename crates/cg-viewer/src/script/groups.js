@@ -1,7 +1,7 @@
-// Rows in groups: by crate, file, object or class of code. `cg-fmt --group-by` has the same groups.
+// Rows in groups: by function, crate, file, object or class of code. `cg-fmt --group-by` has the same groups.
 
 /** The kinds of groups, with their words for people. */
-const GROUPINGS = { crate: "by crate", file: "by file", obj: "by object", whose: "by whose code" };
+const GROUPINGS = { fn: "by function", crate: "by crate", file: "by file", obj: "by object", whose: "by whose code" };
 
 /**
  * @typedef {object} Group
@@ -13,13 +13,14 @@ const GROUPINGS = { crate: "by crate", file: "by file", obj: "by object", whose:
 const groupingsOf = (model) => {
   const hasSelf = model.isDiff ? !model.isInclusive : model.events.some((_, event) => model.has(`r.self.${event}`));
   const functions = model.column("r.function");
-  const hasLabels = (by) => ["crate", "whose"].includes(by) || functions.some((fn) => model.column(`f.${by}`)[fn] > 0);
+  const names = new Set(functions.map((fn) => model.column("f.name")[fn]));
+  const hasLabels = (by) => (by === "fn" ? names.size < functions.length : ["crate", "whose"].includes(by)) || functions.some((fn) => model.column(`f.${by}`)[fn] > 0);
   return hasSelf ? Object.keys(GROUPINGS).filter(hasLabels) : [];
 };
 
 /** Groups rows. Sorts the groups by label. @returns {Group[]} */
 const groupRows = (model, rows, by) => {
-  const ids = model.column(`f.${by}`);
+  const ids = model.column(by === "fn" ? "f.name" : `f.${by}`);
   const label = (id) => (by === "whose" ? model.header.whose[id] : model.data.text(id) || NAMELESS);
   /** @type {Map<string, Group>} */
   const byLabel = new Map();
@@ -54,7 +55,7 @@ const groupFigures = (model, event) => {
   const { figures } = model;
   const sum = (value) => (group) => groupSum(model, group, value);
   return {
-    self: model.isFindings ? (group) => group.rows.length : sum(figures.self(event)), old: sum(figures.old(event)),
+    self: model.isFindings ? (group) => group.rows.reduce((count, row) => count + model.records(row), 0) : sum(figures.self(event)), old: sum(figures.old(event)),
     delta: (group) => groupDelta(model, group, event),
   };
 };
@@ -75,10 +76,10 @@ const orderGroups = (model, groups, { sort, event, by }) => {
   return sortByKeys(Array.from(groups.keys()), keys, !(turned && has)).map((at) => groups[at]);
 };
 
-/** The number of functions or findings of a group, as text. */
-const groupCount = (model, group) => {
-  const count = model.isFindings ? group.rows.length : new Set(group.rows.map(model.row.function)).size;
-  const noun = model.isFindings ? "finding" : "function";
+/** The number of functions, rows or findings of a group, as text. */
+const groupCount = (model, group, by) => {
+  const count = model.isFindings ? group.rows.reduce((sum, row) => sum + model.records(row), 0) : by === "fn" ? group.rows.length : new Set(group.rows.map(model.row.function)).size;
+  const noun = model.isFindings ? "finding" : by === "fn" ? "row" : "function";
   return `${grouped(count)} ${noun}${count === 1 ? "" : "s"}`;
 };
 

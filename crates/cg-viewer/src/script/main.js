@@ -5,6 +5,7 @@ const start = async () => {
   const block = document.getElementById("data");
   const model = makeModel(readData(await unpack(block.textContent)));
   block.textContent = "";
+  document.head.append(h("style", {}, model.header.style));
   const app = makeApp(main, model);
   app.show("none");
 };
@@ -12,51 +13,58 @@ const start = async () => {
 const makeApp = (main, model) => {
   const { header } = model;
   const hasStacks = model.column("t.depth").length > 0;
+  const chart = header.chart ? h("figure", { id: "chart" }) : null;
+  if (chart) chart.innerHTML = header.chart;
   const snapshots = (header.snapshots ?? []).map(([number, time, bytes, detail, event]) => ({ number, time, bytes, detail, event }));
   const trees = new Set([...model.column("s.snapshot"), ...model.column("r.snapshot")]);
-  const has = { table: true, flame: hasStacks, tree: hasStacks, calls: hasStacks || header.calls, source: header.lines, memory: snapshots.length > 0 || document.getElementById("chart") !== null };
+  const times = hasStacks ? timesOf(model) : null;
+  const has = { table: true, flame: hasStacks, timeline: times !== null, tree: hasStacks, calls: hasStacks || header.calls, source: header.lines, memory: snapshots.length > 0 || chart !== null };
   const views = VIEWS.filter((view) => has[view]);
-  const usual = { view: "table", event: model.events[0]?.name ?? "", fn: null, file: null, obj: null, sort: "", whose: "", q: "", flame: usualFlame(model), snapshot: "", base: "", thread: "", group: "", cols: "" };
+  const usual = { view: snapshots.length ? "memory" : "table", event: model.events[0]?.name ?? "", fn: null, file: null, obj: null, finding: "", sort: "", whose: "", q: "", thread: "", time: "", focus: null, hide: [], flame: usualFlame(model), zoom: "", side: "both", snapshot: "", base: "", group: "", cols: "" };
   const app = {
-    model, snapshots, trees, stacks: hasStacks ? makeStacks(model) : null, code: makeCode(model), state: { ...usual }, usual, views, groupings: groupingsOf(model),
-    activeRow: null, selectedIn: "", ordered: [], shown: [], groups: null, rowsOfSnapshot: 0, eventIndex: 0, total: null, snapshot: null, base: null,
+    model, chart, snapshots, trees, times, hasFindings: model.isFindings || model.stackOf !== null, stacks: hasStacks ? makeStacks(model) : null, code: makeCode(model), state: { ...usual }, usual, views, groupings: groupingsOf(model),
+    narrowing: null, matcher: matcherOf(""), matches: () => () => false, wholeTotal: null, activeRow: null, selectedIn: "", ordered: [], shown: [], groups: null, rowsOfSnapshot: 0, eventIndex: 0, total: null, snapshot: null, base: null,
   };
   addQuestions(app);
   addChoices(app);
-  const make = { table: tablePane, flame: flamePane, tree: treePane, calls: callsPane, source: sourcePane, memory: memoryPane };
+  addNarrowing(app);
+  const make = { table: tablePane, flame: flamePane, timeline: timelinePane, tree: treePane, calls: callsPane, source: sourcePane, memory: memoryPane };
   const panes = views.map((view) => make[view](app));
   const controls = makeControls(app, views);
+  const selection = makeSelection(app);
   const lead = main.querySelector(".lead");
-  for (const note of header.notes) lead.append(h("p", { class: "note" }, note));
-  if (lead.children.length > 3) foldLead(lead);
-  if (header.causes?.length) lead.append(causeList(app));
-  main.append(controls.bar, h("div", { class: "panes" }, ...panes.map((pane) => pane.pane)), makePrint(app));
+  for (const note of header.notes) lead.append(h("p", "note", note));
+  if (lead.children.length > 2) foldLead(lead);
+  if (model.isFindings) lead.append(kindList(model));
+  const causes = header.causes?.length ? causeList(app) : null;
+  main.append(controls.bar, ...[causes].filter(Boolean), h("div", "panes", ...panes.map((pane) => pane.pane)), selection.place, makePrint(app));
 
   let before = null;
   /** Shows the state. `how` says how the address changes: push, replace or none. */
   app.show = (how) => {
-    main.setAttribute("aria-busy", "true");
+    set(main, "aria-busy", "true");
     const { state } = app;
     if (how !== "none") history[how === "push" ? "pushState" : "replaceState"](null, "", printHash(state, usual));
     app.refresh();
-    const order = (of) => [of.sort, of.whose, of.q, of.event, of.snapshot, of.base, of.thread, of.group].join("\n");
+    const order = (of) => [of.sort, of.whose, of.q, of.event, of.snapshot, of.base, of.thread, of.time, of.focus, of.group, ...of.hide].join("\n");
     const isNewOrder = before === null || order(before) !== order(state);
-    const isNewSelection = before === null || ["fn", "file", "obj", "view"].some((key) => before[key] !== state[key]) || app.activeRow !== before.activeRow;
+    const isNewSelection = before === null || ["fn", "file", "obj", "finding", "view"].some((key) => before[key] !== state[key]) || app.activeRow !== before.activeRow;
     before = { ...state, activeRow: app.activeRow };
-    Object.assign(main.dataset, { current: state.view, event: state.event });
+    Object.assign(main.dataset, { current: state.view, event: state.event, thread: state.thread });
     if (!model.isFindings && app.total !== null) main.dataset.total = String(app.total);
     if (app.snapshot !== null) main.dataset.snapshot = String(app.snapshot);
     else delete main.dataset.snapshot;
     if (app.base !== null) main.dataset.base = String(app.base);
     else delete main.dataset.base;
     controls.update();
+    selection.update();
     for (const pane of panes) {
       const isHidden = !app.isInSight(pane);
       if (isHidden && !pane.pane.hidden) pane.clear?.();
       pane.pane.hidden = isHidden;
     }
     for (const pane of panes) if (app.isInSight(pane)) pane.update({ isNewOrder, isNewSelection });
-    main.setAttribute("aria-busy", "false");
+    set(main, "aria-busy", "false");
   };
   const follow = () => {
     app.read(location.hash);
@@ -73,33 +81,56 @@ const makeApp = (main, model) => {
 const addQuestions = (app) => {
   const { model } = app;
   app.selected = () => model.selected(app.state);
-  app.sums = () => sumStacks(app.stacks, app.eventIndex, app.snapshot, app.state.thread, app.base);
-  app.sumsByWhose = () => sumsByWhose(model, app.eventIndex, app.snapshot);
+  app.sums = () => sumStacks(app, app.eventIndex);
+  app.sumsByWhose = () => sumsByWhose(model, app.eventIndex, app.snapshot, app.narrowing.isWhole ? null : app.narrowing);
   app.chosenSnapshot = () => app.state.snapshot || (app.snapshot === null ? "" : String(app.snapshot));
   app.isInSight = (pane) => {
     const { view } = app.state;
     if (pane.view === view) return true;
+    if (pane.view === "calls" && view === "table") return innerWidth >= 1200 && app.state.fn !== null;
     // Narrow panes leave room for the table.
-    return pane.view === "table" && innerWidth >= 1200 && ["tree", "calls", "source"].includes(view);
+    return pane.view === "table" && innerWidth >= 1200 && ["tree", "calls", "source", "timeline"].includes(view);
   };
-  app.link = (fn) => h("button", { type: "button", class: "link", onclick: () => app.selectFunction(fn, "push") }, model.fn.shown(fn));
+  app.link = (fn) => h("button", { class: "link", onclick: () => app.selectFunction(fn, "push") }, model.fn.shown(fn));
   app.refresh = () => {
     const { state } = app;
     app.eventIndex = Math.max(0, model.events.findIndex(({ name }) => name === state.event));
     app.snapshot = heapShown(app, state.snapshot);
     app.base = state.base ? heapShown(app, state.base) : null;
     comparePair(app);
-    Object.assign(model.ofThread, state.thread && app.stacks ? sumFunctions(app.stacks, app.sums()) : { self: null, incl: null });
-    app.ordered = orderRows(model, filterRows(model, { q: "", whose: "" }, app.snapshot), { sort: state.sort, event: app.eventIndex });
+    app.narrowing = narrowingOf(app);
+    model.shownPart.costs = app.narrowing.isWhole || !app.stacks || model.stackOf ? null : functionCosts(app);
+    if (app.matcher.words !== state.q) {
+      app.matcher = { ...matcherOf(state.q), words: state.q };
+      const matches = functionMatcher(model, app.matcher);
+      app.matches = () => matches;
+    }
+    const narrowing = app.narrowing.isWhole ? null : app.narrowing;
+    app.ordered = orderRows(model, filterRows(model, { q: "", whose: "" }, app.snapshot, { narrowing }), { sort: state.sort, event: app.eventIndex });
     app.rowsOfSnapshot = app.ordered.length;
-    const kept = new Set(filterRows(model, state, app.snapshot));
+    const kept = new Set(filterRows(model, state, app.snapshot, { matcher: app.matcher, narrowing }));
     app.shown = state.q || state.whose ? app.ordered.filter((row) => kept.has(row)) : app.ordered;
     const isGrouped = state.group !== "";
     app.groups = isGrouped ? orderGroups(model, groupRows(model, app.shown, state.group), { sort: state.sort, event: app.eventIndex, by: state.group }) : null;
     if (isGrouped) app.shown = app.groups.flatMap(({ rows }) => rows);
     const totals = model.events[app.eventIndex]?.totals ?? [];
-    app.total = (app.snapshot !== null || state.thread) && app.stacks ? app.sums().incl[0] : (totals[totals.length - 1] ?? null);
+    app.wholeTotal = totals[totals.length - 1] ?? null;
+    app.total = (app.snapshot !== null || !app.narrowing.isWhole) && app.stacks ? app.sums().incl[0] : app.wholeTotal;
     if (app.activeRow !== null && !model.isSelectedRow(state)(app.activeRow)) app.activeRow = null;
+  };
+};
+
+/** Returns the function that gives the costs by function of an event in the part of the profile that is shown. */
+const functionCosts = (app) => {
+  const known = new Map();
+  return (event) => {
+    if (!known.has(event)) {
+      const sums = sumStacks(app, event);
+      const of = sumFunctions(app.stacks, sums);
+      const before = sums.before ? sumFunctions(app.stacks, sums.before) : { self: null, incl: null };
+      known.set(event, { ...of, old: before.self, oldIncl: before.incl });
+    }
+    return known.get(event);
   };
 };
 
@@ -143,11 +174,11 @@ const addChoices = (app) => {
   };
   app.selectRow = (row, how) => {
     app.activeRow = row;
-    app.choose(model.address(model.row.fn(row), model.row.file(row), model.row.obj(row)), how);
+    app.choose({ ...model.address(model.row.fn(row), model.row.file(row), model.row.obj(row)), finding: app.hasFindings ? String(row) : "" }, how);
   };
   app.selectFunction = (fn, how) => {
     app.activeRow = null;
-    app.choose(model.address(model.fn.name(fn), model.fn.file(fn), model.fn.obj(fn)), how);
+    app.choose(model.addressOf(fn), how);
   };
   /** Selects the next or previous row that passes the filters. */
   app.match = (step) => {
@@ -173,6 +204,16 @@ const addChoices = (app) => {
     state.whose = words.join(",");
     if (!app.snapshots.some((one) => String(one.number) === state.snapshot)) state.snapshot = "";
     if (!(model.header.threads ?? []).includes(state.thread)) state.thread = "";
+    if (!app.times || !parseTime(state.time)) state.time = "";
+    const isKnown = (name) => app.stacks !== null && model.functionsNamed(name).length > 0;
+    if (state.focus !== null && !isKnown(state.focus)) state.focus = null;
+    state.hide = state.hide.filter((name, at) => isKnown(name) && state.hide.indexOf(name) === at);
+    if (!SIDES.some(([side]) => side === state.side)) state.side = usual.side;
+    if (!app.hasFindings || !/^\d+$/.test(state.finding) || Number(state.finding) >= model.rows) state.finding = "";
+    if (state.finding !== "") {
+      app.activeRow = Number(state.finding);
+      if (state.fn === null) Object.assign(state, model.address(model.row.fn(app.activeRow), model.row.file(app.activeRow), model.row.obj(app.activeRow)), { finding: state.finding });
+    }
     if (!app.groupings.includes(state.group)) state.group = "";
     const { name: key } = parseSort(state.sort);
     if (key && !sortKey(model, key, 0) && !["self", "delta"].includes(key)) state.sort = "";
@@ -180,31 +221,63 @@ const addChoices = (app) => {
   };
 };
 
-/** The causes of the difference of the totals, as bars to the right and left of zero, with their details. */
+/** The number of causes that are in sight at first. */
+const FIRST_CAUSES = 10;
+
+/** The causes of the difference of the totals, each with its details. Bars to the right and left of zero are beside the text. */
 const causeList = (app) => {
   const { model } = app;
   const causes = model.header.causes.map(([fn, words, deltas, details]) => ({ fn, words, delta: model.count(deltas[0]), details }));
-  const most = causes.reduce((max, { delta }) => Math.max(max, Math.abs(Number(delta))), 1);
+  const size = ({ delta }) => Math.abs(Number(delta));
+  causes.sort((a, b) => size(b) - size(a));
+  const most = causes.reduce((max, cause) => Math.max(max, size(cause)), 1);
   const items = causes.map(({ fn, words, delta, details }) => {
-    const link = h("button", { type: "button", class: "link", onclick: () => app.choose(model.address(fn, null, null)) }, nameText(fn));
+    const link = (name) => h("button", { class: "link", onclick: () => app.choose(model.address(name, null, null)) }, nameText(name));
     const width = (Math.abs(Number(delta)) / most) * 50;
-    const parts = details.map(([sentence, deltas]) => h("li", {}, `${signed(model.count(deltas[0]))} ${sentence}`));
-    return h("li", { style: `--from:${(delta < 0 ? 50 - width : 50).toFixed(1)}%;--to:${(delta < 0 ? 50 : 50 + width).toFixed(1)}%`, class: delta < 0 ? "less" : "more" },
-      `${signed(delta)} `, link, words, h("ul", {}, ...parts));
+    const parts = details.map(([sentence, deltas]) => h("li", {}, `${signedFigure(model, 0, model.count(deltas[0]))} ${sentence}`));
+    const tone = delta < 0 ? "less" : "more";
+    return h("li", { "data-delta": delta, class: tone },
+      h("span", "n", signedFigure(model, 0, delta)),
+      h("span", "change-bar", h("span", { "data-bar": (Number(delta) / most).toFixed(4), class: tone, style: `left:${delta < 0 ? 50 - width : 50}%;width:${width}%` })),
+      h("div", "cause", link(fn), words, h("ul", "details", ...parts)));
   });
   const left = model.header.causeCount - items.length;
-  return h("details", { open: true }, h("summary", {}, `Where the difference comes from: ${grouped(model.header.causeCount)} causes`),
-    h("ul", { class: "causes", "aria-label": "Causes" }, ...items), left > 0 ? h("p", { class: "note" }, `${grouped(left)} more causes: cg-diff --causes | cg-fmt --type cause`) : null);
+  items.slice(FIRST_CAUSES).forEach((item) => (item.hidden = true));
+  const more = h("button", { class: "link", onclick: () => {
+    items.forEach((item) => (item.hidden = false));
+    more.remove();
+  } }, `${grouped(items.length - FIRST_CAUSES)} more`);
+  return h("details", { class: "causes", open: innerWidth > NARROW }, h("summary", {}, `Where the difference comes from: ${grouped(model.header.causeCount)} causes`),
+    h("ul", { "aria-label": "Causes" }, ...items), items.length > FIRST_CAUSES ? more : null, left > 0 ? h("p", "note", `${grouped(left)} more causes: cg-diff --causes | cg-fmt --type cause`) : null);
 };
 
-/** Folds all but the first two sentences. */
+/** The records of each kind of finding, and what they lost. Kinds do not add up. */
+const kindList = (model) => {
+  /** @type {Map<string, {records: number, bytes: any, blocks: any, isLeak: boolean}>} */
+  const kinds = new Map();
+  const figure = (name) => model.figures.self(model.events.findIndex((event) => event.name === name));
+  const [bytes, blocks] = ["bytes", "blocks"].map(figure);
+  for (let row = 0; row < model.rows; row++) {
+    const kind = model.row.kind(row);
+    if (!kinds.has(kind)) kinds.set(kind, { records: 0, bytes: model.zero, blocks: model.zero, isLeak: bytes(row) !== null });
+    const sums = kinds.get(kind);
+    sums.records += model.records(row);
+    sums.bytes += bytes(row) ?? model.zero;
+    sums.blocks += blocks(row) ?? model.zero;
+  }
+  return h("ul", { class: "kinds", "aria-label": "Kinds" }, ...Array.from(kinds).sort(([a], [b]) => severity(a) - severity(b)).map(([kind, sums]) => h("li", {
+    "data-kind": kind, "data-records": sums.records, "data-bytes": sums.isLeak ? sums.bytes : null, "data-blocks": sums.isLeak ? sums.blocks : null,
+  }, h("strong", {}, kind), ` ${grouped(sums.records)} ${sums.records === 1 ? "record" : "records"}${sums.isLeak ? `, ${grouped(sums.bytes)} bytes in ${grouped(sums.blocks)} ${Number(sums.blocks) === 1 ? "block" : "blocks"}` : ""}`)));
+};
+
+/** Folds all but the first sentence. */
 const foldLead = (lead) => {
-  const rest = Array.from(lead.children).slice(2);
+  const rest = Array.from(lead.children).slice(1);
   lead.append(h("details", {}, h("summary", {}, `${rest.length} more remarks`), ...rest));
 };
 
 start().catch((error) => {
   const main = document.querySelector("main");
-  main.append(h("p", { class: "note" }, `The data of this page could not be read: ${error}`));
-  main.setAttribute("aria-busy", "false");
+  main.append(h("p", "note", `The data of this page could not be read: ${error}`));
+  set(main, "aria-busy", "false");
 });

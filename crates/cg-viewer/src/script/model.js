@@ -1,14 +1,11 @@
 // The model of the data: rows, functions, totals, filters, order, search.
 
-/** Digits in groups of three. @param {number | bigint | null | undefined} count */
+/** Digits in groups of three. @param {number | bigint | string | null | undefined} count */
 const grouped = (count) => {
   if (count === null || count === undefined) return "";
   const text = String(count);
   return text.length < 4 ? text : text.replace(/\B(?=(\d{3})+(?!\d))/g, ",");
 };
-
-/** @param {number | bigint | null} count */
-const signed = (count) => (count === null ? "" : (count > 0 ? "+" : "") + grouped(count));
 
 /** A share as a percentage with two decimals, in the form of all tools. @param {number} share */
 const percentText = (share) => (Number.isFinite(share) ? `${(share * 100).toFixed(2)}%` : "");
@@ -28,7 +25,8 @@ const makeModel = (data) => {
   const { header } = data;
   const zero = header.big ? 0n : 0;
   const count = (value) => (value === null || value === undefined ? null : header.big ? BigInt(value) : Number(value));
-  const events = header.events.map(([name, totals]) => ({ name, totals: totals.map(count) }));
+  const words = eventWords(header, header.events.map(([name]) => name));
+  const events = header.events.map(([name, totals], at) => ({ name, words: words[at], isTime: isTime(header, name), totals: totals.map(count) }));
   const isDiff = Boolean(header.runs);
   const rows = header.rows;
   const column = (name) => data.array(name) ?? [];
@@ -44,7 +42,7 @@ const makeModel = (data) => {
   const fnName = texts("f.name"), fnFile = texts("f.file"), fnObj = texts("f.obj");
   const fn = {
     count: column("f.name").length, name: fnName, file: fnFile, obj: fnObj,
-    whose: (id) => header.whose[column("f.whose")[id] ?? 0],
+    whose: (id) => header.whose[column("f.whose")[id] ?? 0] ?? "own",
     shown: (id) => visible(fnName(id)) || NAMELESS, /** @type {(id: number) => string[]} */ forms: () => [],
   };
   addForms(fn, data);
@@ -57,18 +55,26 @@ const makeModel = (data) => {
   };
   const recordedStatus = texts("r.status");
   const of = (part) => (event) => numbers(`r.${part}.${event}`);
-  /** Costs by function of the selected thread; null if all threads are shown. */
-  const ofThread = { self: null, incl: null };
-  /** Two snapshots that are compared, by the row that represents both; null if none are compared. @type {{key: string, rows: Map<number, any> | null}} */
-  const pair = { key: "", rows: null };
-  const orOfThread = (part, usual) => (event) => (ofThread[part] ? (at) => ofThread[part].get(functions[at]) ?? null : usual(event));
+  /** Returns the costs by function in the part of the profile that is shown; null if the whole is shown. @type {{costs: ((event: number) => any) | null}} */
+  const shownPart = { costs: null };
+  /** Two snapshots that are compared, by the row that represents both; null if none are compared. @type {{key: string, rows: Map<number, any> | null, event: number}} */
+  const pair = { key: "", rows: null, event: 0 };
+  const orOfPart = (part, usual) => (event) => {
+    if (!shownPart.costs) return usual(event);
+    const costs = shownPart.costs(event)[part];
+    return (at) => costs?.get(functions[at]) ?? null;
+  };
   const ofSelf = of(isDiff ? "new" : "self");
   const orOfPair = (side, usual) => (event) => (pair.rows ? (at) => ofRow(ofSelf(event), pair.rows.get(at)?.[side]) : usual(event));
   const ofRow = (count, at) => (at === null || at === undefined ? null : count(at));
   const figures = {
-    plain: ofSelf, self: orOfPair("now", orOfThread("self", ofSelf)), incl: orOfThread("incl", of(isDiff ? "incl.new" : "incl")),
-    old: orOfPair("old", of("old")), oldIncl: of("incl.old"),
+    plain: ofSelf, self: orOfPair("now", orOfPart("self", ofSelf)), incl: orOfPart("incl", of(isDiff ? "incl.new" : "incl")),
+    old: orOfPair("old", orOfPart("old", of("old"))), oldIncl: orOfPart("oldIncl", of("incl.old")),
   };
+  /** The figures of each run, if there are more than two. */
+  const runs = header.runs?.length > 2 ? header.runs.map((name, run) => ({ name, key: `run.${run + 1}`, value: of(`run.${run}`) })) : [];
+  /** The functions in the stack of a row; null if rows have no stacks of their own. */
+  const stackOf = stacksOfRows(column);
   // Arcs are compared only by inclusive cost, because they have no self cost.
   const isInclusive = isDiff && !column("r.old.0").length && !column("r.new.0").length;
   if (isInclusive) [figures.self, figures.old] = [figures.incl, figures.oldIncl];
@@ -81,7 +87,7 @@ const makeModel = (data) => {
   const statusOf = (at) => {
     if (!pair.rows) return recordedStatus(at);
     const own = pair.rows.get(at);
-    return own ? comparedStatus(own, figures.self(0)(at) === figures.old(0)(at)) : "";
+    return own ? comparedStatus(own, figures.self(pair.event)(at), figures.old(pair.event)(at)) : "";
   };
   const others = header.others.map(([name, title, form]) => ({
     name, title, form, value: form === "text" ? texts(`x.${name}`) : numbers(`x.${name}`),
@@ -101,9 +107,16 @@ const makeModel = (data) => {
   };
   const narrow = (state) => (file, obj) =>
     (state.file === null || state.file === file) && (state.obj === null || state.obj === obj);
+  const addressOf = (name, file, obj) => {
+    const ids = functionsNamed(name);
+    const files = new Set(ids.map(fn.file)), objs = new Set(ids.map(fn.obj));
+    return { fn: name, file: files.size > 1 ? file : null, obj: objs.size > 1 ? obj : null, finding: "" };
+  };
   return {
-    data, header, zero, count, events, isDiff, rows, row, figures, ofThread, pair, delta, isBelowThreshold, others, fn, has, column, isInclusive,
-    isFindings: header.findings,
+    data, header, zero, count, events, isDiff, rows, row, figures, runs, shownPart, pair, delta, isBelowThreshold, others, fn, has, column, isInclusive, functionsNamed,
+    isFindings: header.findings, stackOf,
+    /** The number of records that a row stands for. */
+    records: (at) => column("r.records")[at] ?? 1,
     /** The ids of the selected functions. */
     selected: (state) => {
       if (state.fn === null) return [];
@@ -113,16 +126,14 @@ const makeModel = (data) => {
       return narrowed.length ? narrowed : ids;
     },
     isSelectedRow: (state) => {
+      if (state.finding !== "") return (at) => String(at) === state.finding;
       if (state.fn === null) return () => false;
       const fits = narrow(state);
       return (at) => row.fn(at) === state.fn && fits(row.file(at), row.obj(at));
     },
+    addressOf: (id) => addressOf(fnName(id), fnFile(id), fnObj(id)),
     /** The parts of a state that distinguish a function from others with the same name. */
-    address: (name, file, obj) => {
-      const ids = functionsNamed(name);
-      const files = new Set(ids.map(fn.file)), objs = new Set(ids.map(fn.obj));
-      return { fn: name, file: files.size > 1 ? file : null, obj: objs.size > 1 ? obj : null };
-    },
+    address: addressOf,
   };
 };
 
@@ -154,7 +165,7 @@ const parseSort = (sort) => {
 
 /** Sorts rows. Rows with equal keys keep the order of the input, which is sorted by the first event, then by name. */
 const orderRows = (model, rows, { sort, event }) => {
-  const { turned, name } = parseSort(sort);
+  const { turned, name } = parseSort(sort || usualSort(model));
   const key = sortKey(model, name, event);
   if (!key) return turned ? rows.slice().reverse() : rows;
   const keys = new Array(model.rows);
@@ -184,7 +195,7 @@ const sortKey = (model, name, event) => {
     self: figures.self(event), incl: figures.incl(event), new: figures.self(event), old: figures.old(event),
     delta: size(model.delta(event)), calls: row.calls,
   };
-  const isOwnOrder = name === usualSort(model) && event === 0 && !model.ofThread.self && !model.pair.rows;
+  const isOwnOrder = name === usualSort(model) && event === 0 && !model.shownPart.costs && !model.pair.rows;
   if (isOwnOrder || (model.isFindings && name === "self")) return null;
   if (Object.hasOwn(counts, name)) return { value: counts[name], isCount: true };
   const texts = { fn: row.fn, file: row.file, obj: row.obj, whose: row.whose, what: row.what, status: row.status };
@@ -193,6 +204,8 @@ const sortKey = (model, name, event) => {
   if (name === "kind") return { value: (at) => severity(row.kind(at)) + row.kind(at), isCount: false };
   const ofEvent = model.events.findIndex((known) => `event.${known.name}` === name);
   if (ofEvent >= 0) return { value: figures.self(ofEvent), isCount: true };
+  const run = model.runs.find((one) => one.key === name);
+  if (run) return { value: run.value(event), isCount: true };
   const other = model.others.find((one) => one.name === name);
   return other ? { value: other.value, isCount: other.form !== "text" } : null;
 };
@@ -204,40 +217,61 @@ const severity = (kind) => {
 };
 
 /** Returns the rows that pass the filters, in the order of the input. */
-const filterRows = (model, state, snapshot) => {
+const filterRows = (model, state, snapshot, { matcher = matcherOf(state.q), narrowing = null } = {}) => {
   const { row } = model;
   const whose = state.whose ? new Set(state.whose.split(",")) : null;
-  const words = state.q.toLowerCase();
+  const matches = matcher.isActive ? functionMatcher(model, matcher) : null;
   const hasSnapshots = model.has("r.snapshot") && (snapshot !== null || model.header.levels);
   const kept = [];
   for (let at = 0; at < model.rows; at++) {
     if (model.pair.rows ? !model.pair.rows.has(at) : hasSnapshots && row.snapshot(at) !== snapshot) continue;
-    if (model.ofThread.incl && !model.ofThread.incl.has(model.row.function(at))) continue;
+    if (narrowing && !rowPasses(model, at, narrowing)) continue;
     if (whose && !whose.has(row.whose(at))) continue;
-    if (words && !searchText(model, at).includes(words)) continue;
+    if (matches && !matches(row.function(at))) continue;
     kept.push(at);
   }
   return kept;
 };
 
-/** The names of function and file, in lower case. */
-const searchText = (model, at) => {
-  model.searched ??= new Array(model.rows);
-  return (model.searched[at] ??= `${model.row.fn(at)}\n${model.row.file(at)}`.toLowerCase());
+/** True if a row has cost in the part of the profile that is shown. A row with a stack of its own passes if the stack does. */
+const rowPasses = (model, at, narrowing) => {
+  if (model.stackOf) return stackPasses(narrowing, model.stackOf(at));
+  if (!model.shownPart.costs) return true;
+  const fn = model.row.function(at);
+  return model.events.some((_, event) => {
+    const { incl, oldIncl } = model.shownPart.costs(event);
+    return incl.get(fn) || oldIncl?.get(fn);
+  });
+};
+
+/** Returns the function that gives the functions of a row's stack, innermost first; null if rows have no stacks. */
+const stacksOfRows = (column) => {
+  const lengths = column("k.length"), stacks = column("r.stack");
+  if (!lengths.length && !stacks.length) return null;
+  const functions = column("k.fn"), ofHeap = column("h.fn");
+  const starts = startsOf(lengths), heapStarts = startsOf(column("h.length"));
+  return (at) => {
+    const stack = stacks[at];
+    return stack === null || stack === undefined ? functions.slice(starts[at], starts[at + 1]) : ofHeap.slice(heapStarts[stack], heapStarts[stack + 1]);
+  };
 };
 
 /** The cost of each class of code over the rows of a snapshot; for findings, their number. */
-const sumsByWhose = (model, event, snapshot) => {
+const sumsByWhose = (model, event, snapshot, narrowing = null) => {
   const { row } = model;
+  const sums = new Map(model.header.whose.map((word) => [word, model.zero]));
+  if (model.shownPart.costs) {
+    for (const [fn, cost] of model.shownPart.costs(event).self) sums.set(model.fn.whose(fn), sums.get(model.fn.whose(fn)) + cost);
+    return sums;
+  }
   const self = model.figures.self(event);
   // A diff contains only the changed rows, so the header has the sums over all rows.
-  const known = model.header.sums?.[event];
+  const known = narrowing ? null : model.header.sums?.[event];
   if (known) return new Map(model.header.whose.map((word, at) => [word, model.count(known[at])]));
-  const sums = new Map(model.header.whose.map((word) => [word, model.zero]));
-  const one = model.count(1);
   for (let at = 0; at < model.rows; at++) {
     if (snapshot !== null && model.has("r.snapshot") && row.snapshot(at) !== snapshot) continue;
-    sums.set(row.whose(at), sums.get(row.whose(at)) + (model.isFindings ? one : (self(at) ?? model.zero)));
+    if (narrowing && !rowPasses(model, at, narrowing)) continue;
+    sums.set(row.whose(at), sums.get(row.whose(at)) + (model.isFindings ? model.count(model.records(at)) : (self(at) ?? model.zero)));
   }
   return sums;
 };

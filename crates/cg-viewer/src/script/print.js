@@ -16,16 +16,16 @@ const makePrint = (app) => {
     const left = entries.length - PRINTED_ROWS;
     place.replaceChildren(table, h("p", {}, left > 0 ? `${grouped(left)} more rows are in the page itself.` : ""));
     if (!app.stacks) return;
-    const [tree] = flameTrees(app.stacks, app.sums(), usualFlame(model), []);
-    if (!(tree.root.incl > 0)) return;
-    const whole = Number(tree.root.incl);
-    const boxes = layOut(tree, { least: whole / PRINTED_WIDTH, byCost: false }).filter((box) => box.level <= PRINTED_LEVELS);
+    const [tree] = flameTrees(app, usualFlame(model), []);
+    if (!(slotOf(tree.root) > 0)) return;
+    const whole = Number(slotOf(tree.root));
+    const boxes = layOut(tree, { width: PRINTED_WIDTH, byCost: false }).boxes.filter((box) => box.level <= PRINTED_LEVELS);
     const height = boxes.reduce((deepest, box) => Math.max(deepest, box.level), 0) * FLAME_ROW;
     const canvas = h("canvas", { width: PRINTED_WIDTH * 2, height: height * 2 });
     place.append(canvas);
     const context = canvas.getContext("2d");
     if (context) paintFlame(context, { model, boxes, left: (box) => (Number(box.x) / whole) * PRINTED_WIDTH, wide: (box) => (Number(box.branch.incl) / whole) * PRINTED_WIDTH,
-      scale: 2, width: PRINTED_WIDTH, height, top: 0, selected: new Set(), active: null, words: "", isDifferential: model.isDiff });
+      width: PRINTED_WIDTH, height, top: 0, selected: new Set(), active: null, matches: () => false, isDifferential: model.isDiff }, 2);
   };
   addEventListener("beforeprint", print);
   addEventListener("afterprint", () => place.replaceChildren());

@@ -8,8 +8,8 @@ const MOST_LINKS = 100;
 const sourcePane = (app) => {
   const { model, code } = app;
   const heading = h("h2", {});
-  const note = h("p", { class: "note" });
-  const lines = h("div", { class: "lines" });
+  const note = h("p", "note");
+  const lines = h("div", "lines");
   const pane = h("section", { "data-view": "source", "aria-label": "Source" },
     h("div", { class: "scroller pad", tabindex: 0 }, heading, note, lines));
 
@@ -29,7 +29,8 @@ const sourcePane = (app) => {
     heading.textContent = model.fn.shown(fn);
     pane.dataset.elsewhere = String(now.elsewhere);
     const sentences = [visible(now.file)];
-    if (now.elsewhere) sentences.push(`${grouped(now.elsewhere)} of its cost is in lines of other files, which were inlined.`);
+    if (!app.narrowing.isWhole) sentences.push("The lines have the costs of the whole profile.");
+    if (now.elsewhere) sentences.push(`${eventFigure(model, app.eventIndex, now.elsewhere)} of its cost is in lines of other files, which were inlined.`);
     if (!now.rows.some((row) => row.text !== null)) sentences.push("The file was not found where the page was written (--source=DIR).");
     const before = model.isDiff ? functionLines(code, fn, app.eventIndex, 0) : null;
     if (before && before.file === now.file) sentences.push("Both runs name this file. The text is the version that existed when the page was written.");
@@ -41,7 +42,7 @@ const sourcePane = (app) => {
     const links = { left: MOST_LINKS };
     let last = -1;
     for (const at of kept) {
-      if (last >= 0 && at > last + 1) parts.push(h("div", { class: "gap" }, "⋯"));
+      if (last >= 0 && at > last + 1) parts.push(h("div", "gap", "⋯"));
       last = at;
       parts.push(sourceLine(app, rows[at], { isDiff: before !== null, most, links }));
     }
@@ -63,7 +64,8 @@ const nearCosts = (rows) => {
 
 /** Creates a line. Figures, number and code are one text in a monospaced font, which saves elements. */
 const sourceLine = (app, [before, now], { isDiff, most, links }) => {
-  const whole = app.total;
+  const whole = app.wholeTotal;
+  const figure = (value) => eventFigure(app.model, app.eventIndex, value);
   const text = visible((now?.text ?? before?.text ?? "").replace(/\t/g, "    "));
   const heat = most && now ? Number(now.self ?? 0) / most : 0;
   const change = isDiff && (!before || !now) ? (now ? " added" : " removed") : "";
@@ -71,14 +73,14 @@ const sourceLine = (app, [before, now], { isDiff, most, links }) => {
   const line = h("div", { class: `line${change}`, style: heat ? `--heat:${heat.toFixed(4)}` : null });
   if (isDiff) {
     Object.assign(line.dataset, { oldLine: dataText(before?.number), newLine: dataText(now?.number), old: dataText(before?.self), new: dataText(now?.self) });
-    line.append(`${grouped(before?.self).padStart(13)} ${dataText(before?.number).padStart(5)} ${grouped(now?.self).padStart(13)} ${dataText(now?.number).padStart(5)}  ${text}`);
+    line.append(`${figure(before?.self).padStart(13)} ${dataText(before?.number).padStart(5)} ${figure(now?.self).padStart(13)} ${dataText(now?.number).padStart(5)}  ${text}`);
   } else {
     Object.assign(line.dataset, { line: dataText(now.number), self: dataText(now.self), incl: dataText(now.incl) });
-    line.append(`${figureText(now.self, whole).padStart(21)} ${dataText(now.number).padStart(5)}  ${text}`);
+    line.append(`${figureText(app.model, app.eventIndex, now.self, whole).padStart(21)} ${dataText(now.number).padStart(5)}  ${text}`);
   }
   for (const call of now?.calls ?? []) {
     if (links.left-- <= 0) break;
-    line.append("  → ", app.link(call.fn), ` ${grouped(call.calls)}× ${grouped(call.incl)}`);
+    line.append("  → ", app.link(call.fn), ` ${grouped(call.calls)}× ${figure(call.incl)}`);
   }
   return line;
 };

@@ -23,33 +23,52 @@ const makeStacks = (model) => {
     for (let at = node + 1; at < end[node]; at = end[at]) found.push(at);
     return found;
   };
-  return { model, count, parent, fn, end, inner, sums: new Map() };
+  const inlined = model.column("t.inlined");
+  return { model, count, parent, fn, end, inner, isInlined: (node) => inlined[node - 1] === 1, sums: new Map(), sumsKey: "", passing: null };
 };
 
-/** Self and inclusive costs of all nodes for an event, a snapshot and a thread. A diff or a comparison of snapshots also has the old costs. */
-const sumStacks = (stacks, event, snapshot, thread, base = null) => {
-  const key = `${event} ${snapshot} ${thread} ${base}`;
-  const known = stacks.sums.get(key);
+/**
+ * Self and inclusive costs of all nodes for an event, a snapshot and a part of the profile. A diff or a comparison of snapshots also has
+ * the old costs.
+ */
+const sumStacks = (app, event) => {
+  const { stacks, model, snapshot, base, narrowing } = app;
+  const key = `${snapshot} ${base} ${narrowing.key}`;
+  if (stacks.sumsKey !== key) stacks.sums.clear();
+  stacks.sumsKey = key;
+  const known = stacks.sums.get(event);
   if (known) return known;
-  const { model, count, parent } = stacks;
+  const { count, parent } = stacks;
   const nodes = model.column("s.node");
   const snapshots = model.column("s.snapshot"), threads = model.column("s.thread");
+  const passes = passingNodes(stacks, narrowing);
+  const thread = narrowing.thread ? model.header.threads.indexOf(narrowing.thread) : null;
+  const summed = (self) => {
+    const incl = self.slice();
+    for (let node = count - 1; node > 0; node--) incl[parent[node]] += incl[node];
+    return { self, incl };
+  };
   const add = (name, of = snapshot) => {
     const costs = model.column(`s.${name}.${event}`);
     const self = new Array(count).fill(model.zero);
     for (let at = 0; at < nodes.length; at++) {
       if (snapshots.length && of !== null && snapshots[at] !== of) continue;
-      if (threads.length && thread && model.header.threads[threads[at]] !== thread) continue;
+      if (thread !== null && threads[at] !== thread) continue;
+      if (passes && !passes[nodes[at]]) continue;
       self[nodes[at]] += costs[at];
     }
-    const incl = self.slice();
-    for (let node = count - 1; node > 0; node--) incl[parent[node]] += incl[node];
-    return { self, incl };
+    return summed(self);
   };
-  const ofRuns = () => (model.isDiff ? { ...add("new"), before: add("old") } : add("cost"));
+  const inRange = () => {
+    const self = new Array(count).fill(model.zero);
+    timedSamples(app, event, narrowing.time, (node, of, cost) => {
+      if ((thread === null || of === thread) && (!passes || passes[node])) self[node] += cost;
+    });
+    return summed(self);
+  };
+  const ofRuns = () => (model.isDiff ? { ...add("new"), before: add("old") } : narrowing.time ? inRange() : add("cost"));
   const sums = base === null ? ofRuns() : { ...add("cost"), before: add("cost", base), unknown: nodesWithUnknownChanges(stacks) };
-  stacks.sums.clear();
-  stacks.sums.set(key, sums);
+  stacks.sums.set(event, sums);
   return sums;
 };
 
@@ -84,18 +103,19 @@ const sumFunctions = (stacks, sums) => {
  * @property {boolean} [isGap] in a graph by time, true while the outer function is the innermost one
  */
 
-/** Returns the children of a branch in a tree of callees, one per function. */
+/** Returns the children of a branch in a tree of callees, one per function. An inlined function has its own. */
 const innerBranches = (stacks, sums, branch) => {
   const groups = new Map();
   for (const node of branch.nodes) {
     for (const inner of stacks.inner(node)) {
       if (!sums.incl[inner] && !(sums.before && sums.before.incl[inner])) continue;
-      const group = groups.get(stacks.fn[inner]);
+      const key = stacks.fn[inner] * 2 + (stacks.isInlined(inner) ? 1 : 0);
+      const group = groups.get(key);
       if (group) group.push(inner);
-      else groups.set(stacks.fn[inner], [inner]);
+      else groups.set(key, [inner]);
     }
   }
-  return Array.from(groups, ([fn, nodes]) => branchOf(stacks, sums, fn, nodes, branch));
+  return Array.from(groups.values(), (nodes) => branchOf(stacks, sums, stacks.fn[nodes[0]], nodes, branch));
 };
 
 const total = (zero, nodes, of) => nodes.reduce((sum, node) => sum + of[node], zero);
@@ -104,7 +124,7 @@ const branchOf = (stacks, sums, fn, nodes, outer) => {
   const { zero } = stacks.model;
   const incl = total(zero, nodes, sums.incl);
   return {
-    fn, nodes, weights: null, outer, level: outer ? outer.level + 1 : 1,
+    fn, nodes, weights: null, outer, level: outer ? outer.level + 1 : 1, isInlined: nodes.length > 0 && stacks.isInlined(nodes[0]),
     incl, self: total(zero, nodes, sums.self), old: sums.before ? costBefore(zero, sums, nodes, incl) : null,
   };
 };
@@ -155,15 +175,17 @@ const outermost = (stacks, functions) => {
 };
 
 /** Samples in order of time, thread after thread. A branch is a function for as long as it stays on the stack. */
-const timeTree = (stacks, event, thread) => {
-  const { model } = stacks;
+const timeTree = (app) => {
+  const { stacks, model, eventIndex, narrowing } = app;
   const { zero } = model;
-  const threads = model.column("q.thread"), counts = model.column(`q.cost.${event}`), nodes = [], costs = [], whose = [];
-  model.column("q.node").forEach((node, at) => {
-    if (thread && model.header.threads[threads[at]] !== thread) return;
+  const nodes = [], costs = [], whose = [];
+  const passes = passingNodes(stacks, narrowing);
+  const only = narrowing.thread ? model.header.threads.indexOf(narrowing.thread) : null;
+  timedSamples(app, eventIndex, narrowing.time, (node, thread, cost) => {
+    if ((only !== null && only !== thread) || (passes && !passes[node])) return;
     nodes.push(node);
-    costs.push(counts[at]);
-    whose.push(threads[at]);
+    costs.push(cost);
+    whose.push(thread);
   });
   /** Finds the node of a sorted list that is an ancestor of `node`: the last one that does not follow it. */
   const towards = (inner, node) => {
@@ -202,8 +224,11 @@ const timeTree = (stacks, event, thread) => {
 };
 
 /** The trees of a kind of flame graph: a root, and the function that returns the children of a branch. */
-const flameTrees = (stacks, sums, kind, functions, { event = 0, thread = "" } = {}) => {
-  if (kind === "time") return [timeTree(stacks, event, thread)];
+const flameTrees = (app, kind, functions) => {
+  const { stacks } = app;
+  if (kind === "time") return [timeTree(app)];
+  const sums = app.sums();
+  if (kind === "differential" && sums.before) return [differenceTree(stacks, sums, app.state.side)];
   const { zero } = stacks.model;
   const inner = (branch) => innerBranches(stacks, sums, branch);
   const outer = (branch) => outerBranches(stacks, branch);
@@ -232,28 +257,76 @@ const flameTrees = (stacks, sums, kind, functions, { event = 0, thread = "" } = 
   return [{ side: "", root: branchOf(stacks, sums, -1, [0], null), below: inner }];
 };
 
-/**
- * Lays out boxes with the width of their costs, in the order of levels. Leaves out boxes narrower than `least` and the boxes below them.
- * @returns {{branch: Branch, x: any, level: number, up: number}[]}
- */
-const layOut = ({ root, below }, { least, byCost }) => {
-  const boxes = [];
-  const waiting = [{ branch: root, x: root.incl - root.incl, up: -1 }];
+/** The cost that a branch takes from the width: its own one, or that with what is gone below it. */
+const slotOf = (branch) => branch.slot ?? branch.incl;
+
+/** A number for a box that is the same wherever the box is drawn: from the number of its caller and its function. */
+const boxKey = (outer, branch) => {
+  let hash = outer;
+  for (const part of [branch.fn, branch.from ?? 0, branch.isInlined ? 1 : 0]) hash = Math.imul(hash ^ (part + 0x9e3779b9), 0x01000193) >>> 0;
+  return hash;
+};
+
+const FIRST_KEY = 0x811c9dc5;
+
+/** The address of a box: its level and its number. */
+const boxAddress = (box) => `${box.level}.${box.key.toString(36)}`;
+
+const childrenInOrder = (below, branch, byCost) => {
+  const children = below(branch).filter((child) => slotOf(child) > 0);
+  if (byCost) children.sort((a, b) => (a.incl < b.incl ? 1 : a.incl > b.incl ? -1 : 0));
+  return children;
+};
+
+/** The boxes from the root to the one with an address; an empty list if there is none. */
+const pathTo = ({ root, below }, address, byCost) => {
+  const level = parseInt(address, 10);
+  const waiting = [{ branch: root, x: root.incl - root.incl, level: root.level, key: FIRST_KEY, outer: null }];
   while (waiting.length) {
-    const { branch, x, up } = waiting.pop();
+    const box = waiting.pop();
+    if (box.level === level && boxAddress(box) === address) {
+      const path = [];
+      for (let one = box; one; one = one.outer) path.unshift(one);
+      return path;
+    }
+    if (box.level >= level) continue;
+    let next = box.x;
+    for (const child of childrenInOrder(below, box.branch, byCost)) {
+      if (!child.isGap) waiting.push({ branch: child, x: next, level: child.level, key: boxKey(box.key, child), outer: box });
+      next += slotOf(child);
+    }
+  }
+  return [];
+};
+
+/**
+ * Lays out boxes with the width of their costs, in the order of levels. Leaves out boxes narrower than `width` pixels show, and the boxes
+ * below them. `zoom` is the address of the box that fills the width, below its callers.
+ * @returns {{boxes: {branch: Branch, x: any, level: number, up: number, key: number}[], start: any, whole: any, zoomed: number}}
+ */
+const layOut = (tree, { width, byCost, zoom = "" }) => {
+  const { root, below } = tree;
+  const path = zoom ? pathTo(tree, zoom, byCost) : [];
+  const boxes = [];
+  path.slice(0, -1).forEach(({ branch, x, level, key }, at) => boxes.push({ branch, x, level, key, up: at - 1 }));
+  const first = path.length ? path[path.length - 1] : { branch: root, x: root.incl - root.incl, key: FIRST_KEY };
+  const whole = slotOf(first.branch);
+  const least = Number(whole) / Math.max(1, width);
+  const waiting = [{ branch: first.branch, x: first.x, key: first.key, up: boxes.length - 1 }];
+  while (waiting.length) {
+    const { branch, x, up, key } = waiting.pop();
     const at = boxes.length;
-    boxes.push({ branch, x, level: branch.level, up });
-    let children = below(branch).filter((child) => child.incl > 0);
-    if (byCost) children.sort((a, b) => (a.incl < b.incl ? 1 : a.incl > b.incl ? -1 : 0));
+    boxes.push({ branch, x, level: branch.level, up, key });
     let next = x;
     const wide = [];
-    for (const child of children) {
-      if (Number(child.incl) >= least && !child.isGap) wide.push({ branch: child, x: next, up: at });
-      next += child.incl;
+    for (const child of childrenInOrder(below, branch, byCost)) {
+      const slot = slotOf(child);
+      if (Number(slot) >= least && !child.isGap) wide.push({ branch: child, x: next, up: at, key: boxKey(key, child) });
+      next += slot;
     }
     waiting.push(...wide.reverse());
   }
-  return boxes;
+  return { boxes, start: first.x, whole, zoomed: path.length ? path.length - 1 : -1 };
 };
 
 /** Returns callers and callees of functions, from stacks. Counts each arc once per stack. */

@@ -1,11 +1,11 @@
 // The state of the page, and its form in the address: `#view=table&event=Ir&fn=main`.
 
-/** @typedef {{view: string, event: string, fn: string | null, file: string | null, obj: string | null, sort: string, whose: string, q: string, flame: string, snapshot: string, base: string, thread: string, group: string, cols: string}} State */
+/** @typedef {{view: string, event: string, fn: string | null, file: string | null, obj: string | null, finding: string, sort: string, whose: string, q: string, thread: string, time: string, focus: string | null, hide: string[], flame: string, zoom: string, side: string, snapshot: string, base: string, group: string, cols: string}} State */
 
-const VIEWS = ["table", "flame", "tree", "calls", "source", "memory"];
-const KEYS = ["view", "event", "fn", "file", "obj", "sort", "whose", "q", "flame", "snapshot", "base", "thread", "group", "cols"];
+const VIEWS = ["table", "flame", "timeline", "tree", "calls", "source", "memory"];
+const KEYS = ["view", "event", "fn", "file", "obj", "finding", "sort", "whose", "q", "thread", "time", "focus", "hide", "flame", "zoom", "side", "snapshot", "base", "group", "cols"];
 
-/** Parses an address. Skips unknown keys. @param {string} hash @returns {Record<string, string>} */
+/** Parses an address. Skips unknown keys. `hide` may be repeated, so it is a list. @param {string} hash @returns {Record<string, any>} */
 const parseHash = (hash) => {
   const given = {};
   for (const part of hash.replace(/^#/, "").split("&")) {
@@ -14,13 +14,18 @@ const parseHash = (hash) => {
     const key = part.slice(0, at);
     if (!KEYS.includes(key)) continue;
     try {
-      given[key] = decodeURIComponent(part.slice(at + 1));
+      const value = decodeURIComponent(part.slice(at + 1));
+      if (key === "hide") given.hide = [...(given.hide ?? []), value];
+      else given[key] = value;
     } catch {
       // Skips a value that was cut inside an escape.
     }
   }
   return given;
 };
+
+/** The keys whose empty value is a function without a name. */
+const NAME_KEYS = ["fn", "focus", "hide"];
 
 /** The address of a state: the values that differ from the default state. @param {Record<string, any>} state @param {Record<string, any>} usual */
 const printHash = (state, usual) => {
@@ -29,8 +34,8 @@ const printHash = (state, usual) => {
     const value = state[key];
     if (value === null || value === undefined) continue;
     if (value === usual[key] && key !== "view" && key !== "event") continue;
-    if (value === "" && key !== "fn") continue;
-    parts.push(`${key}=${encodeURIComponent(value)}`);
+    if (value === "" && !NAME_KEYS.includes(key)) continue;
+    for (const one of Array.isArray(value) ? value : [value]) parts.push(`${key}=${encodeURIComponent(one)}`);
   }
   return "#" + parts.join("&");
 };

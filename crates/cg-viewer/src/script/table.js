@@ -8,11 +8,14 @@ const tablePane = (app) => {
   const grid = h("div", { role: "grid", class: "grid scroller", tabindex: 0, "aria-label": "Rows" },
     h("div", { role: "rowgroup", class: "heads" }, head), body);
   const stack = h("div", { class: "stack", hidden: true });
-  const choices = tableChoices(app);
-  const pane = h("section", { "data-view": "table", "aria-label": "Table" }, choices.bar, grid, stack);
+  const empty = h("div", { class: "empty", hidden: true });
+  const save = h("button", { onclick: () => saveFile(`${fileStem()}.csv`, "text/csv", tableCsv(app, columns)) }, "Save as CSV");
+  const choices = tableChoices(app, save);
+  const pane = h("section", { "data-view": "table", "aria-label": "Table" }, choices.bar, empty, grid, stack);
   const list = makeList(app);
   let columns = [];
   let headings = "";
+  let isMeasured = false;
 
   const render = () => {
     const { entries } = list;
@@ -21,11 +24,11 @@ const tablePane = (app) => {
     const rows = [];
     for (let position = first; position < last; position++) {
       const element = elements(entries[position]);
-      element.setAttribute("aria-rowindex", position + 2);
+      set(element, "aria-rowindex", position + 2);
       const place = list.placeOf(position);
       if (place) {
-        element.setAttribute("aria-posinset", place.at);
-        element.setAttribute("aria-setsize", place.of);
+        set(element, "aria-posinset", place.at);
+        set(element, "aria-setsize", place.of);
       }
       element.style.top = `${position * ROW_HEIGHT}px`;
       rows.push(element);
@@ -34,7 +37,7 @@ const tablePane = (app) => {
     body.replaceChildren(...rows);
     const active = list.active();
     const id = active === null ? "" : entryId(active);
-    if (rows.some((one) => one.id === id)) grid.setAttribute("aria-activedescendant", id);
+    if (rows.some((one) => one.id === id)) set(grid, "aria-activedescendant", id);
     else grid.removeAttribute("aria-activedescendant");
   };
 
@@ -50,16 +53,18 @@ const tablePane = (app) => {
       return h("div", {
         role: "columnheader", "data-column": column.key, class: column.isCount ? "n" : "t",
         "aria-sort": isSorted ? (down ? "descending" : "ascending") : null,
-      }, h("button", { type: "button", tabindex: -1, onclick: () => app.sortBy(column.key) }, column.title));
+      }, h("button", { tabindex: -1, onclick: () => app.sortBy(column.key) }, column.title));
     }));
   };
 
   const relist = () => {
     list.relist();
-    grid.setAttribute("aria-rowcount", list.entries.length + 1);
+    set(grid, "aria-rowcount", list.entries.length + 1);
   };
 
   const update = ({ isNewOrder, isNewSelection }) => {
+    if (!isMeasured && grid.clientWidth) measureDigit(grid);
+    isMeasured ||= grid.clientWidth > 0;
     const width = grid.clientWidth || innerWidth;
     const { all, shown } = tableColumns(app, width);
     columns = shown;
@@ -68,11 +73,13 @@ const tablePane = (app) => {
     pane.style.setProperty("--least", `${leastWidth(columns)}px`);
     grid.classList.toggle("wider", leastWidth(columns) > width);
     renderHead();
-    grid.setAttribute("role", app.groups ? "treegrid" : "grid");
-    grid.setAttribute("aria-colcount", columns.length);
+    set(grid, "role", app.groups ? "treegrid" : "grid");
+    set(grid, "aria-colcount", columns.length);
     relist();
+    showEmpty(app, empty);
+    grid.classList.toggle("none", !empty.hidden);
     if (isNewOrder) grid.scrollTop = 0;
-    const found = isNewSelection && app.state.fn !== null ? list.findSelection() : null;
+    const found = isNewSelection && (app.state.fn !== null || app.state.finding !== "") ? list.findSelection() : null;
     if (found !== null) {
       relist();
       reveal(grid, ROW_HEIGHT, list.entries.indexOf(found), ROW_HEIGHT);
@@ -95,14 +102,28 @@ const tablePane = (app) => {
     render();
   };
 
-  grid.addEventListener("scroll", oncePerFrame(render));
-  body.addEventListener("click", (event) => {
+  on(grid, "scroll", oncePerFrame(render));
+  const entryAt = (event) => {
+    const row = event.target.closest?.("[role=row][aria-rowindex]");
+    return row && row !== head ? list.entries[Number(row.getAttribute("aria-rowindex")) - 2] : list.active();
+  };
+  openMenu(app, grid, (event) => {
+    const entry = entryAt(event);
+    return entry === null || entry === undefined || entry < 0 ? -1 : app.model.row.function(entry);
+  });
+  on(body, "dblclick", (event) => {
+    const name = event.target.closest(".name")?.querySelector(".text");
+    if (name) getSelection().selectAllChildren(name);
+  });
+  on(body, "click", (event) => {
     const row = event.target.closest("[role=row]");
     if (!row) return;
+    // The second click of a double click selects the name.
+    if (event.detail > 1) return;
     go(Number(row.getAttribute("aria-rowindex")) - 2, "push");
     if (list.activeGroup) toggle(list.activeGroup);
   });
-  grid.addEventListener("keydown", (event) => {
+  on(grid, "keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (event.target.closest("button")) return headingKeys(event, head, grid);
     const at = list.entries.indexOf(list.active());
@@ -112,6 +133,7 @@ const tablePane = (app) => {
       return;
     }
     const group = list.activeGroup;
+    if (!group && at >= 0 && narrowKeys(app, event, app.model.row.function(list.entries[at]))) return event.preventDefault();
     if (event.key === "Enter" && at >= 0) return group ? toggle(group) : go(at, "push");
     if (group && event.key === (list.isOpen(group) ? "ArrowLeft" : "ArrowRight")) toggle(group);
     else {
@@ -191,17 +213,18 @@ const rowElements = (app, list, columns) => {
     const cells = columns.map((column) => {
       const value = !group ? column.value(entry) : column.sum ? column.sum(group) : null;
       const text = cellText(app, column, entry);
+      const hasElement = column.element && (!group || column.sum);
       return h("div", {
-        role: "gridcell", class: column.isCount ? "n" : column.key === "fn" ? "name" : "t",
+        role: "gridcell", class: cellClass(column),
         style: column.hasBar && value !== null ? `--p:${Math.min(1, Math.abs(shareOf(value, app.total))).toFixed(4)}` : null,
         title: column.isCount || text.length < 12 ? null : text,
-      }, group && column.key === "fn" ? `${list.isOpen(group) ? "▾" : "▸"} ${text}` : text);
+      }, ...(hasElement ? column.element(value, entry) : column.key === "fn" ? [group && `${list.isOpen(group) ? "▾" : "▸"} `, h("span", "text", text)] : [text]));
     });
     const element = h("div", {
       role: "row", class: group ? "row group" : "row", id: entryId(entry), "aria-selected": String(!group && isSelected(entry)),
       "aria-level": groups && (group ? 1 : 2), "aria-expanded": group && String(list.isOpen(group)),
     }, ...cells);
-    Object.assign(element.dataset, group ? groupData(model, group, ofGroups) : rowData(model, app.eventIndex, entry, own));
+    Object.assign(element.dataset, group ? groupData(model, group, ofGroups) : rowData(app, entry, own));
     return element;
   };
 };
@@ -210,7 +233,7 @@ const rowElements = (app, list, columns) => {
 const cellText = (app, column, entry) => {
   const group = groupOf(app.groups, entry);
   if (!group) return column.show(column.value(entry), app.total);
-  if (column.key === "fn") return `${visible(group.label)} (${groupCount(app.model, group)})`;
+  if (column.key === "fn") return `${visible(group.label)} (${groupCount(app.model, group, app.state.group)})`;
   return column.sum ? column.show(column.sum(group), app.total) : "";
 };
 
@@ -221,13 +244,13 @@ const groupData = (model, group, { self, old, delta }) => {
 };
 
 /** The choices for the table: groups and columns. */
-const tableChoices = (app) => {
+const tableChoices = (app, save) => {
   const grouping = h("select", { "aria-label": "Group by", onchange: () => app.choose({ group: grouping.value }) },
     h("option", { value: "" }, "no groups"), ...app.groupings.map((by) => h("option", { value: by }, GROUPINGS[by])));
   const fields = h("div", { class: "choices", role: "group", "aria-label": "Columns" });
-  const usual = h("button", { type: "button", onclick: () => app.choose({ cols: "" }) }, "the usual ones");
+  const usual = h("button", { onclick: () => app.choose({ cols: "" }) }, "the usual ones");
   const summary = h("summary", {}, "Columns");
-  const details = h("details", { class: "columns" }, summary, fields);
+  const details = h("details", "columns", summary, fields);
   let all = [], shown = [], known = "";
   const choose = (key, isChosen) => {
     const keys = new Set(shown.map((column) => column.key));
@@ -250,15 +273,15 @@ const tableChoices = (app) => {
       box.disabled = box.value === "fn" || box.value === name;
     }
   };
-  details.addEventListener("keydown", (event) => {
+  on(details, "keydown", (event) => {
     if (event.key !== "Escape" || !details.open) return;
     details.open = false;
     summary.focus();
   });
-  document.addEventListener("pointerdown", (event) => {
+  on(document, "pointerdown", (event) => {
     if (!details.contains(/** @type {Node} */ (event.target))) details.open = false;
   });
-  return { bar: h("div", { class: "tools" }, app.groupings.length ? grouping : null, details), update };
+  return { bar: h("div", "tools", app.groupings.length ? grouping : null, details, h("span", "end", save)), update };
 };
 
 /** Keys in the headings: left and right move between headings, down moves back to the rows. */
@@ -272,35 +295,67 @@ const headingKeys = (event, head, grid) => {
   event.preventDefault();
 };
 
-const rowData = (model, event, row, figures) => {
+const rowData = (app, row, figures) => {
+  const { model } = app;
   const of = model.row;
   const text = (value) => (value === null ? "" : String(value));
   const data = {
     fn: of.fn(row), file: of.file(row), line: text(of.line(row)), self: text(figures.self(row)),
     incl: text(figures.incl(row)), calls: text(of.calls(row)), whose: of.whose(row), kind: of.kind(row),
   };
+  if (app.hasFindings) data.finding = String(row);
+  if (app.hasFindings && model.records(row) > 1) data.records = String(model.records(row));
   if (!model.isDiff) return data;
+  if (model.runs.length) data.runs = model.runs.map((run) => text(run.value(app.eventIndex)(row))).join();
   return { ...data, old: text(figures.old(row)), new: text(figures.self(row)), delta: text(figures.delta(row)), status: of.status(row) };
+};
+
+const cellClass = (column) => (column.isCount ? (column.element ? "n change" : "n") : column.key === "fn" ? "name" : column.element ? "t path" : "t");
+
+/** Says that no row passes, and offers a way out. */
+const showEmpty = (app, place) => {
+  const { state } = app;
+  const isEmpty = app.shown.length === 0;
+  place.hidden = !isEmpty;
+  if (!isEmpty) return place.replaceChildren();
+  const { q, whose } = state;
+  const words = q ? `nothing matches ${q}` : whose ? `no code of ${whose.split(",").map((word) => WHOSE_WORDS[word] ?? word).join(" or ")}` : "nothing is left to show";
+  place.replaceChildren(h("p", {}, words),
+    q ? h("button", { onclick: () => app.choose({ q: "" }) }, "Clear search") : whose ? h("button", { onclick: () => app.choose({ whose: "" }) }, "Show all code") : null);
+};
+
+/** A value as a field of CSV. */
+const csvField = (value) => {
+  const text = value === null || value === undefined ? "" : String(value);
+  return /[",\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+};
+
+/** The rows that pass in their order, in the shown columns, with names and counts in full. */
+const tableCsv = (app, columns) => {
+  const lines = [columns.map((column) => csvField(column.saved)), ...app.shown.map((row) => columns.map((column) => csvField(column.value(row))))];
+  return `${lines.map((fields) => fields.join()).join("\n")}\n`;
 };
 
 /** Shows the stack of the selected row if rows have stacks, innermost function first. */
 const renderStack = (app, place) => {
   const { model } = app;
   const at = app.activeRow;
-  const lengths = model.column("k.length");
-  const has = at !== null && lengths[at] > 0 && model.isSelectedRow(app.state)(at);
+  const has = at !== null && model.stackOf !== null && model.isSelectedRow(app.state)(at) && model.stackOf(at).length > 0;
   place.hidden = !has;
   if (!has) return place.replaceChildren();
-  let start = 0;
-  for (let row = 0; row < at; row++) start += lengths[row];
-  const items = [];
+  const frames = framesOfRow(model, at);
   const most = 120;
-  for (let frame = start; frame < start + Math.min(lengths[at], most); frame++) {
-    const fn = model.column("k.fn")[frame];
-    const site = model.data.text(model.column("k.site")[frame]) || model.fn.file(fn);
-    const line = model.column("k.line")[frame];
-    items.push(h("li", {}, app.link(fn), h("span", { class: "place" }, ` ${visible(site)}${line ? `:${line}` : ""}`)));
-  }
-  if (lengths[at] > most) items.push(h("li", {}, `${lengths[at] - most} more frames`));
-  place.replaceChildren(h("h2", {}, "Stack of the selected row"), h("ol", {}, ...items));
+  const items = frames.slice(0, most).map(({ fn, site, line }) =>
+    h("li", { "data-fn": model.fn.name(fn) }, app.link(fn), h("span", "place", ` ${visible(site || model.fn.file(fn))}${line ? `:${line}` : ""}`)));
+  if (frames.length > most) items.push(h("li", {}, `${frames.length - most} more frames`));
+  place.replaceChildren(h("h2", {}, "Stack of the selected row"), h("ol", { "data-stack": "" }, ...items));
+};
+
+/** The frames of a row's stack with their places, innermost first. */
+const framesOfRow = (model, at) => {
+  const stack = model.column("r.stack")[at];
+  if (stack !== null && stack !== undefined) return framesOfHeap(model)(stack);
+  const starts = startsOf(model.column("k.length"));
+  const functions = model.stackOf(at);
+  return functions.map((fn, frame) => ({ fn, site: model.data.text(model.column("k.site")[starts[at] + frame]), line: model.column("k.line")[starts[at] + frame] }));
 };

@@ -8,9 +8,9 @@ const treePane = (app) => {
   const items = h("div", { class: "items", role: "presentation" });
   tree.append(items);
   const hides = h("input", { type: "checkbox", id: "hide-runtime", onchange: () => { shown = ""; update(); } });
-  const note = h("p", { class: "note" });
+  const note = h("p", "note");
   const pane = h("section", { "data-view": "tree", "aria-label": "Call tree" },
-    h("div", { class: "tools" }, h("label", {}, hides, " hide libraries and runtime"), note), tree);
+    h("div", "tools", h("label", {}, hides, " hide libraries and runtime"), note), tree);
   /** The listed entries, some of them unfolded. */
   let entries = [];
   let shown = "";
@@ -95,15 +95,15 @@ const treePane = (app) => {
       const one = h("div", {
         role: "treeitem", id: `t${at}`, "aria-level": level, "aria-setsize": size, "aria-posinset": place,
         "aria-expanded": canOpen ? String(open) : null, "aria-selected": String(selected.has(branch.fn)), class: at === active ? "row active" : "row",
-        style: `top:${at * TREE_ROW}px;--p:${shareOf(branch.incl, whole).toFixed(4)}`, title: `${name}, own ${grouped(own)}`,
-      }, h("span", { class: "n" }, figureText(branch.incl, whole)),
+        style: `top:${at * TREE_ROW}px;--p:${shareOf(branch.incl, whole).toFixed(4)}`, title: `${name}, own ${eventFigure(model, app.eventIndex, own)}`, "data-inlined": branch.isInlined ? "true" : null,
+      }, h("span", "n", figureText(model, app.eventIndex, branch.incl, whole)),
       h("span", { class: "name", style: `padding-left:${Math.min(level - 1, 40) * 14}px` }, `${canOpen ? (open ? "▾ " : "▸ ") : "  "}${name}`));
       Object.assign(one.dataset, { fn: model.fn.name(branch.fn), incl: branch.incl, self: entries[at].own, x: "0", whose: model.fn.whose(branch.fn) });
       if (branch.old !== null) Object.assign(one.dataset, { old: branch.old, new: branch.incl });
       rows.push(one);
     }
     items.replaceChildren(...rows);
-    if (active >= first && active < last) tree.setAttribute("aria-activedescendant", `t${active}`);
+    if (active >= first && active < last) set(tree, "aria-activedescendant", `t${active}`);
     else tree.removeAttribute("aria-activedescendant");
   };
   const relist = () => {
@@ -113,7 +113,7 @@ const treePane = (app) => {
   };
   const update = () => {
     note.textContent = model.header.estimated ? estimateText(app) : comparisonText(app);
-    const key = `${app.eventIndex} ${app.snapshot} ${app.base} ${app.state.thread} ${hides.checked}`;
+    const key = `${app.eventIndex} ${app.snapshot} ${app.base} ${app.narrowing.key} ${hides.checked}`;
     if (key !== shown) {
       shown = key;
       rebuild();
@@ -138,7 +138,7 @@ const treePane = (app) => {
     app.selectedIn = "tree";
     app.selectFunction(entries[at].branch.fn, "push");
   };
-  items.addEventListener("click", (event) => {
+  on(items, "click", (event) => {
     const item = event.target.closest("[role=treeitem]");
     if (!item) return;
     active = Number(item.id.slice(1));
@@ -147,11 +147,12 @@ const treePane = (app) => {
     if (isMark && item.hasAttribute("aria-expanded")) return open(active, !entries[active].open);
     select(active);
   });
-  tree.addEventListener("keydown", (event) => {
+  on(tree, "keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || !entries.length) return;
     const entry = entries[active];
     const canOpen = childrenOf(entry).length > 0;
     if (event.key === "Enter") return select(active);
+    if (narrowKeys(app, event, entry.branch.fn)) return event.preventDefault();
     if (event.key === "ArrowRight" && canOpen && !entry.open) open(active, true);
     else if (event.key === "ArrowLeft" && entry.open) open(active, false);
     else {
@@ -165,6 +166,10 @@ const treePane = (app) => {
     }
     event.preventDefault();
   });
-  tree.addEventListener("scroll", oncePerFrame(render));
+  openMenu(app, tree, (event) => {
+    const item = event.target.closest?.("[role=treeitem]");
+    return entries[item ? Number(item.id.slice(1)) : active]?.branch.fn ?? -1;
+  });
+  on(tree, "scroll", oncePerFrame(render));
   return { view: "tree", pane, update, clear: () => items.replaceChildren() };
 };

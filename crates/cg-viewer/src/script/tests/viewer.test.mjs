@@ -5,12 +5,12 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { deflateSync } from "node:zlib";
 
-const files = ["data", "state", "model", "stacks", "lines", "compare", "dom", "columns", "groups", "label", "flame"];
+const files = ["data", "state", "units", "search", "narrow", "model", "stacks", "difference", "lines", "compare", "dom", "columns", "groups", "label", "flame", "timeline"];
 const source = files.map((name) => readFileSync(new URL(`../${name}.js`, import.meta.url), "utf8")).join("\n");
 const names = [
-  "unpack", "readNumbers", "readData", "parseHash", "printHash", "grouped", "signed", "percentText", "visible", "makeModel", "orderRows",
+  "unpack", "readNumbers", "readData", "parseHash", "printHash", "grouped", "percentText", "visible", "makeModel", "orderRows",
   "filterRows", "sumsByWhose", "makeStacks", "sumStacks", "flameTrees", "layOut", "arcsOfStacks", "sumFunctions", "branchOf", "innerBranches", "makeCode", "arcsOfCalls",
-  "functionLines", "alignLines", "movedTo", "fittedLabel", "flameMove", "groupRows", "orderGroups", "compareRows", "comparedStatus", "groupFigures", "groupCount", "listGroups", "groupingsOf", "shownColumns", "printColumns", "parseColumns",
+  "eventWords", "timeText", "matcherOf", "parseTime", "timesOf", "narrowingOf", "activityOf", "roundTimes", "axisText", "differenceTree", "changeOf", "changeText", "boxAddress", "functionLines", "alignLines", "movedTo", "fittedLabel", "flameMove", "groupRows", "orderGroups", "compareRows", "comparedStatus", "groupFigures", "groupCount", "listGroups", "groupingsOf", "shownColumns", "printColumns", "parseColumns",
 ];
 const page = new Function(`${source}\nreturn {${names.join()}};`)();
 
@@ -79,7 +79,6 @@ test("an address is a state, and unknown keys are skipped", () => {
 
 test("numbers and names have the form of the other tools", () => {
   assert.deepEqual([0, 999, 1000, -1234567].map(page.grouped), ["0", "999", "1,000", "-1,234,567"]);
-  assert.deepEqual([page.signed(5), page.signed(-5), page.signed(0)], ["+5", "-5", "0"]);
   assert.deepEqual([1, 0.99967, 0.5, 0.12345, 1.5].map(page.percentText), ["100.00%", "99.97%", "50.00%", "12.35%", "150.00%"]);
   assert.equal(page.visible("a\u001b[2J\n\u202e"), "a\\u{1b}[2J\\n\\u{202e}");
 });
@@ -119,8 +118,8 @@ test("filters keep rows by class of code and by words of function and file, igno
 
 test("the file distinguishes functions with the same name", () => {
   const model = rows();
-  assert.deepEqual(model.address("b", "Y.c", ""), { fn: "b", file: "Y.c", obj: null });
-  assert.deepEqual(model.address("a", "x.c", ""), { fn: "a", file: null, obj: null });
+  assert.deepEqual(model.address("b", "Y.c", ""), { fn: "b", file: "Y.c", obj: null, finding: "" });
+  assert.deepEqual(model.address("a", "x.c", ""), { fn: "a", file: null, obj: null, finding: "" });
   assert.deepEqual(model.selected({ fn: "b", file: "Y.c", obj: null }), [2]);
   assert.deepEqual(model.selected({ fn: "b", file: null, obj: null }), [0, 2]);
 });
@@ -132,51 +131,64 @@ const stacks = () => {
     [["f.name", 0, [1, 2, 3]], ["f.file", 0, [0, 0, 0]], ["f.obj", 0, [0, 0, 0]], ["f.whose", 0, [0, 0, 0]],
       ["t.depth", 0, [1, 2, 3, 3, 2]], ["t.fn", 0, [0, 1, 2, 1, 2]], ["s.node", 0, [3, 5, 4, 1]], ["s.cost.0", COUNT, [5, 2, 3, 1]]],
   );
-  const of = page.makeStacks(model);
-  return { of, sums: page.sumStacks(of, 0, null, "") };
+  return appOf(model);
 };
 
-/** The name, level, x and cost of each box. */
-const boxes = (of, sums, kind, functions, byCost = false, side = 0) => {
-  const tree = page.flameTrees(of, sums, kind, functions)[side];
-  return page.layOut(tree, { least: 0, byCost }).map(({ branch, x }) => [branch.fn < 0 ? "all" : of.model.fn.name(branch.fn), branch.level, x, branch.incl]);
+/** The parts of a page that stacks need, in a state. */
+const appOf = (model, state = {}) => {
+  const app = { model, stacks: page.makeStacks(model), times: page.timesOf(model), eventIndex: 0, snapshot: null, base: null, state: { thread: "", time: "", focus: null, hide: [], side: "both", ...state } };
+  app.narrowing = page.narrowingOf(app);
+  app.sums = () => page.sumStacks(app, app.eventIndex);
+  return { app, of: app.stacks, sums: app.times && !model.has("s.node") ? null : app.sums() };
 };
+
+const WIDE = 1e9;
+
+/** The name, level, x and cost of each box. */
+const boxesOf = (app, tree, options = {}) =>
+  page.layOut(tree, { width: WIDE, byCost: false, ...options }).boxes.map(({ branch, x }) => [branch.fn < 0 ? "all" : app.model.fn.name(branch.fn), branch.level, x, branch.incl]);
+
+const boxes = (app, kind, functions, byCost = false, side = 0) => boxesOf(app, page.flameTrees(app, kind, functions)[side], { byCost });
 
 test("samples are drawn in order of time, thread after thread", () => {
   // `main` calls `a` and `b`. Thread `one`: a, b, a, main. Thread `two`: a.
   const model = modelOf({ events: [["n", ["13"]]], threads: ["", "one", "two"] }, ["", "main", "a", "b"],
     [["f.name", 0, [1, 2, 3]], ["f.file", 0, [0, 0, 0]], ["f.obj", 0, [0, 0, 0]], ["f.whose", 0, [0, 0, 0]], ["t.depth", 0, [1, 2, 2]], ["t.fn", 0, [0, 1, 2]],
-      ["q.node", 0, [2, 3, 2, 1, 2]], ["q.thread", 0, [1, 1, 1, 1, 2]], ["q.cost.0", COUNT, [1, 2, 1, 4, 5]]]);
-  const of = page.makeStacks(model);
-  const inTime = (thread) => {
-    const [tree] = page.flameTrees(of, null, "time", [], { event: 0, thread });
-    return page.layOut(tree, { least: 0, byCost: false }).map(({ branch, x }) => [branch.fn < 0 ? "all" : model.fn.name(branch.fn), branch.level, x, branch.incl, branch.self]);
+      ["q.node", 0, [2, 3, 2, 1, 2]], ["q.thread", 0, [1, 1, 1, 1, 2]], ["q.time", 0, [1000000000, 2000000000, 3000000000, 4000000000, 5000000000]], ["q.cost.0", COUNT, [1, 2, 1, 4, 5]]]);
+  const inTime = (thread, time = "") => {
+    const { app } = appOf(model, { thread, time });
+    const [tree] = page.flameTrees(app, "time", []);
+    return page.layOut(tree, { width: WIDE, byCost: false }).boxes.map(({ branch, x }) => [branch.fn < 0 ? "all" : model.fn.name(branch.fn), branch.level, x, branch.incl, branch.self]);
   };
   const one = [["main", 2, 0, 8, 4], ["a", 3, 0, 1, 1], ["b", 3, 1, 2, 2], ["a", 3, 3, 1, 1]];
   assert.deepEqual(inTime("one"), [["all", 1, 0, 8, 0], ...one]);
   assert.deepEqual(inTime(""), [["all", 1, 0, 13, 0], ...one, ["main", 2, 8, 5, 0], ["a", 3, 8, 5, 5]]);
+  // Seconds count from the first sample. A range has its beginning and lacks its end, unless the end is the last sample.
+  assert.deepEqual(inTime("", "1-3"), [["all", 1, 0, 3, 0], ["main", 2, 0, 3, 0], ["b", 3, 0, 2, 2], ["a", 3, 2, 1, 1]]);
+  assert.deepEqual(inTime("", "3-4").map(([name, , , incl]) => [name, incl]), [["all", 9], ["main", 4], ["main", 5], ["a", 5]]);
 });
 
 test("frames are as wide as their costs in all kinds of flame graphs", () => {
-  const { of, sums } = stacks();
-  assert.deepEqual(boxes(of, sums, "icicle", []), [["all", 1, 0, 11], ["main", 2, 0, 11], ["f", 3, 0, 8], ["g", 4, 0, 5], ["f", 4, 5, 3], ["g", 3, 8, 2]]);
-  assert.deepEqual(boxes(of, sums, "left-heavy", [], true)[2], ["f", 3, 0, 8]);
-  assert.deepEqual(boxes(of, sums, "reversed", []).filter(([, level]) => level === 2), [["main", 2, 0, 1], ["g", 2, 1, 7], ["f", 2, 8, 3]]);
+  const { app } = stacks();
+  assert.deepEqual(boxes(app, "icicle", []), [["all", 1, 0, 11], ["main", 2, 0, 11], ["f", 3, 0, 8], ["g", 4, 0, 5], ["f", 4, 5, 3], ["g", 3, 8, 2]]);
+  assert.deepEqual(boxes(app, "left-heavy", [], true)[2], ["f", 3, 0, 8]);
+  assert.deepEqual(boxes(app, "reversed", []).filter(([, level]) => level === 2), [["main", 2, 0, 1], ["g", 2, 1, 7], ["f", 2, 8, 3]]);
   // The cost of the outer `f` includes the `f` below it.
-  assert.deepEqual(boxes(of, sums, "sandwich", [1], false, 0), [["f", 1, 0, 8], ["main", 2, 0, 8]]);
-  assert.deepEqual(boxes(of, sums, "sandwich", [1], false, 1), [["f", 1, 0, 8], ["g", 2, 0, 5], ["f", 2, 5, 3]]);
+  assert.deepEqual(boxes(app, "sandwich", [1], false, 0), [["f", 1, 0, 8], ["main", 2, 0, 8]]);
+  assert.deepEqual(boxes(app, "sandwich", [1], false, 1), [["f", 1, 0, 8], ["g", 2, 0, 5], ["f", 2, 5, 3]]);
 });
 
 test("frames narrower than the limit are left out with the frames below them", () => {
-  const { of, sums } = stacks();
-  const [tree] = page.flameTrees(of, sums, "icicle", []);
-  assert.deepEqual(page.layOut(tree, { least: 6, byCost: false }).map(({ branch }) => branch.incl), [11, 11, 8]);
+  const { app } = stacks();
+  const [tree] = page.flameTrees(app, "icicle", []);
+  // A pixel has a cost of 11 / 2.
+  assert.deepEqual(boxesOf(app, tree, { width: 2 }).map(([, , , incl]) => incl), [11, 11, 8]);
 });
 
 test("keys move through a flame graph", () => {
-  const { of, sums } = stacks();
-  const [tree] = page.flameTrees(of, sums, "icicle", []);
-  const all = page.layOut(tree, { least: 0, byCost: false });
+  const { app } = stacks();
+  const [tree] = page.flameTrees(app, "icicle", []);
+  const all = page.layOut(tree, { width: WIDE, byCost: false }).boxes;
   const go = (at, key) => page.flameMove(all, at, key, 2);
   // 0 all, 1 main, 2 f, 3 g, 4 f, 5 g.
   assert.deepEqual([go(1, "ArrowDown"), go(2, "ArrowRight"), go(5, "ArrowLeft"), go(3, "ArrowUp"), go(3, "Home"), go(0, "End"), go(0, "PageDown"), go(0, "x")], [2, 5, 2, 2, 0, 3, 2, null]);
@@ -239,7 +251,7 @@ const heaps = (rows) => modelOf(
 );
 
 test("rows of two snapshots are joined by their stacks, and rows that merged places may hide are not changed", () => {
-  const compared = (rows) => Array.from(page.compareRows(heaps(rows), 0, 1), ([row, pair]) => [row, page.comparedStatus(pair, false)]).sort();
+  const compared = (rows) => Array.from(page.compareRows(heaps(rows), 0, 1), ([row, pair]) => [row, page.comparedStatus(pair, pair.now === null ? null : 2, pair.old === null ? null : 1)]).sort();
   assert.deepEqual(compared([[0, 0], [0, 1]]), [[1, "changed"]]);
   // Nothing is hidden if the tree shows all places.
   assert.deepEqual(compared([[0, 0], [1, 0], [0, 1]]), [[1, "removed"], [2, "changed"]]);
@@ -253,10 +265,12 @@ test("rows of two snapshots are joined by their stacks, and rows that merged pla
   assert.deepEqual(compared([[1, 0], [4, 0, 2], [1, 1], [2, 1], [4, 1, 2]]), [[2, "changed"], [3, "below-threshold"], [4, "below-threshold"]]);
 });
 
-test("a label is the longest form that fits, or both ends of the shortest", () => {
-  const forms = ["store::Map<int>::put_back(int)", "store::Map<…>::put_back(…)", "…::put_back(…)"];
+test("a label is the longest form that fits, or the beginning of the own name", () => {
+  const forms = ["store::Map<int>::put_back(int)", "store::Map<…>::put_back(…)", "…::put_back(…)", "put_back"];
   const label = (letters) => page.fittedLabel(forms, letters);
-  assert.deepEqual([30, 29, 15, 13, 3, 2].map(label), [forms[0], forms[1], forms[2], "…::put…ack(…)", "……)", ""]);
+  assert.deepEqual([30, 29, 15, 13, 8, 7, 6, 5].map(label), [forms[0], forms[1], forms[2], "put_back", "put_back", "put_ba…", "put_b…", ""]);
+  // A form of fewer than five letters says less than the whole own name.
+  assert.equal(page.fittedLabel(["shop::tax::of", "…::of", "of"], 5), "of");
 });
 
 test("names are shortened by the forms in the data of the page", () => {
@@ -292,12 +306,14 @@ test("groups have sums and are sorted, and their rows keep their order", () => {
   assert.deepEqual(summaries(groups("whose")).map(([label, , self]) => [label, self]), [["own", 40], ["std", 20]]);
   assert.deepEqual(page.listGroups(groups("crate"), ({ label }) => label === "a"), [-1, 0, 2, -2, -3]);
   assert.deepEqual(groups("crate").map((group) => page.groupCount(model, group)), ["1 function", "1 function", "1 function"]);
-  assert.deepEqual(page.groupingsOf(model), ["crate", "file", "whose"]);
+  assert.deepEqual(page.groupingsOf(model), ["fn", "crate", "file", "whose"]);
+  assert.deepEqual(summaries(groups("fn")).map(([label, , self]) => [label, self]), [["f", 40], ["g", 20]]);
+  assert.deepEqual(groups("fn").map((group) => page.groupCount(model, group, "fn")), ["3 rows", "1 row"]);
 });
 
 test("a group has no difference if the difference of one of its rows is unknown", () => {
   const model = modelOf(
-    { rows: 3, events: [["Ir", ["9", "14"]]], runs: ["old", "new"] }, ["", "f", "a", "b", "changed", "below-threshold"],
+    { rows: 3, events: [["Ir", ["9", "14"]]], runs: ["old", "new"], compared: [0, 1] }, ["", "f", "a", "b", "changed", "below-threshold"],
     [["f.name", 0, [1, 1]], ["f.file", 0, [0, 0]], ["f.obj", 0, [0, 0]], ["f.whose", 0, [0, 0]], ["f.crate", 0, [2, 3]], ["r.function", 0, [0, 0, 1]],
       ["r.status", 0, [4, 5, 4]], ["r.old.0", COUNT | OPTIONAL, [5, 6, 0]], ["r.new.0", COUNT | OPTIONAL, [9, 0, 7]]],
   );
@@ -314,7 +330,107 @@ test("a narrow window hides columns that are not chosen, except the function and
   assert.equal(shown(1200), "self,calls,fn,file,obj");
   // Each column takes 169 pixels, and there are 16 pixels around them.
   assert.deepEqual([861, 860, 701, 690].map((width) => shown(width)), ["self,calls,fn,file,obj", "self,calls,fn,file", "self,calls,fn,file", "self,fn"]);
-  assert.equal(shown(701, "", "obj"), "self,calls,fn,obj");
+  const isEmpty = ({ key }) => key === "calls" || key === "self";
+  assert.equal(page.shownColumns(all, { chosen: new Set(), sort: "self", width: 1200, isEmpty }).map(({ key }) => key).join(), "self,fn,file,obj");
+  assert.equal(shown(701, "", "obj"), "self,fn,file,obj");
   assert.deepEqual([shown(300, "obj,event.Dr"), shown(300, "x"), shown(1200, "file", "calls")], ["self,event.Dr,fn,obj", "self,fn", "calls,fn,file"]);
   assert.deepEqual(Array.from(page.parseColumns(page.printColumns(["a,b", "50%,", "fn"]))), ["a,b", "50%,", "fn"]);
+});
+
+test("a frame that is zoomed fills the width below its callers, and all frames keep their places", () => {
+  const { app } = stacks();
+  const [tree] = page.flameTrees(app, "icicle", []);
+  const all = page.layOut(tree, { width: WIDE, byCost: false });
+  const f = all.boxes.findIndex(({ branch }) => branch.level === 3 && app.model.fn.name(branch.fn) === "f");
+  const zoom = page.boxAddress(all.boxes[f]);
+  assert.deepEqual(boxesOf(app, tree, { zoom }), [["all", 1, 0, 11], ["main", 2, 0, 11], ["f", 3, 0, 8], ["g", 4, 0, 5], ["f", 4, 5, 3]]);
+  const laid = page.layOut(tree, { width: WIDE, byCost: false, zoom });
+  assert.deepEqual([laid.start, laid.whole, laid.zoomed], [0, 8, 2]);
+  // An address of no frame shows all.
+  assert.equal(page.layOut(tree, { width: WIDE, byCost: false, zoom: "3.zzzz" }).boxes.length, all.boxes.length);
+});
+
+test("a focus keeps the stacks through a function, and a hidden function takes its stacks away", () => {
+  const { app } = stacks();
+  const shown = (state) => {
+    const narrowed = appOf(app.model, state);
+    return [narrowed.sums.incl[0], Array.from(page.sumFunctions(narrowed.of, narrowed.sums).self).filter(([, cost]) => cost)];
+  };
+  // main;f;g 5, main;g 2, main;f;f 3, main 1.
+  assert.deepEqual(shown({ focus: "f" }), [8, [[1, 3], [2, 5]]]);
+  assert.deepEqual(shown({ hide: ["g"] }), [4, [[0, 1], [1, 3]]]);
+  assert.deepEqual(shown({ focus: "f", hide: ["g"] }), [3, [[1, 3]]]);
+  assert.deepEqual(shown({ focus: "main" })[0], 11);
+});
+
+test("of a span, the part inside a range counts, and parts add up", () => {
+  // `f` from 0 to 4 s, `g` from 4 s to 10 s; a count of slices belongs to the beginning.
+  const second = 1e9;
+  const model = modelOf({ events: [["time", [String(10 * second)]], ["slices", ["2"]]], spans: true }, ["", "f", "g"],
+    [["f.name", 0, [1, 2]], ["f.file", 0, [0, 0]], ["f.obj", 0, [0, 0]], ["f.whose", 0, [0, 0]], ["t.depth", 0, [1, 1]], ["t.fn", 0, [0, 1]], ["s.node", 0, [1, 2]],
+      ["s.cost.0", COUNT, [4 * second, 6 * second]], ["s.cost.1", COUNT, [1, 1]],
+      ["q.node", 0, [1, 2]], ["q.time", 0, [7 * second, 11 * second]], ["q.cost.0", COUNT, [4 * second, 6 * second]], ["q.cost.1", COUNT, [1, 1]]]);
+  const cost = (time, event = 0) => page.sumStacks(appOf(model, { time }).app, event).self.slice(1);
+  assert.deepEqual(cost("1-5"), [3 * second, second]);
+  assert.deepEqual(cost("0-3"), [3 * second, 0]);
+  assert.deepEqual(cost("3-10"), [second, 6 * second]);
+  assert.deepEqual(cost("1-5", 1), [0, 1]);
+  const { app } = appOf(model);
+  assert.equal(app.times.length, 10 * second);
+  const [lane] = page.activityOf(app).values();
+  assert.equal(lane.reduce((sum, one) => sum + one), 10 * second);
+  assert.deepEqual(page.parseTime("2-1"), null);
+  assert.deepEqual(page.roundTimes(10), [0, 2, 4, 6, 8, 10]);
+  assert.deepEqual([page.axisText(0.05, 0.3), page.axisText(2, 10)], ["50 ms", "2 s"]);
+});
+
+/** A diff whose stacks are [names, old, new]. */
+const diffOf = (paths) => {
+  const names = ["", ...new Set(paths.flatMap(([path]) => path.split(";")))];
+  const nodes = [], costs = [];
+  const walk = (depth, rest) => {
+    for (const name of new Set(rest.map(([path]) => path[0]))) {
+      nodes.push([depth, names.indexOf(name) - 1]);
+      const node = nodes.length;
+      const below = rest.filter(([path]) => path[0] === name).map(([path, ...counts]) => [path.slice(1), ...counts]);
+      for (const [path, old, now] of below) if (!path.length) costs.push([node, old, now]);
+      walk(depth + 1, below.filter(([path]) => path.length));
+    }
+  };
+  walk(1, paths.map(([path, ...counts]) => [path.split(";"), ...counts]));
+  const none = names.slice(1).map(() => 0);
+  const part = (at) => costs.map((one) => one[at]);
+  return modelOf({ events: [["n", ["0", "0"]]], runs: ["old", "new"], compared: [0, 1] }, names, [
+    ["f.name", 0, names.slice(1).map((_, at) => at + 1)], ["f.file", 0, none], ["f.obj", 0, none], ["f.whose", 0, none],
+    ["t.depth", 0, nodes.map(([depth]) => depth)], ["t.fn", 0, nodes.map(([, fn]) => fn)], ["s.node", 0, part(0)], ["s.old.0", COUNT, part(1)], ["s.new.0", COUNT, part(2)],
+  ]);
+};
+
+test("a differential flame graph shows what is gone, and a subtree below another caller has its old cost", () => {
+  const model = diffOf([["main;draw;blur", 400, 0], ["main;draw;blur;kernel", 200, 0], ["main;scope;draw;blur", 0, 400], ["main;scope;draw;blur;kernel", 0, 200], ["main;load", 300, 303], ["main;gone", 70, 0]]);
+  const frames = (side) => {
+    const { app } = appOf(model, { side });
+    const [tree] = page.flameTrees(app, "differential", []);
+    return page.layOut(tree, { width: WIDE, byCost: false }).boxes.map(({ branch }) => [branch.fn < 0 ? "all" : model.fn.name(branch.fn), branch.old, branch.now, branch.status]);
+  };
+  assert.deepEqual(frames("both"), [["all", 970, 903, "changed"], ["main", 970, 903, "changed"], ["scope", 0, 600, "added"], ["draw", 600, 600, "same"], ["blur", 600, 600, "same"], ["kernel", 200, 200, "same"],
+    ["load", 300, 303, "changed"], ["gone", 70, 0, "removed"]]);
+  assert.deepEqual(frames("new").map(([name]) => name), ["all", "main", "scope", "draw", "blur", "kernel", "load"]);
+  assert.deepEqual(frames("old").map(([name, old]) => [name, old]), [["all", 970], ["main", 970], ["draw", 600], ["blur", 600], ["kernel", 200], ["load", 300], ["gone", 70]]);
+  assert.deepEqual([page.changeOf({ old: 100, now: 200 }), page.changeOf({ old: 200, now: 100 }), page.changeOf({ old: 0, now: 5 }), page.changeOf({ old: 0, now: 0 })], [0.5, -0.5, 1, 0]);
+});
+
+test("clocks are times in words, and a change has a percentage of the old figure", () => {
+  assert.deepEqual(page.eventWords({}, ["cpu-clock:u", "page-faults:u", "Ir"]), ["CPU time", "page faults", "Ir"]);
+  // Two events with the same words keep their names.
+  assert.deepEqual(page.eventWords({}, ["cpu-clock:u", "cpu-clock:k"]), ["cpu-clock:u", "cpu-clock:k"]);
+  assert.deepEqual([5, 4567, 367332966, 12e9].map(page.timeText), ["5 ns", "4.567 µs", "367.3 ms", "12.00 s"]);
+  assert.deepEqual([page.changeText(50, 1000, 1050), page.changeText(-5, 5, null), page.changeText(7, null, 7)], ["+5.0 %", "gone", "new"]);
+});
+
+test("a search is a text in letters of either case, or an expression between slashes", () => {
+  const matches = (words, text) => page.matcherOf(words).test(text);
+  assert.deepEqual([matches("WASH", "a wash"), matches("/^wa/", "wash"), matches("/WA/", "wash"), matches("/WA/i", "wash")], [true, true, false, true]);
+  const invalid = page.matcherOf("/(/");
+  assert.deepEqual([invalid.isValid, invalid.isActive, page.matcherOf("").isActive], [false, false, false]);
 });
