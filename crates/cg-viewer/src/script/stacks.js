@@ -269,6 +269,9 @@ const boxKey = (outer, branch) => {
 
 const FIRST_KEY = 0x811c9dc5;
 
+/** If there are at most this many outermost functions, all have a box, so that none is missing in the picture. */
+const FEW_ROOTS = 20;
+
 /** The address of a box: its level and its number. */
 const boxAddress = (box) => `${box.level}.${box.key.toString(36)}`;
 
@@ -319,9 +322,11 @@ const layOut = (tree, { width, byCost, zoom = "" }) => {
     boxes.push({ branch, x, level: branch.level, up, key });
     let next = x;
     const wide = [];
-    for (const child of childrenInOrder(below, branch, byCost)) {
+    const children = childrenInOrder(below, branch, byCost);
+    const isShort = branch.level === 1 && children.length <= FEW_ROOTS;
+    for (const child of children) {
       const slot = slotOf(child);
-      if (Number(slot) >= least && !child.isGap) wide.push({ branch: child, x: next, up: at, key: boxKey(key, child) });
+      if ((isShort || Number(slot) >= least) && !child.isGap) wide.push({ branch: child, x: next, up: at, key: boxKey(key, child) });
       next += slot;
     }
     waiting.push(...wide.reverse());
