@@ -445,7 +445,7 @@ fn count_with_unit(text: &str) -> Option<Count> {
     };
     let product = millionths.checked_mul(size)?;
     let is_count = product % MILLION == 0 && product / MILLION <= Count::from(u64::MAX);
-    is_count.then(|| product / MILLION)
+    is_count.then_some(product / MILLION)
 }
 
 /// Parses digits with optional `_` or `,` between them; `None` beyond 64 bits.

@@ -51,7 +51,8 @@ pub(crate) fn differences(runs: &Runs, rules: &Rules) -> Vec<String> {
             differing.join(" ")
         ));
     }
-    notes.extend(recorded::note(runs));
+    // An incomplete run is reported itself.
+    notes.extend(recorded::note(runs).filter(|_| runs.incomplete.is_empty()));
     notes.extend(runs.leak_kinds.notes.iter().cloned());
     notes.extend(medians_of_different_things(runs, rules));
     notes

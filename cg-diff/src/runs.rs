@@ -189,9 +189,7 @@ impl Runs {
     ) -> anyhow::Result<Runs> {
         let mut names = Names::default();
         let mut profiles = Vec::new();
-        let mut chains = Vec::new();
-        let mut ranges = Vec::new();
-        let mut snapshots = Vec::new();
+        let (mut chains, mut ranges, mut snapshots) = (Vec::new(), Vec::new(), Vec::new());
         let mut incomplete = Vec::new();
         let mut leak_kinds = ShownLeakKinds::new(how.allow_fragment);
         let mut are_sampled = true;
@@ -205,8 +203,7 @@ impl Runs {
             files_read.push(files.len());
             for files in files.chunks(how.statistic.files_at_once(files.len())) {
                 let mut profile = Profile::continuing(names);
-                let mut lacks_chains = false;
-                let mut is_filtered = false;
+                let (mut lacks_chains, mut is_filtered) = (false, false);
                 for file in files {
                     let (framing, read) =
                         read_into(&mut profile, file, &options, how.lines, diagnostics)?;
@@ -243,12 +240,10 @@ impl Runs {
             }
             ranges.push((side.name.clone(), start..profiles.len()));
         }
-        if let Some(note) = profiles
+        let launchers = profiles
             .iter()
-            .find_map(|profile| launcher_note(profile.runs()))
-        {
-            diagnostics.warn(note);
-        }
+            .filter_map(|profile| launcher_note(profile.runs()));
+        launchers.take(1).for_each(|note| diagnostics.warn(note));
         let out_of_line = undo_inlining(
             &mut profiles,
             &mut names,

@@ -298,7 +298,6 @@ impl CommandLine for Args {
         "caller",
         "invert_match",
         "types",
-        "min",
         "top",
         "sort",
         "count",
@@ -309,7 +308,13 @@ impl CommandLine for Args {
 impl Args {
     /// Splits the arguments without an option into a regular expression and files.
     pub(crate) fn positionals(&self, stdin: impl FnOnce() -> Stdin) -> Positionals {
-        positionals::split_arguments(&self.positionals, !self.regexps.is_empty(), stdin)
+        let has_regexp = !self.regexps.is_empty();
+        let mut split = positionals::split_arguments(&self.positionals, has_regexp, stdin);
+        // With a crate or a module, nobody expects the path of a file to be a regular expression.
+        if split.regex.is_none() && !(self.crates.is_empty() && self.modules.is_empty()) {
+            split.note = None;
+        }
+        split
     }
 
     /// Converts the arguments.

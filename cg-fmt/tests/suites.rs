@@ -28,9 +28,9 @@ fn changes_of_benchmarks_do_not_cancel() {
     }
     let table = cg_fmt(&["--columns", "bench,Ir.old,Ir.new,fn"], &suite()).stdout;
     for row in [
-        "350    350  SUM OF ALL BENCHMARKS",
-        "a         200    100  f",
-        "b         100    200  f",
+        "350     350  SUM OF ALL BENCHMARKS",
+        "a         200     100  f",
+        "b         100     200  f",
     ] {
         assert!(table.contains(row), "{row}: {table}");
     }

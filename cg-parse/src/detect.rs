@@ -13,6 +13,9 @@ use crate::formats::FORMATS;
 use crate::recognition::Recognition;
 use crate::unsupported::{self, Binary};
 
+/// The error about an input without bytes.
+pub(crate) const EMPTY: &str = "the input is empty";
+
 /// The result of detection for an input that can be read.
 pub(crate) enum Detected {
     Format(&'static Format),
@@ -38,7 +41,7 @@ pub(crate) fn detect<R: Read>(
         let (bytes, is_whole) = look(lines, seen)?;
         seen = bytes.len();
         if is_whole && seen == 0 {
-            return Ok(Detected::OtherText(Error::whole("the input is empty")));
+            return Ok(Detected::OtherText(Error::whole(EMPTY)));
         }
         if !is_checked {
             match unsupported::match_binary(bytes) {

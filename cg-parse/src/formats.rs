@@ -23,6 +23,8 @@ const NO_FUNCTIONS: Option<&str> = Some("totals have no functions");
 /// The output of a job, in which reports may be anywhere. It has no signs.
 pub(crate) static JOB_OUTPUT: Format = Format {
     name: "job output",
+    // The job's exit status is the evidence.
+    without_records: WithoutRecords::Complete,
     ..default_format(Records(cg_findings::parse_job_output))
 };
 
@@ -341,6 +343,7 @@ pub static FORMATS: &[Format] = &[
         answers: &[],
         without_inline: NO_FUNCTIONS,
         signs: &[Sign::Beginning(cg_totals::criterion::is_estimates)],
+        without_records: WithoutRecords::Complete,
         seeds: &["criterion/response.estimates.json"],
         ..default_format(Records(cg_totals::criterion::parse))
     },

@@ -7,8 +7,12 @@ use std::path::{Path, PathBuf};
 use cg_reader::{BYTE_ORDER_MARK, Error, Lines};
 use cg_stream::diagnostics::{Diagnostics, Progress};
 
+use crate::detect;
 use crate::packed;
 use crate::utf16::{ByteOrder, Utf16};
+
+/// The name of standard input in messages.
+const STDIN: &str = "<stdin>";
 
 /// An open, decompressed input.
 pub(crate) struct Input {
@@ -71,7 +75,7 @@ pub(crate) fn lines(reader: Box<dyn Read>) -> Result<Lines, Error> {
 /// Returns the name of an input for messages.
 pub(crate) fn input_name(path: &Path) -> String {
     if path.as_os_str() == "-" {
-        "<stdin>".to_owned()
+        STDIN.to_owned()
     } else {
         path.display().to_string()
     }
@@ -108,11 +112,16 @@ fn is_empty(path: &Path) -> bool {
 const EMPTY_FILE: &str = "the input is empty; a program under Valgrind that executes another one leaves an empty file: \
                           valgrind --trace-children=yes follows the other one";
 
-/// Explains the error about an empty file: Valgrind did not follow another program, or the costs are in the files of threads beside it.
+/// Explains the error about an empty input that has a path: Valgrind did not follow another program, or the costs are in the
+/// files of threads beside it. The explanation is the same for a packed file and a pipe. Returns other errors unchanged.
 pub(crate) fn explain_empty(source: &str, error: Error) -> Error {
     const MOST: usize = 3;
     let base = Path::new(source);
-    if !is_empty(base) {
+    let is_about_empty = matches!(
+        &error,
+        Error::Malformed { message, .. } if message == detect::EMPTY
+    );
+    if source == STDIN || !is_about_empty {
         return error;
     }
     let folder = base
@@ -128,10 +137,7 @@ pub(crate) fn explain_empty(source: &str, error: Error) -> Error {
         .map(|path| base.with_file_name(path).display().to_string())
         .collect();
     if threads.is_empty() {
-        return match error {
-            Error::Malformed { .. } => Error::whole(EMPTY_FILE),
-            error => error,
-        };
+        return Error::whole(EMPTY_FILE);
     }
     threads.sort();
     let others = threads.len().saturating_sub(MOST);

@@ -278,6 +278,9 @@ impl<'a> Parser<'a> {
             diagnostics,
         };
         let read = format.and_then(|format| {
+            if matches!(format.without_records, WithoutRecords::Error) {
+                reading.out.require_records();
+            }
             match format.reader {
                 FormatReader::Revisions(read) => read(&mut reading),
                 // Other files contain no results of earlier runs.
@@ -290,6 +293,7 @@ impl<'a> Parser<'a> {
             }?;
             check_records(format, records_before, &mut reading)
         });
+        self.out.finish_input(read.is_ok())?;
         match (read, lines.take_error()) {
             (Err(Error::Output(error)), _) => return Err(Error::Output(error)),
             // A read error is the cause of the reader's error, so report only the read error.

@@ -92,7 +92,8 @@ fn the_example_finds_errors_that_its_tests_miss() {
         "nextest_example::Buffer::get (src/lib.rs)\n  reads 1 byte just past a 16-byte block allocated at src/lib.rs:17\n",
         "    in test leaks of buffer, process ",
         "    in test reads_past_the_end of buffer, process ",
-        " in 2 processes, 2 suppressed; judged 3 of 3 processes",
+        "failed: 2 new findings (1 InvalidRead, 1 definite leak) in 2 processes, ",
+        " suppressed; judged 3 of 3 processes",
         ") in 1 process",
     ] {
         assert!(stdout.contains(finding), "{finding}\n{stdout}");

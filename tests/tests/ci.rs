@@ -291,7 +291,7 @@ fn verdict_depends_only_on_limits_for_benchmarks_of_both_commits() {
             &[parse, slow],
             "'Ir>+1%'",
             1,
-            "| `x/parse (new)` |",
+            "| `x/parse` | `Ir` | 1,010 | 1,010 |",
         ),
         (
             "a function in one of two benchmarks",

@@ -20,11 +20,12 @@ fn diff(options: &[&str], old: &str, new: &str) -> Vec<Value> {
         .collect()
 }
 
-/// Returns true for functions of system libraries, whose costs depend on the length of the environment.
-fn is_in_system_library(record: &Value) -> bool {
+/// Returns true for functions of system libraries, whose costs depend on the length of the environment, and for code without
+/// an object: Valgrind's own, at other addresses in each run.
+fn is_of_system(record: &Value) -> bool {
     record["obj"]
         .as_str()
-        .is_some_and(|obj| obj.starts_with("/usr/"))
+        .is_some_and(|obj| obj.starts_with("/usr/") || obj == "???")
 }
 
 /// Returns the rows without system libraries, sorted: status, `?` for a guess, name, and the old and new count of the first
@@ -32,7 +33,7 @@ fn is_in_system_library(record: &Value) -> bool {
 fn own_rows(records: &[Value]) -> Vec<String> {
     let mut rows: Vec<String> = records
         .iter()
-        .filter(|record| !is_in_system_library(record))
+        .filter(|record| !is_of_system(record))
         .map(|record| {
             let cost = record["cost"].as_object().unwrap();
             let counts = ["Ir", "total_bytes", "bytes"]

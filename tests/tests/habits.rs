@@ -100,7 +100,7 @@ fn output_name_selects_the_format() {
         ("cg-fmt -o out A", "callgrind: "),
         (
             "leak-check -o out.xml L",
-            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"leak-check\"",
+            "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"leak-check: failed: ",
         ),
         ("leak-check -o out.md L", "<!-- leak-check -->"),
         (

@@ -70,7 +70,7 @@ const VIEWS: &[(&[&str], &[&str])] = &[
     (&["-f", "folded"], &["--stacks"]),
     (&["-f", "folded", "--names", "stable"], &["--stacks"]),
     (&["-f", "flamegraph"], &["--stacks"]),
-    (&["-f", "speedscope"], &["--stacks"]),
+    (&["-f", "speedscope"], &["--stacks", "--times"]),
     (&["-f", "pprof"], &["--stacks"]),
     (&["-f", "firefox"], &["--stacks", "--times"]),
     (&["-f", "trace"], &["--stacks", "--times"]),

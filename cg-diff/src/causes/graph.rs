@@ -10,7 +10,7 @@ use crate::runs::Runs;
 
 /// All calls from one function to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Arc {
+pub(super) struct CauseArc {
     pub(super) caller: Node,
     pub(super) callee: Node,
     pub(super) calls: Count,
@@ -35,7 +35,7 @@ pub(super) struct CallGraph {
     pub(super) inlined: Vec<InlinedPair>,
     inlined_costs: Vec<Count>,
     /// The arcs, sorted by caller and callee, one for each pair, with their inclusive cost by event.
-    pub(super) arcs: Vec<Arc>,
+    pub(super) arcs: Vec<CauseArc>,
     costs: Vec<Count>,
     /// True for each node that ran.
     pub(super) is_present: Vec<bool>,
@@ -204,7 +204,7 @@ impl CallGraph {
                 .filter(|node| self.is_present[**node])
                 .max_by_key(|node| (paid[**node * events], std::cmp::Reverse(**node)));
             if let Some(entry) = entry {
-                self.arcs.push(Arc {
+                self.arcs.push(CauseArc {
                     caller: outside,
                     callee: *entry,
                     calls: 1,
@@ -247,7 +247,7 @@ impl CallGraph {
 /// Records in the order of the input, before the ones of each pair are added up.
 #[derive(Default)]
 pub(super) struct Found {
-    arcs: Vec<Arc>,
+    arcs: Vec<CauseArc>,
     costs: Vec<Count>,
     inlined: Vec<InlinedPair>,
     inlined_costs: Vec<Count>,
@@ -255,7 +255,7 @@ pub(super) struct Found {
 
 impl Found {
     pub(super) fn add_arc(&mut self, caller: Node, callee: Node, calls: Count, cost: &[Count]) {
-        self.arcs.push(Arc {
+        self.arcs.push(CauseArc {
             caller,
             callee,
             calls,

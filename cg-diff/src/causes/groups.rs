@@ -6,7 +6,7 @@
 
 use cg_collections::components::components;
 
-use super::graph::{Arc, CallGraph};
+use super::graph::{CallGraph, CauseArc};
 use super::nodes::Node;
 
 /// The groups of all nodes. Most have one node.
@@ -61,7 +61,7 @@ impl Groups {
             next[*group] += 1;
         }
         let mut is_recursive = vec![false; count];
-        for Arc { caller, callee, .. } in graphs.iter().flat_map(|graph| &graph.arcs) {
+        for CauseArc { caller, callee, .. } in graphs.iter().flat_map(|graph| &graph.arcs) {
             is_recursive[of[*caller]] |= of[*caller] == of[*callee];
         }
         Groups {

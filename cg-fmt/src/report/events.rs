@@ -151,12 +151,15 @@ impl EventColumns {
 }
 
 /// Returns true for the event of an xtree of leaks that counts definitely lost memory. Other events of such a profile precede
-/// it, but nobody has to fix reachable memory.
+/// it, but nobody has to fix reachable memory. All runs must agree, because a sum of runs keeps only names that they share.
 fn counts_lost_memory(profile: &Profile, event: &str) -> bool {
-    profile.runs().iter().any(|run| {
-        let long_name = run.costs.event_names.get(event);
-        long_name.is_some_and(|name| name.to_ascii_lowercase().starts_with("definitely lost"))
-    })
+    let runs = profile.runs().iter();
+    let mut long_names = runs.map(|run| run.costs.event_names.get(event));
+    let Some(Some(name)) = long_names.next() else {
+        return false;
+    };
+    name.to_ascii_lowercase().starts_with("definitely lost")
+        && long_names.all(|other| other == Some(name))
 }
 
 /// Returns the chosen events that only repeat an earlier event: all their counts are equal. `samples` repeats another event

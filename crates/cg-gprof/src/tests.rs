@@ -119,6 +119,10 @@ fn damaged_tables_are_errors() {
             GRAPH.lines().take(5).collect::<Vec<_>>().join("\n"),
             "in: expected functions in the tables of gprof, found none",
         ),
+        (
+            GRAPH.repeat(2),
+            "in:27: a second flat profile begins here; put each report of gprof into a file of its own",
+        ),
     ] {
         let parsed = read(parse, text.as_bytes(), &options);
         assert!(

@@ -11,7 +11,8 @@
 //! ```
 //!
 //! Calls are taken from the children of entries. The entry of a cycle as a whole has no function. Times are rounded to
-//! hundredths of a second; those of calls are estimated again from the self times, which gives the same figures.
+//! hundredths of a second; those of calls are estimated again from the self times, which gives the same figures. A text has one
+//! report: the calls of two reports, added up, would divide the rounded times in another way than each report does.
 
 use std::collections::BTreeMap;
 
@@ -64,6 +65,8 @@ struct Figures {
 #[derive(Default)]
 struct GprofText {
     part: Part,
+    has_flat: bool,
+    has_graph: bool,
     flat: BTreeMap<Vec<u8>, Figures>,
     graph: BTreeMap<Vec<u8>, Figures>,
     arcs: Vec<(Vec<u8>, Vec<u8>, u64)>,
@@ -78,6 +81,14 @@ impl GprofText {
         while lines.advance().map_err(Error::Input)? {
             let number = lines.line_number();
             let line = lines.last_line().trim_ascii_end();
+            if let Some(table) = self.begun_again(line) {
+                return Err(Error::at(
+                    number,
+                    format!(
+                        "a second {table} begins here; put each report of gprof into a file of its own"
+                    ),
+                ));
+            }
             self.line(line)
                 .ok_or_else(|| Error::unexpected(number, "a line of a table of gprof", line))?;
         }
@@ -88,6 +99,18 @@ impl GprofText {
             )),
             false => Ok(()),
         }
+    }
+
+    /// Returns the name of a table that the text has already, if a line begins it again.
+    fn begun_again(&mut self, line: &[u8]) -> Option<&'static str> {
+        let (has_table, table) = if line.starts_with(FLAT) {
+            (&mut self.has_flat, "flat profile")
+        } else if line.starts_with(GRAPH) {
+            (&mut self.has_graph, "call graph")
+        } else {
+            return None;
+        };
+        std::mem::replace(has_table, true).then_some(table)
     }
 
     /// Reads a line; `None` if it does not belong to the table.

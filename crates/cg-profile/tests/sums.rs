@@ -49,7 +49,7 @@ fn examples() -> Vec<Value> {
         .filter(|line| line.starts_with("{\"type\":"))
         .map(|line| serde_json::from_str(line).unwrap())
         .filter(|record: &Value| {
-            let other = ["run", "end", "diff", "snapshot", "cause"];
+            let other = ["run", "end", "diff", "snapshot", "cause", "step", "series"];
             !other.contains(&record["type"].as_str().unwrap())
         })
         .collect();

@@ -24,6 +24,10 @@ pub struct Out<'a> {
     has_failed: Option<Rc<Cell<bool>>>,
     /// True if the reader printed the reason why an input has no records.
     expects_nothing: bool,
+    /// The number of records before an input that must have records; `None` if the input can lack them.
+    required_after: Option<u64>,
+    /// True if the last section waits for its `end`, because its input has no records yet.
+    is_end_held: bool,
 }
 
 impl<'a> Out<'a> {
@@ -37,6 +41,8 @@ impl<'a> Out<'a> {
             records_before: 0,
             has_failed: None,
             expects_nothing: false,
+            required_after: None,
+            is_end_held: false,
         }
     }
 
@@ -73,8 +79,26 @@ impl<'a> Out<'a> {
         std::mem::take(&mut self.expects_nothing)
     }
 
+    /// Begins an input that must have records. Until it has some, its last section has no `end`.
+    pub fn require_records(&mut self) {
+        self.required_after = Some(self.framing.records);
+    }
+
+    /// Finishes an input. If a section still waits for its `end`, writes it if the input is complete.
+    pub fn finish_input(&mut self, is_complete: bool) -> Result<(), Error> {
+        self.required_after = None;
+        match (std::mem::take(&mut self.is_end_held), is_complete) {
+            (false, _) => Ok(()),
+            (true, true) => self.write_end(),
+            (true, false) => self.cut(None).map(drop),
+        }
+    }
+
     /// Begins a section.
     pub fn run(&mut self, run: &RunRecord) -> Result<(), Error> {
+        if std::mem::take(&mut self.is_end_held) {
+            self.write_end()?;
+        }
         self.framing.runs += 1;
         self.records_before = self.framing.records;
         if self.labels.is_empty() && self.overriding_labels.is_empty() {
@@ -120,6 +144,14 @@ impl<'a> Out<'a> {
         {
             return self.cut(None).map(drop);
         }
+        if self.required_after == Some(self.framing.records) {
+            self.is_end_held = true;
+            return Ok(());
+        }
+        self.write_end()
+    }
+
+    fn write_end(&mut self) -> Result<(), Error> {
         self.framing.ends += 1;
         Ok(self.sink.end(self.framing.records - self.records_before)?)
     }
@@ -206,6 +238,27 @@ mod tests {
         let framing = out.framing();
         assert_eq!((framing.runs, framing.ends), (2, 1));
         assert_eq!((sink.ends, sink.cuts), (vec![1], 1));
+    }
+
+    #[test]
+    fn an_input_that_must_have_records_has_no_end_without_them() {
+        for (sections, is_complete, ends, cuts) in [
+            (&[0][..], false, &[][..], 1),
+            (&[0], true, &[0], 0),
+            (&[0, 0], false, &[0], 1),
+            (&[0, 2], true, &[0, 2], 0),
+            (&[2, 0], true, &[2, 0], 0),
+        ] {
+            let mut sink = KeptFrames::default();
+            let mut out = Out::new(&mut sink);
+            out.require_records();
+            for records in sections {
+                write_section(&mut out, *records);
+            }
+            out.finish_input(is_complete).unwrap();
+            assert_eq!(out.framing().ends, ends.len() as u64);
+            assert_eq!((&sink.ends[..], sink.cuts), (ends, cuts), "{sections:?}");
+        }
     }
 
     #[test]

@@ -36,8 +36,8 @@ struct Interval {
 pub fn is_estimates(head: &Head) -> bool {
     let mut words = head.bytes.split(|byte| *byte == b'"');
     let start = words.next().map(<[u8]>::trim_ascii);
-    let words = words.filter(|word| !word.trim_ascii().is_empty());
-    let mut words = words.filter(|word| !matches!(word.trim_ascii(), b":" | b":{"));
+    let is_punctuation = |byte: &u8| b":{".contains(byte) || byte.is_ascii_whitespace();
+    let mut words = words.filter(|word| !word.iter().all(is_punctuation));
     start == Some(b"{")
         && words.next() == Some(b"mean")
         && words.next() == Some(b"confidence_interval")

@@ -138,10 +138,16 @@ fn firefox(profile: &Value, counted: &mut Counted) {
     }
 }
 
-/// Adds up the hits of V8's nodes, and the time from the first sample to the end.
+/// Counts V8's samples, or the hits of nodes if there is no list of samples, and the time from the first sample to the end.
 fn cpu_profile(document: &Value, counted: &mut Counted) {
-    for node in list(&document["nodes"]) {
-        counted.add("samples", node["hitCount"].as_f64().unwrap_or(0.0));
+    let samples = list(&document["samples"]);
+    if samples.is_empty() {
+        for node in list(&document["nodes"]) {
+            counted.add("samples", node["hitCount"].as_f64().unwrap_or(0.0));
+        }
+    }
+    for _ in samples {
+        counted.add("samples", 1.0);
     }
     let number = |value: &Value| value.as_f64().unwrap_or(0.0);
     let deltas = list(&document["timeDeltas"]);

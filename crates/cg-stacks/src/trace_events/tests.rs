@@ -326,9 +326,9 @@ fn samples_with_frames_take_precedence_over_slices() {
     assert_eq!(
         parsed.records_of_type("stack"),
         [
-            r#""fn":"draw","file":"http://host:8081/a.bundle","line":12,"thread":"js","pid":5,"cost":{"samples":3},"stack":[{"fn":"draw","file":"http://host:8081/a.bundle","line":12},{"fn":"[root]"}]}"#,
-            r#""thread":"js","pid":5,"cost":{"samples":1},"stack":[]}"#,
-            r#""fn":"[root]","thread":"72","pid":5,"cost":{"samples":1},"stack":[{"fn":"[root]"}]}"#,
+            r#""fn":"draw","file":"http://host:8081/a.bundle","line":12,"thread":"js","tid":71,"pid":5,"cost":{"samples":3},"stack":[{"fn":"draw","file":"http://host:8081/a.bundle","line":12},{"fn":"[root]"}]}"#,
+            r#""thread":"js","tid":71,"pid":5,"cost":{"samples":1},"stack":[]}"#,
+            r#""fn":"[root]","thread":"72","tid":72,"pid":5,"cost":{"samples":1},"stack":[{"fn":"[root]"}]}"#,
         ]
     );
     assert_eq!(
