@@ -93,7 +93,7 @@ fn find(series: &Series) -> Vec<FoundStep<'_>> {
         };
         add(None, &totals);
         for (function, costs) in &series.functions {
-            if let Some(costs) = costs.get(event).filter(|costs| !costs.is_empty()) {
+            if let Some(costs) = costs.by_event.get(event).filter(|costs| !costs.is_empty()) {
                 let mut figures = costs.clone();
                 figures.resize(versions, 0);
                 add(Some(function), &figures);
@@ -117,7 +117,7 @@ fn write_series(
     let bench = || series.bench.as_deref().map(Name::from);
     let mut shown: Vec<(usize, Option<&StableFunction>)> = Vec::new();
     for step in &steps {
-        let name = function_name(step.function);
+        let name = function_name(series, step.function);
         let (Ok(old), Ok(new), Ok(delta)) = (
             u64::try_from(step.old),
             u64::try_from(step.new),
@@ -147,7 +147,7 @@ fn write_series(
     unique.dedup();
     for (event, function) in unique {
         out.record(&SeriesRecord {
-            function: function_name(function),
+            function: function_name(series, function),
             bench: bench(),
             event: Name::from(series.events[event].as_str()),
             values: PerRun(values(series, event, function)),
@@ -168,7 +168,7 @@ fn values(series: &Series, event: usize, function: Option<&StableFunction>) -> V
             let costs = series
                 .functions
                 .get(function)
-                .and_then(|costs| costs.get(event));
+                .and_then(|costs| costs.by_event.get(event));
             let cost = |at: usize| costs.and_then(|costs| costs.get(at)).copied().unwrap_or(0);
             (0..series.versions.len())
                 .map(|at| Some(cost(at)))
@@ -177,18 +177,21 @@ fn values(series: &Series, event: usize, function: Option<&StableFunction>) -> V
     }
 }
 
-fn function_name(function: Option<&StableFunction>) -> FunctionName<'_> {
-    let Some([name, file, obj]) = function else {
-        return FunctionName {
+fn function_name<'s>(
+    series: &'s Series,
+    function: Option<&'s StableFunction>,
+) -> FunctionName<'s> {
+    let name = |text: &'s Option<String>| text.as_deref().map(Name::from);
+    match function {
+        None => FunctionName {
             name: Some(Name::from(TOTAL)),
             ..FunctionName::default()
-        };
-    };
-    let text = |text: &'_ Option<String>| text.as_deref().map(|text| Name::from(text.to_owned()));
-    FunctionName {
-        name: text(name),
-        file: text(file),
-        obj: text(obj),
+        },
+        Some(function) => FunctionName {
+            name: name(&function[0]),
+            file: series.functions.get(function).and_then(|costs| name(&costs.file)),
+            obj: name(&function[1]),
+        },
     }
 }
 

@@ -10,8 +10,18 @@ use cg_profile::{Profile, Symbol};
 use cg_stream::record::{Count, RecordType, RunRecord};
 use cg_tool::Diagnostics;
 
-/// The name, file and object of a function, the same for every build.
-pub(crate) type StableFunction = [Option<String>; 3];
+/// The name and the object of a function, the same for every build. The file is not a part, because functions move between
+/// files.
+pub(crate) type StableFunction = [Option<String>; 2];
+
+/// The costs of a function.
+#[derive(Default)]
+pub(crate) struct FunctionCosts {
+    /// The file of the function in the last version that has it.
+    pub(crate) file: Option<String>,
+    /// For each event, the cost in each version; a version beyond the end of the list has 0.
+    pub(crate) by_event: Vec<Vec<Count>>,
+}
 
 /// The profiles of one benchmark, oldest first.
 #[derive(Default)]
@@ -25,8 +35,7 @@ pub(crate) struct Series {
     pub(crate) events: Vec<String>,
     /// For each event, its total in each version; `None` if the version does not count it.
     pub(crate) totals: Vec<Vec<Option<Count>>>,
-    /// For each function, and each event, its cost in each version; a version beyond the end of the list has 0.
-    pub(crate) functions: BTreeMap<StableFunction, Vec<Vec<Count>>>,
+    pub(crate) functions: BTreeMap<StableFunction, FunctionCosts>,
 }
 
 /// Reads the files, and groups them by benchmark in the order of their first files.
@@ -125,12 +134,12 @@ impl Series {
             let text = |symbol: Option<Symbol>| profile.text(symbol);
             let function = [
                 text(key.function.name).map(|name| normal_function(name).into_owned()),
-                text(key.function.file).map(|file| normal_file(file).to_owned()),
                 text(key.function.obj).map(|obj| normal_object(obj).into_owned()),
             ];
-            let costs = self.functions.entry(function).or_default();
-            costs.resize(positions.len(), Vec::new());
-            for (costs, position) in costs.iter_mut().zip(&positions) {
+            let function = self.functions.entry(function).or_default();
+            function.file = text(key.function.file).map(|file| normal_file(file).to_owned());
+            function.by_event.resize(positions.len(), Vec::new());
+            for (costs, position) in function.by_event.iter_mut().zip(&positions) {
                 let count = position.map_or(0, |event| table.count(row, event));
                 if count != 0 {
                     costs.resize(at + 1, 0);

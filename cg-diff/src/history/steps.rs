@@ -5,9 +5,9 @@ use std::cmp::Reverse;
 use cg_collections::sorting::Order as _;
 use cg_stream::record::Count;
 
-/// A step is at least this many times as large as the median difference. With uniform or normal noise, a difference between
-/// two figures is hardly ever larger than seven medians; a median of few differences is itself inexact.
-const STEP_IN_MEDIANS: Count = 10;
+/// A step is more than this many times as large as the median difference. With normal noise, one of 400 series of twelve
+/// figures has a larger difference that also stands out from the others; with uniform noise, one of 700.
+const STEP_IN_MEDIANS: Count = 8;
 
 /// A step is at least this many times as large as the largest difference that is none.
 const STEP_IN_NOISE: Count = 2;
@@ -95,7 +95,7 @@ mod tests {
             let steps = find_steps(&figures);
             assert!(steps.contains(&at), "{figures:?}: {steps:?}");
         }
-        // 22,000 differences.
-        assert!(false_alarms < 10, "{false_alarms}");
+        // Four times the expected number.
+        assert!(false_alarms < 12, "{false_alarms}");
     }
 }

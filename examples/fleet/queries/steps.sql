@@ -1,5 +1,5 @@
 -- Commits at which a function's cost changed, with the cost before and after. If most costs are the same as at the commit before,
--- each difference is a step. Otherwise, a step is more than ten times the median difference, and at least twice the largest
+-- each difference is a step. Otherwise, a step is more than eight times the median difference, and at least twice the largest
 -- difference that is none. A change of one count or of 1 % is none, because many builds differ by as much. The cost of a function
 -- is 0 in profiles without it. cg-diff --history has the same rule, without the limit of 1 %.
 WITH benches AS (
@@ -20,11 +20,11 @@ WITH benches AS (
   FROM moves GROUP BY bench, fn
 ), noise AS (
   SELECT m.bench, m.fn, max(t.differences) AS differences, max(t.median) AS median,
-         max(CASE WHEN m.moved <= 10 * t.median THEN m.moved ELSE 0 END) AS largest
+         max(CASE WHEN m.moved <= 8 * t.median THEN m.moved ELSE 0 END) AS largest
   FROM moves m JOIN typical t ON t.bench = m.bench AND t.fn = m.fn GROUP BY m.bench, m.fn
 )
 SELECT m.bench, m.fn, m.commit, cast(m.old_cost AS BIGINT) AS old_cost, cast(m.new_cost AS BIGINT) AS new_cost,
        cast(m.new_cost - m.old_cost AS BIGINT) AS delta
 FROM moves m JOIN noise n ON n.bench = m.bench AND n.fn = m.fn
-WHERE m.moved > 1 + 0.01 * m.old_cost AND (n.median = 0 OR n.differences <= 2 OR (m.moved > 10 * n.median AND m.moved >= 2 * n.largest))
+WHERE m.moved > 1 + 0.01 * m.old_cost AND (n.median = 0 OR n.differences <= 2 OR (m.moved > 8 * n.median AND m.moved >= 2 * n.largest))
 ORDER BY m.moved DESC, m.bench, m.fn, m.commit;
