@@ -44,16 +44,16 @@ impl Amounts {
     }
 }
 
-/// The division of amounts among receivers by their weights. Shares of an amount are integers and add up to it.
+/// The division of amounts among receivers by their weights. The shares of an amount are integers and add up to it.
 #[derive(Clone, Debug)]
-pub(super) struct Shares {
+pub(super) struct CostShares {
     /// The share of each receiver and the receivers before it.
     cumulative: Vec<f64>,
 }
 
-impl Shares {
+impl CostShares {
     /// Divides by the positive ones of these weights, or equally if no weight is positive.
-    pub(super) fn by_weights(weights: impl Iterator<Item = f64> + Clone) -> Shares {
+    pub(super) fn by_weights(weights: impl Iterator<Item = f64> + Clone) -> CostShares {
         let positive = weights.map(|weight| weight.max(0.0));
         let total: f64 = positive.clone().sum();
         let receivers = positive.clone().count();
@@ -65,7 +65,7 @@ impl Shares {
                 false => (position + 1) as f64 / receivers as f64,
             }
         });
-        Shares {
+        CostShares {
             cumulative: cumulative.collect(),
         }
     }
@@ -113,7 +113,7 @@ mod tests {
             (vec![0.0, 0.0], -8, vec![-4, -4]),
             (vec![2.0], (1 << 100) + 1, vec![(1 << 100) + 1]),
         ] {
-            let shares = Shares::by_weights(weights.iter().copied());
+            let shares = CostShares::by_weights(weights.iter().copied());
             let found: Vec<Count> = (0..weights.len())
                 .map(|at| shares.share(amount, at))
                 .collect();

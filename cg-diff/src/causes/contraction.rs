@@ -7,7 +7,7 @@
 use cg_collections::components::components;
 use cg_stream::record::Count;
 
-use super::amounts::{AmountId, Amounts, Shares};
+use super::amounts::{AmountId, Amounts, CostShares};
 use super::graph::CallGraph;
 use super::groups::Groups;
 use super::nodes::Node;
@@ -232,12 +232,14 @@ impl<'a> Contraction<'a> {
             callee != group && !self.is_contracted[callee]
         });
         self.combine(&mut items);
-        let by_event: Vec<Shares> = (0..events)
+        let by_event: Vec<CostShares> = (0..events)
             .map(|event| {
                 let paid = callers.iter().map(move |(_, paid, _)| paid[event] as f64);
                 match callers.iter().any(|(_, paid, _)| paid[event] > 0) {
-                    true => Shares::by_weights(paid),
-                    false => Shares::by_weights(callers.iter().map(|(.., calls)| *calls as f64)),
+                    true => CostShares::by_weights(paid),
+                    false => {
+                        CostShares::by_weights(callers.iter().map(|(.., calls)| *calls as f64))
+                    }
                 }
             })
             .collect();
@@ -321,7 +323,7 @@ impl<'a> Contraction<'a> {
                     }
                     self.pairs_left -= pairs;
                     self.combine(&mut items);
-                    let shares = Shares::by_weights(callers.iter().map(|(_, calls)| *calls));
+                    let shares = CostShares::by_weights(callers.iter().map(|(_, calls)| *calls));
                     for (position, (caller, _)) in callers.iter().enumerate() {
                         let held = self.shared(&items, &shares, position);
                         self.move_to(*caller, held);
@@ -332,7 +334,7 @@ impl<'a> Contraction<'a> {
     }
 
     /// Returns the share of a receiver in these parts and calls.
-    fn shared(&mut self, items: &Held, shares: &Shares, position: usize) -> Held {
+    fn shared(&mut self, items: &Held, shares: &CostShares, position: usize) -> Held {
         let mut share = |cost: AmountId| {
             let amounts = self.amounts.get(cost).iter();
             let share: Vec<Count> = amounts

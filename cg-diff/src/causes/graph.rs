@@ -57,7 +57,7 @@ impl CallGraph {
     /// Makes the graph of one side of a comparison, with the costs of some events.
     pub(super) fn collect(runs: &Runs, nodes: &Nodes, side: usize, events: &[usize]) -> CallGraph {
         let mut graph = CallGraph::new(nodes.len(), events.len());
-        let mut found = Found::default();
+        let mut found = FoundCalls::default();
         for number in runs.files_of(side) {
             let positions: Vec<Option<usize>> = (events.iter())
                 .map(|event| runs.position(number, *event))
@@ -108,7 +108,7 @@ impl CallGraph {
     }
 
     /// Sets inlined functions and arcs. Adds up the ones of each pair.
-    pub(super) fn set(&mut self, found: Found) {
+    pub(super) fn set(&mut self, found: FoundCalls) {
         let events = self.events;
         let order = sorted_by(found.arcs.len(), |at| {
             (found.arcs[at].caller, found.arcs[at].callee)
@@ -246,14 +246,14 @@ impl CallGraph {
 
 /// Records in the order of the input, before the ones of each pair are added up.
 #[derive(Default)]
-pub(super) struct Found {
+pub(super) struct FoundCalls {
     arcs: Vec<CauseArc>,
     costs: Vec<Count>,
     inlined: Vec<InlinedPair>,
     inlined_costs: Vec<Count>,
 }
 
-impl Found {
+impl FoundCalls {
     pub(super) fn add_arc(&mut self, caller: Node, callee: Node, calls: Count, cost: &[Count]) {
         self.arcs.push(CauseArc {
             caller,

@@ -6,7 +6,7 @@ use cg_collections::sorting::Order as _;
 use cg_stream::record::{CauseKind, Count, InlinedIn};
 
 use super::allowances::{Allowances, only_side};
-use super::amounts::{Shares, between};
+use super::amounts::{CostShares, between};
 use super::graph::{CallGraph, add};
 use super::groups::Groups;
 use super::items::{CallsItem, ItemKind, Items};
@@ -178,11 +178,11 @@ impl Attribution<'_> {
                 if netted == 0 {
                     continue;
                 }
-                let shares = Shares::by_weights(gone.iter().map(|item| less(*item) as f64));
+                let shares = CostShares::by_weights(gone.iter().map(|item| less(*item) as f64));
                 for (position, item) in gone.iter().enumerate() {
                     moved[item * events + event] = shares.share(netted, position);
                 }
-                let shares = Shares::by_weights(new.iter().map(|item| more(*item) as f64));
+                let shares = CostShares::by_weights(new.iter().map(|item| more(*item) as f64));
                 for (position, item) in new.iter().enumerate() {
                     moved[item * events + event] = -shares.share(netted, position);
                 }

@@ -1,6 +1,6 @@
 use cg_stream::record::CauseKind::{self, Calls, Gone, Inlined, Moved, New, Own, Runs};
 
-use super::graph::{Found, InlinedPair};
+use super::graph::{FoundCalls, InlinedPair};
 use super::*;
 
 /// Makes a graph with one event from own costs and arcs `(caller, callee, calls, inclusive cost)`. `None` is a function that
@@ -25,7 +25,7 @@ fn graph_with_events(
             graph.add_own(node, cost);
         }
     }
-    let mut found = Found::default();
+    let mut found = FoundCalls::default();
     for (caller, callee, calls, cost) in arcs {
         found.add_arc(*caller, *callee, *calls, cost);
     }
@@ -213,7 +213,7 @@ fn code_that_is_inlined_now_is_one_detail() {
     let (main, helper, inlined) = (0, 1, 2);
     let old = graph(&[Some(10), Some(300), None], &[(main, helper, 50, 300)]);
     let mut new = graph(&[Some(12), None, None], &[]);
-    let mut found = Found::default();
+    let mut found = FoundCalls::default();
     let pair = InlinedPair {
         host: main,
         function: inlined,
@@ -305,7 +305,7 @@ fn any_graph(numbers: &mut Numbers, nodes: usize) -> CallGraph {
         }
     }
     let mut graph = graph_with_events(&own, &arcs, 2);
-    let mut found = Found::default();
+    let mut found = FoundCalls::default();
     for _ in 0..numbers.below(6) {
         let mut node = || numbers.below(nodes as u64) as usize;
         let pair = InlinedPair {

@@ -177,10 +177,7 @@ fn values(series: &Series, event: usize, function: Option<&StableFunction>) -> V
     }
 }
 
-fn function_name<'s>(
-    series: &'s Series,
-    function: Option<&'s StableFunction>,
-) -> FunctionName<'s> {
+fn function_name<'s>(series: &'s Series, function: Option<&'s StableFunction>) -> FunctionName<'s> {
     let name = |text: &'s Option<String>| text.as_deref().map(Name::from);
     match function {
         None => FunctionName {
@@ -189,7 +186,10 @@ fn function_name<'s>(
         },
         Some(function) => FunctionName {
             name: name(&function[0]),
-            file: series.functions.get(function).and_then(|costs| name(&costs.file)),
+            file: series
+                .functions
+                .get(function)
+                .and_then(|costs| name(&costs.file)),
             obj: name(&function[1]),
         },
     }

@@ -151,15 +151,19 @@ impl EventColumns {
 }
 
 /// Returns true for the event of an xtree of leaks that counts definitely lost memory. Other events of such a profile precede
-/// it, but nobody has to fix reachable memory. All runs must agree, because a sum of runs keeps only names that they share.
+/// it, but nobody has to fix reachable memory. All events must be those of an xtree, in all runs: one name does not
+/// describe a sum with other profiles.
 fn counts_lost_memory(profile: &Profile, event: &str) -> bool {
-    let runs = profile.runs().iter();
-    let mut long_names = runs.map(|run| run.costs.event_names.get(event));
-    let Some(Some(name)) = long_names.next() else {
-        return false;
-    };
-    name.to_ascii_lowercase().starts_with("definitely lost")
-        && long_names.all(|other| other == Some(name))
+    let is_lost = |name: &String| name.to_ascii_lowercase().starts_with("definitely lost");
+    !profile.runs().is_empty()
+        && profile.runs().iter().all(|run| {
+            let long_names = &run.costs.event_names;
+            let are_named = profile
+                .events()
+                .iter()
+                .all(|event| long_names.contains_key(event));
+            are_named && long_names.get(event).is_some_and(is_lost)
+        })
 }
 
 /// Returns the chosen events that only repeat an earlier event: all their counts are equal. `samples` repeats another event

@@ -195,6 +195,10 @@ mod tests {
         // Other tests of this process free some memory at the same time.
         let filled = vec![1_u8; 256 << 20];
         let after = memory_in_use().unwrap_or_default();
-        assert!(after - before >= 200 << 20, "{before} {after} {}", filled[9]);
+        assert!(
+            after - before >= 200 << 20,
+            "{before} {after} {}",
+            filled[9]
+        );
     }
 }

@@ -28,18 +28,18 @@ pub fn is_json(head: &Head) -> bool {
 
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
-struct JsonSample<'a> {
+struct PerfJsonSample<'a> {
     timestamp: Option<u64>,
     pid: Option<i64>,
     tid: Option<i64>,
     comm: Option<JsonText<'a>>,
     #[serde(default)]
-    callchain: Vec<JsonFrame<'a>>,
+    callchain: Vec<PerfJsonFrame<'a>>,
 }
 
 #[derive(Deserialize)]
 #[serde(bound(deserialize = "'de: 'a"))]
-struct JsonFrame<'a> {
+struct PerfJsonFrame<'a> {
     ip: Cow<'a, str>,
     symbol: Option<JsonText<'a>>,
     dso: Option<JsonText<'a>>,
@@ -98,7 +98,7 @@ impl JsonRecording {
                     window.expect(b'[')?;
                     while window.next_element()? {
                         let length = window.load_value()?;
-                        let sample: JsonSample = window.read(length)?;
+                        let sample: PerfJsonSample = window.read(length)?;
                         let line = window.line();
                         self.add(&sample).map_err(|error| error.or_at(line))?;
                         window.consume(length);
@@ -129,7 +129,7 @@ impl JsonRecording {
         }
     }
 
-    fn add(&mut self, sample: &JsonSample) -> Result<(), Error> {
+    fn add(&mut self, sample: &PerfJsonSample) -> Result<(), Error> {
         self.chain.clear();
         for frame in &sample.callchain {
             let address = frame.ip.strip_prefix("0x").unwrap_or(&frame.ip);
