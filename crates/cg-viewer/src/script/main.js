@@ -234,12 +234,12 @@ const causeList = (app) => {
   const items = causes.map(({ fn, words, delta, details }) => {
     const link = (name) => h("button", { class: "link", onclick: () => app.choose(model.address(name, null, null)) }, nameText(name));
     const width = (Math.abs(Number(delta)) / most) * 50;
-    const parts = details.map(([sentence, deltas]) => h("li", {}, `${signedFigure(model, 0, model.count(deltas[0]))} ${sentence}`));
+    const parts = details.map(([sentence, deltas]) => h("p", {}, `${signedFigure(model, 0, model.count(deltas[0]))} ${sentence}`));
     const tone = delta < 0 ? "less" : "more";
     return h("li", { "data-delta": delta, class: tone },
       h("span", "n", signedFigure(model, 0, delta)),
       h("span", "change-bar", h("span", { "data-bar": (Number(delta) / most).toFixed(4), class: tone, style: `left:${delta < 0 ? 50 - width : 50}%;width:${width}%` })),
-      h("div", "cause", link(fn), words, h("ul", "details", ...parts)));
+      h("div", "cause", link(fn), words, parts.length ? h("details", "parts", h("summary", {}, `${grouped(parts.length)} ${parts.length === 1 ? "detail" : "details"}`), ...parts) : null));
   });
   const left = model.header.causeCount - items.length;
   items.slice(FIRST_CAUSES).forEach((item) => (item.hidden = true));
