@@ -220,8 +220,13 @@ impl Joiner<'_> {
         open
     }
 
-    /// Returns true for a function that is an address without an object, in a run that records objects.
+    /// Returns true for a function that is an address without an object, in a run that records objects. With several runs of
+    /// a side, such functions are one row for each object as all others without names: a row for an address of a single run
+    /// would be new or gone by chance.
     fn is_unplaced(&self, function: FunctionKey) -> bool {
+        if self.runs.sides.iter().any(|(_, runs)| runs.len() > 1) {
+            return false;
+        }
         let text = |symbol: Option<Symbol>| symbol.map_or("", |symbol| self.names.text(symbol));
         is_unplaced_address(text(function.name), text(function.obj))
     }
