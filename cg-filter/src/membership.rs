@@ -7,8 +7,7 @@ use cg_names::membership::{find_crate, find_module, is_same_crate, is_within};
 use cg_stream::Error;
 use cg_stream::record::RecordType;
 
-use crate::arcs::push_part;
-use crate::record::{Field, NamedFrame, RecordFields};
+use crate::record::{NamedFrame, RecordFields};
 
 /// The wanted crates and modules. An empty list means all.
 #[derive(Clone, Debug, Default)]
@@ -37,12 +36,7 @@ impl WantedCode {
         record: &mut RecordFields<'_>,
         kind: RecordType,
     ) -> Result<bool, Error> {
-        let function = NamedFrame {
-            name: record.text(Field::Name)?,
-            file: record.text(Field::File)?,
-            obj: record.text(Field::Obj)?,
-            ..NamedFrame::default()
-        };
+        let function = record.function()?;
         if self.wants(&function) {
             return Ok(true);
         }
@@ -55,10 +49,7 @@ impl WantedCode {
     }
 
     fn wants(&self, function: &NamedFrame<'_>) -> bool {
-        let mut key = Vec::with_capacity(64);
-        for part in [&function.name, &function.file, &function.obj] {
-            push_part(&mut key, part);
-        }
+        let key = function.key();
         let mut known = self.known.borrow_mut();
         if let Some(answer) = known.get(&*key) {
             return *answer;

@@ -8,6 +8,8 @@ use cg_stream::record::RecordType;
 use cg_stream::{Error, Line};
 use memchr::memmem::Finder;
 
+use crate::arcs::push_part;
+
 /// Built once, because this takes longer than a search in the rest of a line.
 static INLINED_KEY: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new("inlined"));
 /// The beginning of the called function of an arc, as our own writers write it.
@@ -146,6 +148,16 @@ impl<'a> RecordFields<'a> {
         self.read_frames(Field::Stack, usize::MAX)
     }
 
+    /// Returns the record's own function.
+    pub(crate) fn function(&mut self) -> Result<NamedFrame<'a>, Error> {
+        Ok(NamedFrame {
+            name: self.text(Field::Name)?,
+            file: self.text(Field::File)?,
+            obj: self.text(Field::Obj)?,
+            ..NamedFrame::default()
+        })
+    }
+
     /// Returns the innermost frame of the stack.
     pub(crate) fn innermost(&mut self) -> Result<Option<NamedFrame<'a>>, Error> {
         Ok(self.read_frames(Field::Stack, 1)?.pop())
@@ -265,6 +277,15 @@ pub(crate) struct NamedFrame<'a> {
 }
 
 impl<'a> NamedFrame<'a> {
+    /// Returns a key for caches: name, file and object.
+    pub(crate) fn key(&self) -> Vec<u8> {
+        let mut key = Vec::with_capacity(64);
+        for part in [&self.name, &self.file, &self.obj] {
+            push_part(&mut key, part);
+        }
+        key
+    }
+
     fn read(value: Value<'a>) -> Result<NamedFrame<'a>, Malformed> {
         let mut frame = NamedFrame::default();
         for field in value.fields().ok_or(Malformed)? {

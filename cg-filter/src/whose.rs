@@ -7,8 +7,7 @@ use cg_names::code_origin::{CodeOwner, Facts, find_owners};
 use cg_stream::Error;
 use cg_stream::record::{Frame, Name, RecordType};
 
-use crate::arcs::push_part;
-use crate::record::{Field, NamedFrame, RecordFields};
+use crate::record::{NamedFrame, RecordFields};
 
 /// The wanted owners.
 #[derive(Clone, Debug, Default)]
@@ -34,12 +33,7 @@ impl WantedOwners {
         record: &mut RecordFields<'_>,
         kind: RecordType,
     ) -> Result<bool, Error> {
-        let function = NamedFrame {
-            name: record.text(Field::Name)?,
-            file: record.text(Field::File)?,
-            obj: record.text(Field::Obj)?,
-            ..NamedFrame::default()
-        };
+        let function = record.function()?;
         if kind == RecordType::Call {
             let others = record.other_ends()?;
             return Ok(self.wants(&function) || others.iter().any(|end| self.wants(end)));
@@ -61,10 +55,7 @@ impl WantedOwners {
     }
 
     fn wants(&self, function: &NamedFrame<'_>) -> bool {
-        let mut key = Vec::with_capacity(64);
-        for part in [&function.name, &function.file, &function.obj] {
-            push_part(&mut key, part);
-        }
+        let key = function.key();
         let mut known = self.known.borrow_mut();
         let owner = known.get(&*key).copied().unwrap_or_else(|| {
             let owner = Facts::from_frame(&to_frame(function)).owner_without_context();
