@@ -2,8 +2,8 @@
 //!
 //! A reader of a format interns names and frames in its own tables, and passes rows of ids together with these
 //! [tables](RowTables). A sink ([`RowSink`]) looks up each id once: the [`Writer`](crate::Writer) renders it as JSON,
-//! and the `Profile` of the crate `cg-profile` interns it. A line of a stream becomes a row that contains text
-//! ([`hand_over`]), with the frames of stacks as ids ([`StreamRows`]).
+//! and the `Profile` of the crate `cg-profile` interns it. A line of a stream becomes a row of ids, too, if it
+//! has the form of our own writer ([`StreamRows`]). Any other line becomes a row that contains text ([`hand_over`]).
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -18,16 +18,28 @@ use crate::record::{
 use crate::records;
 use crate::{Error, Line};
 
+/// Expands to the text before a field's value: comma, key and colon.
+macro_rules! key {
+    ($field:ident) => {
+        concat!(",\"", stringify!($field), "\":")
+    };
+    ($field:ident $key:literal) => {
+        concat!(",\"", $key, "\":")
+    };
+}
+
 mod causes;
 mod json;
 mod known;
-mod stack_lines;
+mod plain_fields;
+mod scan;
+mod stream_rows;
 
 pub use causes::{CauseDetailRow, CauseName, CauseNames, CauseRow};
 pub use json::address_text;
 pub(crate) use json::{Rendered, put};
 pub use known::KnownIds;
-pub use stack_lines::StreamRows;
+pub use stream_rows::StreamRows;
 
 cg_collections::ids! {
     /// A name in a reader's tables.

@@ -138,16 +138,6 @@ macro_rules! put_field {
     };
 }
 
-/// Expands to the text before a field's value: comma, key and colon.
-macro_rules! key {
-    ($field:ident) => {
-        concat!(",\"", stringify!($field), "\":")
-    };
-    ($field:ident $key:literal) => {
-        concat!(",\"", $key, "\":")
-    };
-}
-
 /// Generates [`put`] from the declarations of the record types.
 macro_rules! put_rows {
     ($($(#[$type_meta:meta])* $kind:ident $type:literal $record:ident $row:ident {
