@@ -16,7 +16,8 @@ pub(crate) type Entries = Vec<Option<Count>>;
 pub(crate) struct Figure {
     /// For each side, the count, or the median of its files.
     pub(crate) entries: Entries,
-    /// For each side, the sorted counts of its files; 0 if a file lacks the record.
+    /// For each side with several files, their sorted counts; 0 if a file lacks the record. Empty for a side with one file,
+    /// and if all sides have one.
     files: Vec<Vec<Count>>,
     /// For each side, the confidence interval of its count. Empty if the profiles have none.
     intervals: Vec<Option<(u64, u64)>>,
@@ -54,7 +55,15 @@ impl Figure {
         if self.overlaps(from, to) {
             return self.change(from, to).abs();
         }
-        noise::greatest_noise(&self.files[from], &self.files[to], self.change(from, to))
+        noise::greatest_noise(self.files(from), self.files(to), self.change(from, to))
+    }
+
+    /// Returns the sorted counts of the files of a side.
+    fn files(&self, side: usize) -> &[Count] {
+        match self.files.get(side) {
+            Some(files) if !files.is_empty() => files,
+            _ => self.entries[side].as_slice(),
+        }
     }
 
     /// Returns true if both sides have a confidence interval.
@@ -84,17 +93,17 @@ impl Figure {
     }
 
     fn map_files(&self, figure: impl Fn(&[Count]) -> Count) -> Entries {
-        let sides = self.entries.iter().zip(&self.files);
+        let sides = self.entries.iter().enumerate();
         sides
-            .map(|(entry, files)| entry.map(|_| figure(files)))
+            .map(|(side, entry)| entry.map(|_| figure(self.files(side))))
             .collect()
     }
 
     /// Makes a figure from one count per profile.
     pub(crate) fn from_profiles(runs: &Runs, count: impl Fn(usize) -> Option<Count>) -> Figure {
-        let mut figure = Figure::default();
+        let mut figure = Figure::with_sides(runs);
         for side in 0..runs.sides.len() {
-            figure.push(runs.files_of(side).filter_map(&count).collect(), true);
+            figure.push(runs.files_of(side).filter_map(&count), true);
         }
         figure
     }
@@ -103,12 +112,29 @@ impl Figure {
         PerRun(self.entries.clone())
     }
 
-    fn push(&mut self, mut files: Vec<Count>, is_counted: bool) {
+    /// Creates a figure with room for the sides of these runs.
+    fn with_sides(runs: &Runs) -> Figure {
+        Figure {
+            entries: Vec::with_capacity(runs.sides.len()),
+            ..Figure::default()
+        }
+    }
+
+    /// Adds the next side. Most sides have one file, which needs no list.
+    fn push(&mut self, files: impl Iterator<Item = Count>, is_counted: bool) {
+        let mut files = files.peekable();
+        let first = files.next();
+        if files.peek().is_none() {
+            self.entries.push(first.filter(|_| is_counted));
+            return;
+        }
+        let mut files: Vec<Count> = first.into_iter().chain(files).collect();
         files.sort_unstable();
         // For an even number of files, use the lower median: a figure that was measured.
-        let median = files.get(files.len().saturating_sub(1) / 2).copied();
-        self.entries.push(median.filter(|_| is_counted));
+        let median = files[(files.len() - 1) / 2];
+        self.files.resize(self.entries.len(), Vec::new());
         self.files.push(files);
+        self.entries.push(Some(median).filter(|_| is_counted));
     }
 }
 
@@ -138,62 +164,59 @@ fn intervals(runs: &Runs, event: usize) -> Vec<Option<(u64, u64)>> {
 /// Returns the figures of a row.
 pub(crate) fn row_figures(runs: &Runs, joined: &Joined, row: usize) -> Figures {
     let kind = joined.rows[row].kind;
+    let figure = || Figure::with_sides(runs);
+    let figure_by_event = || runs.events.iter().map(|_| figure()).collect();
     let mut figures = Figures {
-        calls: matches!(kind, RecordType::Fn | RecordType::Call).then(Figure::default),
-        cost: vec![Figure::default(); runs.events.len()],
-        incl: vec![Figure::default(); runs.events.len()],
+        calls: matches!(kind, RecordType::Fn | RecordType::Call).then(figure),
+        cost: figure_by_event(),
+        incl: figure_by_event(),
         incl_bound: Vec::new(),
-        merged: Vec::new(),
+        merged: Vec::with_capacity(runs.sides.len()),
     };
     let mut has_incl = false;
     let mut is_incl_known = true;
     let mut are_calls_known = true;
+    let table = |profile: usize| runs.profiles[profile].table(kind);
     for side in 0..runs.sides.len() {
         let files = runs.files_of(side);
         let has_row = files
             .clone()
             .any(|profile| !joined.records(row, profile).is_empty());
-        let table = |profile: usize| {
-            let table = runs.profiles[profile].table(kind);
-            (profile, table, joined.records(row, profile))
-        };
-        let tables: Vec<(usize, &Rows, &[u32])> = files.map(table).collect();
         if let Some(calls) = &mut figures.calls {
-            let files = tables.iter().map(|(_, table, records)| {
-                let count = |record: &u32| table.numbers().calls.count(*record as usize);
-                are_calls_known &= records.iter().all(|record| count(record).is_some());
-                records.iter().filter_map(count).sum()
+            let files = files.clone().map(|profile| {
+                let calls = &table(profile).numbers().calls;
+                let counts = joined.records(row, profile).iter();
+                let counts = counts.map(|record| calls.count(*record as usize));
+                counts
+                    .inspect(|count| are_calls_known &= count.is_some())
+                    .flatten()
+                    .sum()
             });
-            calls.push(files.collect(), has_row);
+            calls.push(files, has_row);
         }
         for event in 0..runs.events.len() {
-            let mut cost = Vec::with_capacity(tables.len());
-            let mut incl = Vec::with_capacity(tables.len());
-            for (profile, table, records) in &tables {
-                if !runs.counts(*profile, event) {
-                    continue;
-                }
-                let position = runs.position(*profile, event).unwrap_or(usize::MAX);
+            let files = files.clone().filter(|profile| runs.counts(*profile, event));
+            let cost =
+                (files.clone()).map(|profile| row_count(runs, joined, row, profile, event, false));
+            figures.cost[event].push(cost, has_row);
+            let incl = files.filter_map(|profile| {
+                let (records, table) = (joined.records(row, profile), table(profile));
+                let position = runs.position(profile, event).unwrap_or(usize::MAX);
                 let at = |counts: &[Count]| counts.get(position).copied().unwrap_or(0);
-                cost.push(row_count(runs, joined, row, *profile, event, false));
                 let with_incl = records
                     .iter()
                     .filter_map(|record| table.incl_or_bound(*record as usize));
                 let mut any = records.is_empty();
                 let sum: Count = with_incl.inspect(|_| any = true).map(at).sum();
-                let twice = joined.counted_twice(row, *profile);
+                let twice = joined.counted_twice(row, profile);
                 is_incl_known &= twice.is_some();
-                if any {
-                    incl.push(sum - twice.map_or(0, at));
-                    has_incl |= !records.is_empty();
-                }
-            }
-            figures.cost[event].push(cost, has_row);
+                has_incl |= any && !records.is_empty();
+                any.then(|| sum - twice.map_or(0, at))
+            });
             figures.incl[event].push(incl, has_row);
         }
-        let merged = tables
-            .iter()
-            .map(|(_, table, records)| distinct(table, records))
+        let merged = files
+            .map(|profile| distinct(table(profile), joined.records(row, profile)))
             .max()
             .filter(|_| has_row);
         figures.merged.push(merged);
@@ -223,6 +246,21 @@ fn has_bound(runs: &Runs, joined: &Joined, row: usize) -> bool {
         let mut records = joined.records(row, position).iter();
         records.any(|record| table.incl_bound(*record as usize).is_some())
     })
+}
+
+/// Returns the self cost of a row: one figure per event.
+pub(crate) fn row_costs(runs: &Runs, joined: &Joined, row: usize) -> Vec<Figure> {
+    let events = match joined.rows[row].kind {
+        RecordType::Call => 0,
+        _ => runs.events.len(),
+    };
+    let figure = |event| {
+        Figure::from_profiles(runs, |profile| {
+            let count = || row_count(runs, joined, row, profile, event, false);
+            runs.counts(profile, event).then(count)
+        })
+    };
+    (0..events).map(figure).collect()
 }
 
 /// Returns the self or inclusive cost of a row in one profile; 0 if the profile lacks the row or does not count the event.
@@ -271,7 +309,7 @@ mod tests {
     fn figure(sides: &[&[Count]]) -> Figure {
         let mut figure = Figure::default();
         for side in sides {
-            figure.push(side.to_vec(), true);
+            figure.push(side.iter().copied(), true);
         }
         figure
     }

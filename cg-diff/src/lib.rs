@@ -26,6 +26,7 @@ mod figures;
 mod inlining;
 mod known_chains;
 mod noise;
+mod noise_source;
 
 mod arcs;
 mod causes;

@@ -9,13 +9,13 @@ use cg_names::rules::{Part, Rules, Strength};
 use cg_profile::Profile;
 use cg_stream::percent::Percent;
 use cg_stream::record::{LeftOut, RecordType, RunRecord, Status, Tool};
-use regex::Regex;
 
 use crate::caches;
 use crate::compare::{Change, Comparison};
 use crate::extent;
 use crate::figures::{self, Figure};
 use crate::leak_kinds;
+use crate::noise_source::NoiseSource;
 use crate::recorded;
 use crate::runs::{Runs, Statistic};
 use crate::sampling::Z;
@@ -231,47 +231,32 @@ fn normalised_command(command: &str, rules: &Rules) -> String {
         .to_owned()
 }
 
-/// Sources of cost that varies with random seeds, addresses and block sizes: the name for the note, and a pattern of
-/// whole words in function names.
-const NOISE_SOURCES: [(&str, &str); 4] = [
-    (
-        "hashing",
-        r"\b(siphash\w*|sip|sip13|SipHasher13|Sip13Rounds|hashbrown|HashMap|HashSet|hash_one|make_hash|RandomState|_Hash_bytes|_Hashtable|unordered_map|unordered_set)\b",
-    ),
-    (
-        "allocation",
-        r"\b(malloc|calloc|realloc|free|_int_malloc|_int_free|_int_realloc|malloc_consolidate|unlink_chunk|sysmalloc|sbrk|brk|operator new|operator delete|__rust_alloc|__rust_dealloc|__rust_realloc|__rdl_alloc|__rdl_dealloc|__rdl_realloc|RawVec|RawVecInner|raw_vec)\b",
-    ),
-    (
-        "copying memory",
-        r"\b_*(memcpy|memmove|memset|memcmp|bcmp|mempcpy)(_\w+)?\b",
-    ),
-    (
-        "dynamic linking",
-        r"\b(_dl_\w+|do_lookup_x|dl_main|check_match|elf_machine_rela)\b",
-    ),
-];
-
 /// Returns the number and the sum of the rows that changed too little to be written; `None` if there are none.
 pub(crate) fn left_out(comparison: &Comparison) -> Option<LeftOut> {
     let (runs, joined) = (comparison.runs, comparison.joined);
     let [reference, last] = comparison.options.sides(runs);
     let mut left_out = LeftOut::default();
+    let mut sums = vec![None; runs.events.len()];
     let is_left_out = |change: &&Change| change.is_minor || change.is_chance;
     for change in comparison.changes.iter().filter(is_left_out) {
-        let figures = figures::row_figures(runs, joined, change.row);
+        let costs = figures::row_costs(runs, joined, change.row);
         let has_changed = |figure: &Figure| figure.change(reference, last) != 0;
-        if change.is_chance && !figures.cost.iter().any(has_changed) {
+        if change.is_chance && !costs.iter().any(has_changed) {
             continue;
         }
         left_out.rows += 1;
-        for (event, figure) in runs.events.iter().zip(&figures.cost) {
+        for (sum, figure) in sums.iter_mut().zip(&costs) {
             // This fits, because each change is a small share of a total that fits.
             let change = i64::try_from(figure.change(reference, last)).unwrap_or(0);
             if change != 0 {
-                *left_out.delta.entry(event.clone()).or_insert(0) += change;
+                *sum = Some(sum.unwrap_or(0) + change);
             }
         }
+    }
+    for (event, sum) in runs.events.iter().zip(sums) {
+        left_out
+            .delta
+            .extend(sum.map(|sum: i64| (event.clone(), sum)));
     }
     (left_out.rows > 0).then_some(left_out)
 }
@@ -321,9 +306,6 @@ pub(crate) fn likely_noise(comparison: &Comparison) -> Option<String> {
     if changes.iter().all(|change| change.status == Status::Same) {
         return None;
     }
-    let patterns = NOISE_SOURCES.map(|(_, pattern)| {
-        Regex::new(pattern).expect("the patterns are constants, and a test compiles them")
-    });
     let mut sources = BTreeSet::new();
     for change in changes {
         if change.status == Status::Same {
@@ -334,15 +316,12 @@ pub(crate) fn likely_noise(comparison: &Comparison) -> Option<String> {
         }
         let name = change.shown.function.name?;
         let name = comparison.runs.names.symbols.text(name);
-        sources.insert(patterns.iter().position(|pattern| pattern.is_match(name))?);
+        sources.insert(NoiseSource::from_name(name)?);
     }
     if sources.is_empty() {
         return None;
     }
-    let what: Vec<&str> = sources
-        .into_iter()
-        .map(|source| NOISE_SOURCES[source].0)
-        .collect();
+    let what: Vec<&str> = sources.into_iter().map(NoiseSource::work).collect();
     Some(format!(
         "only functions for {} changed, and their cost varies with hash seeds, addresses and sizes; compare several runs with --before and --after",
         what.join(" and ")
