@@ -48,6 +48,10 @@ impl RowSink for Redacted<'_> {
     fn cut(&mut self, why: Option<&str>) -> Result<bool, Error> {
         self.sink.cut(why)
     }
+
+    fn wants(&self, kind: RecordType) -> bool {
+        self.sink.wants(kind)
+    }
 }
 
 fn redact_run(run: &mut RunRecord) {

@@ -233,6 +233,13 @@ impl<'p> StackFrames<'p> {
         Some([frame(differing.0), frame(differing.1)])
     }
 
+    /// Returns the frame at a position, innermost first, with the index of its id.
+    #[inline]
+    pub fn get_numbered(self, position: usize) -> Option<(usize, &'p FrameKey)> {
+        let id = self.stack.get(position)?;
+        Some((id.index(), &self.frames[id.index()]))
+    }
+
     /// Returns an iterator over the frames, innermost first, each with the index of its id.
     pub fn numbered(self) -> impl Iterator<Item = (usize, &'p FrameKey)> + Clone {
         let StackFrames { frames, stack } = self;

@@ -4,15 +4,15 @@
 //! went into one occupation besides the program's own work, this occupation is the pattern. Otherwise the hottest function
 //! is the pattern if its self cost is a quarter of the total. Otherwise the cost is distributed.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
-use std::convert::Infallible;
 
 use cg_collections::intern::Made;
 use cg_collections::sorting::Order as _;
 use cg_document::number;
-use cg_names::code_origin::{Facts, classify_facts};
+use cg_names::code_origin::{Facts, classify_frame};
 use cg_names::occupation::{Occupation, Role, Service, find_occupation};
-use cg_profile::{FrameKey, FunctionKey, Profile, Rows};
+use cg_profile::{FrameKey, FunctionKey, Profile, Rows, StackFrames};
 use cg_stream::record::{Count, RecordType, RunRecord};
 
 use crate::report::grouping::UNKNOWN;
@@ -191,28 +191,15 @@ impl Charges {
     fn collect(profile: &Profile, event: usize) -> Charges {
         let stacks = profile.table(RecordType::Stack);
         let mut charges = Charges::default();
-        // Frames differ in their lines, functions do not. Only the lookup by frame is cheap.
-        let mut of_functions: HashMap<(FunctionKey, bool), (Facts, Role)> = HashMap::new();
-        let mut of_frames: Made<(Facts, Role)> = Made::default();
-        let (mut facts, mut roles) = (Vec::new(), Vec::new());
+        let known = KnownFrames::new(profile);
         for row in 0..stacks.len() {
             let cost = stacks.count(row, event);
             let frames = profile.stacks().frames_of(stacks.key(row).stack);
-            facts.clear();
-            roles.clear();
-            for (id, frame) in frames.numbered() {
-                let find = || {
-                    let function = of_functions.entry((frame.function, frame.marks.kernel));
-                    let known = *function.or_insert_with(|| classify(profile, frame));
-                    Ok::<_, Infallible>(known)
-                };
-                let Ok((known, role)) = of_frames.get_or_make(id, find);
-                facts.push(known);
-                roles.push(role);
-            }
-            let origins = classify_facts(&facts);
+            // Mostly, the innermost frames decide, so only these are classified.
+            let facts_at = |position| known.get(frames, position).map(|(facts, _)| facts);
             let (occupation, spent_for) = find_occupation(frames.len(), |position| {
-                (origins[position], roles[position])
+                let role = known.get(frames, position).map(|(_, role)| role);
+                (classify_frame(position, facts_at), role.unwrap_or_default())
             });
             charges.whole += cost;
             match occupation {
@@ -262,6 +249,36 @@ fn samples(profile: &Profile) -> Option<Count> {
     let stacks = profile.table(RecordType::Stack);
     let counts = (0..stacks.len()).map(|row| stacks.count(row, event));
     Some(counts.sum())
+}
+
+/// The facts about the origins of frames, and the roles of their functions. They are determined once, on demand.
+struct KnownFrames<'p> {
+    profile: &'p Profile,
+    by_function: RefCell<HashMap<(FunctionKey, bool), (Facts, Role)>>,
+    /// Frames differ in their lines, functions do not. Only the lookup by frame is cheap.
+    by_frame: RefCell<Made<(Facts, Role)>>,
+}
+
+impl<'p> KnownFrames<'p> {
+    fn new(profile: &'p Profile) -> KnownFrames<'p> {
+        KnownFrames {
+            profile,
+            by_function: RefCell::default(),
+            by_frame: RefCell::default(),
+        }
+    }
+
+    fn get(&self, frames: StackFrames<'p>, position: usize) -> Option<(Facts, Role)> {
+        let (id, frame) = frames.get_numbered(position)?;
+        if let Some(known) = self.by_frame.borrow().get(id) {
+            return Some(*known);
+        }
+        let mut by_function = self.by_function.borrow_mut();
+        let function = by_function.entry((frame.function, frame.marks.kernel));
+        let known = *function.or_insert_with(|| classify(self.profile, frame));
+        self.by_frame.borrow_mut().set(id, known);
+        Some(known)
+    }
 }
 
 /// Returns the facts about the origin of a frame, and the role of its function.

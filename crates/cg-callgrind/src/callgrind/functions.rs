@@ -19,6 +19,7 @@ use cg_collections::maps::Map;
 use cg_costs::ids::{FileFunctionId, StringId, Strings};
 use cg_names::code_origin::{FileFit, fit_file};
 use cg_names::demangle::demangle;
+use cg_stream::record::Name;
 
 use super::decoration::{Decoration, parse_decoration};
 
@@ -297,8 +298,8 @@ impl FileFunctions {
             return;
         }
         let name = demangle(strings.get(names.text(known.name)));
-        let name = String::from_utf8_lossy(&name);
-        let fit = |file: StringId| fit_file(&name, &String::from_utf8_lossy(strings.get(file)));
+        let name = Name::from_bytes(&name);
+        let fit = |file: StringId| fit_file(&name, &Name::from_bytes(strings.get(file)));
         let own = self.own_file(id);
         // A file that may be the function's own is not doubted.
         let is_doubted = fit(known.file) == FileFit::Other;

@@ -1,5 +1,7 @@
 //! The relation of source files to the crates of functions.
 
+use bstr::{BString, ByteSlice as _};
+
 use super::facts::{Directory, is_primitive};
 use super::tables::RUNTIME_CRATES;
 use crate::structure::ParsedName;
@@ -22,28 +24,23 @@ pub fn fit_file(name: &str, file: &str) -> FileFit {
     }
     let function = ParsedName::new(name.as_bytes());
     let implementor = function.implementor();
-    let mut crates: Vec<String> = match &implementor {
-        Some(implementor) => [&implementor.type_crate, &implementor.trait_crate]
-            .into_iter()
-            .flatten()
-            .map(ToString::to_string)
-            .collect(),
-        None => function
-            .crate_name()
-            .iter()
-            .map(ToString::to_string)
-            .collect(),
+    let (first, second) = match implementor {
+        Some(implementor) => (implementor.type_crate, implementor.trait_crate),
+        None => (function.crate_name(), None),
     };
-    crates.retain(|name| !is_primitive(name.as_str().into()));
-    let is_own = |folder: &str| crates.iter().any(|name| folder.replace('-', "_") == *name);
+    let crates = || {
+        let names = [&first, &second].into_iter().flatten();
+        names.filter(|name| !is_primitive(name.as_bstr()))
+    };
+    let is_own = |folder: &str| crates().any(|name| is_folder_of_crate(folder, name));
     let belongs = match Directory::from_path(file) {
         Directory::None | Directory::Bare | Directory::BelowSrc | Directory::Elsewhere => {
             // A function of the library is in no file of the program.
-            let is_of_library = |name: &String| {
+            let is_of_library = |name: &BString| {
                 let mut libraries = RUNTIME_CRATES.iter();
-                libraries.any(|library| *library == name.as_str())
+                libraries.any(|library| name == library)
             };
-            return match crates.iter().all(is_of_library) {
+            return match crates().all(is_of_library) {
                 true => FileFit::Other,
                 false => FileFit::Possible,
             };
@@ -60,6 +57,12 @@ pub fn fit_file(name: &str, file: &str) -> FileFit {
         true => FileFit::Own,
         false => FileFit::Other,
     }
+}
+
+/// Returns true if a folder has the name of a crate. Names of packages contain `-` in place of `_`.
+fn is_folder_of_crate(folder: &str, name: &[u8]) -> bool {
+    let is_same = |(folder, name): (u8, &u8)| folder == *name || (folder == b'-' && *name == b'_');
+    folder.len() == name.len() && folder.bytes().zip(name).all(is_same)
 }
 
 /// Returns the crate of a file of Rust's library or of its test harness: `core` for `library/core/src/…`, `getopts` for
@@ -79,8 +82,7 @@ pub(super) fn is_file_of_its_crate(function: &ParsedName, path: &str) -> bool {
     let Some(name) = function.crate_name() else {
         return false;
     };
-    let folder = crate_of_library(path).map(|folder| folder.replace('-', "_"));
-    folder.is_some_and(|folder| name == folder.as_bytes())
+    crate_of_library(path).is_some_and(|folder| is_folder_of_crate(folder, &name))
 }
 
 #[cfg(test)]

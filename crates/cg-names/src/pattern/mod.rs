@@ -26,6 +26,8 @@ pub(crate) struct NamePattern {
     steps: Vec<PatternStep>,
     /// The ASCII characters with which a match can begin, one bit each.
     first_characters: u128,
+    /// The ASCII characters that can be the second one of a match, one bit each.
+    second_characters: u128,
     /// A text that every match contains. Empty if none is known.
     required: &'static str,
 }
@@ -89,15 +91,31 @@ impl NamePattern {
     /// Parses a pattern. Returns `None` if its syntax is not supported, or if it matches the empty text.
     pub(crate) fn parse(source: &'static str) -> Option<NamePattern> {
         let (steps, required) = parse::parse(source)?;
+        let first = next_characters(&steps, vec![(0, 0)]);
+        if first.includes_end {
+            return None;
+        }
         Some(NamePattern {
-            first_characters: first_characters(&steps)?,
+            first_characters: first.ascii,
+            second_characters: next_characters(&steps, first.after).ascii,
             steps,
             required,
         })
     }
 
-    /// Returns true if the pattern matches the whole name.
+    /// Returns true if the pattern matches the whole name. The first two characters exclude most patterns.
+    #[inline]
     pub(crate) fn matches(&self, name: &str) -> bool {
+        let may_be = |at: usize, characters: u128| match name.as_bytes().get(at) {
+            Some(byte) => !byte.is_ascii() || (characters >> *byte) & 1 != 0,
+            None => true,
+        };
+        may_be(0, self.first_characters)
+            && may_be(1, self.second_characters)
+            && self.search_whole(name)
+    }
+
+    fn search_whole(&self, name: &str) -> bool {
         self.may_begin(name, 0)
             && name.contains(self.required)
             && PatternSearch::new(&self.steps, name, true)
@@ -169,32 +187,61 @@ impl PatternMatch {
     }
 }
 
-/// Returns the ASCII characters with which a match can begin; `None` if a match can be empty.
-fn first_characters(steps: &[PatternStep]) -> Option<u128> {
-    let mut first_characters = 0;
+/// The characters that can follow at some positions of a pattern.
+struct NextCharacters {
+    /// The ASCII characters, one bit each.
+    ascii: u128,
+    /// The positions after these characters, and after characters outside ASCII.
+    after: Vec<PatternPosition>,
+    /// True if the pattern can end.
+    includes_end: bool,
+}
+
+/// A step of a pattern, and a position in the text of the step.
+type PatternPosition = (usize, usize);
+
+/// Returns the characters that can follow at positions of a pattern.
+fn next_characters(steps: &[PatternStep], mut pending: Vec<PatternPosition>) -> NextCharacters {
+    let mut next = NextCharacters {
+        ascii: 0,
+        after: Vec::new(),
+        includes_end: false,
+    };
     let mut seen = vec![false; steps.len()];
-    let mut pending = vec![0];
-    while let Some(at) = pending.pop() {
-        if std::mem::replace(&mut seen[at], true) {
+    while let Some((at, offset)) = pending.pop() {
+        if offset == 0 && std::mem::replace(&mut seen[at], true) {
             continue;
         }
         match steps[at] {
             PatternStep::Text(text) => {
-                let first = text.bytes().next().filter(u8::is_ascii);
-                first_characters |= first.map_or(0, |first| character_bits(first, first));
+                let byte = text.as_bytes()[offset];
+                if byte.is_ascii() {
+                    next.ascii |= character_bits(byte, byte);
+                }
+                let is_last = offset + 1 == text.len();
+                next.after.push(if is_last {
+                    (at + 1, 0)
+                } else {
+                    (at, offset + 1)
+                });
             }
-            PatternStep::One(set) => first_characters |= set.ascii,
-            PatternStep::Either { first, second } => pending.extend([at + first, at + second]),
-            PatternStep::Ahead(distance) => pending.push(at + distance),
-            PatternStep::Back(distance) => pending.push(at - distance),
+            PatternStep::One(set) => {
+                next.ascii |= set.ascii;
+                next.after.push((at + 1, 0));
+            }
+            PatternStep::Either { first, second } => {
+                pending.extend([(at + first, 0), (at + second, 0)]);
+            }
+            PatternStep::Ahead(distance) => pending.push((at + distance, 0)),
+            PatternStep::Back(distance) => pending.push((at - distance, 0)),
             PatternStep::Save(_)
             | PatternStep::AtStart
             | PatternStep::AtEnd
-            | PatternStep::AtWordEdge => pending.push(at + 1),
-            PatternStep::Found => return None,
+            | PatternStep::AtWordEdge => pending.push((at + 1, 0)),
+            PatternStep::Found => next.includes_end = true,
         }
     }
-    Some(first_characters)
+    next
 }
 
 impl CharacterSet {

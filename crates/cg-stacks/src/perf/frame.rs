@@ -98,9 +98,6 @@ impl PerfFrames {
         let Some((address, text)) = split_address(line) else {
             return Ok(None);
         };
-        if memchr::memchr(b'\t', text).is_some() {
-            return self.frame_with_tabs(address, text, table).map(Some);
-        }
         let Some((symbol, object)) = self.split_known_object(text) else {
             return self.look_up(address, text, table).map(Some);
         };
@@ -119,22 +116,6 @@ impl PerfFrames {
         self.known[found.known.index()].object = Some(object);
         self.recent[slot] = Some(found.known);
         Ok(Some(found))
-    }
-
-    /// Parses a frame whose symbol and object are separated by tabs instead of blanks.
-    #[cold]
-    fn frame_with_tabs(
-        &mut self,
-        address: u64,
-        text: &[u8],
-        table: &mut StackTable,
-    ) -> Result<FoundFrame, TooMany> {
-        let mut text = text.trim_ascii().to_vec();
-        text.dedup_by(|second, first| *second == b'\t' && *first == b'\t');
-        for byte in text.iter_mut().filter(|byte| **byte == b'\t') {
-            *byte = b' ';
-        }
-        self.look_up(address, &text, table)
     }
 
     /// Returns the symbol and object of a text with the same end as one of the last lines.
@@ -207,6 +188,10 @@ impl PerfFrames {
         text: &[u8],
         table: &mut StackTable,
     ) -> Result<FoundFrame, TooMany> {
+        let text = match memchr::memchr(b'\t', text) {
+            Some(_) => &with_blanks(text),
+            None => text,
+        };
         let (symbol, object) = split_object(text);
         if !self.objects.iter().any(|end| text.ends_with(&end.text)) {
             self.remember_object(text, object)?;
@@ -294,6 +279,17 @@ impl PerfFrames {
             inner: inner.into(),
         })
     }
+}
+
+/// Returns a frame with one blank for each row of tabs that separates its symbol and object.
+#[cold]
+fn with_blanks(text: &[u8]) -> Vec<u8> {
+    let mut text = text.trim_ascii().to_vec();
+    text.dedup_by(|second, first| *second == b'\t' && *first == b'\t');
+    for byte in text.iter_mut().filter(|byte| **byte == b'\t') {
+        *byte = b' ';
+    }
+    text
 }
 
 /// perf's text in place of the object of an inlined function.

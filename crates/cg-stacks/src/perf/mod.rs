@@ -12,7 +12,8 @@
 //! ```
 //!
 //! A `line` has the fields that `-F` selects, see `sample_line`; with `-F ip,sym` it is empty. A tab separates fields as
-//! blanks do. Every sample is kept, even without frames. A sample costs one sample, and the period of its event: the number of events since the previous sample.
+//! blanks do. Every sample is kept, even without frames. A sample costs one sample, and the period of its event: the number
+//! of events since the previous sample.
 //! If perf printed no periods, the event counts samples.
 //!
 //! perf has demangled its symbols, except in manglings that it does not support.
@@ -186,10 +187,13 @@ impl PerfScript {
             return Ok(());
         }
         match line.strip_suffix(b"\r").unwrap_or(line) {
-            [b'\t', text @ ..] if is_sample_after_tab(text) => self.line_after_blank(text),
-            [b'\t', frame @ ..] => {
-                let found = self.frame(frame)?;
-                self.parts = self.parts.and(PrintedParts::from_line(frame));
+            [b'\t', text @ ..] => {
+                let found = self.texts.frame(text, &mut self.table)?;
+                if found.is_none() && is_sample_after_tab(text) {
+                    return self.line_after_blank(text);
+                }
+                self.add_frame_or_odd_line(text, found);
+                self.parts = self.parts.and(PrintedParts::from_line(text));
                 if let Some(found) = found.filter(|_| whole.ends_with(b"\n")) {
                     self.lines.remember(whole, found);
                 }
@@ -221,10 +225,9 @@ impl PerfScript {
         }
     }
 
-    /// Reads a frame from a line without its leading tab; `None` if the line is not a frame.
+    /// Adds the frame of a line without its leading blanks. Counts the line if it should be a frame and is not.
     #[inline]
-    fn frame(&mut self, line: &[u8]) -> Result<Option<FoundFrame>, Error> {
-        let found = self.texts.frame(line, &mut self.table)?;
+    fn add_frame_or_odd_line(&mut self, line: &[u8], found: Option<FoundFrame>) {
         match found {
             Some(found) => self.add_frame(found),
             None if self.open.is_some() && !is_instruction(line) => {
@@ -232,7 +235,6 @@ impl PerfScript {
             }
             None => {}
         }
-        Ok(found)
     }
 
     /// Adds the next outer frame.
@@ -284,7 +286,9 @@ impl PerfScript {
             && self.anchor == Some(parsed.anchor);
         match frame::split_address(line) {
             Some((_, text)) if is_in_chain && !is_sample && !text.is_empty() => {
-                self.frame(line).map(|_| ())
+                let found = self.texts.frame(line, &mut self.table)?;
+                self.add_frame_or_odd_line(line, found);
+                Ok(())
             }
             _ => self.sample_line(line, parsed),
         }
@@ -444,11 +448,9 @@ impl OpenSample {
     };
 }
 
-/// Returns true if a text after a tab is a sample line, with tabs in place of blanks.
+/// Returns true if a text after a tab, which is not a frame, is a sample line with tabs in place of blanks.
 fn is_sample_after_tab(text: &[u8]) -> bool {
-    frame::split_address(text).is_none()
-        && memchr::memchr(b'\t', text).is_some()
-        && SampleLine::parse(text).anchor == Anchor::Time
+    memchr::memchr(b'\t', text).is_some() && SampleLine::parse(text).anchor == Anchor::Time
 }
 
 /// Returns the number of lost samples in a record such as `PERF_RECORD_LOST lost 24`; 0 for other records.
