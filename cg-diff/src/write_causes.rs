@@ -36,6 +36,7 @@ pub(crate) fn write_causes(
         let details = cause.details.iter();
         let row = CauseRow {
             function: functions[cause.node],
+            bench: runs.bench.as_deref(),
             guess: causes.functions[cause.node].is_guess,
             cycle: cause.cycle,
             delta: &cause.delta,

@@ -80,6 +80,84 @@ fn programs_get_the_rows_of_each_benchmark_and_its_totals() {
     assert_eq!(refused.status, Some(2));
 }
 
+/// A section with one cause, whose function is in a cycle of two functions.
+fn section_with_a_cause(bench: &str, old: i64, new: i64) -> String {
+    let delta = new - old;
+    let cycles = format!(
+        ",\"cycles\":[{{\"cycle\":1,\"fn\":\"walk_{bench}\",\"members\":2,\"delta\":{{\"Ir\":{delta}}}}}]"
+    );
+    let cause = format!(
+        "{{\"type\":\"cause\",\"fn\":\"f\",\"bench\":\"{bench}\",\"cycle\":1,\"delta\":{{\"Ir\":{delta}}},\"details\":[{{\"kind\":\"own\",\"delta\":{{\"Ir\":{delta}}}}}]}}\n"
+    );
+    let section = section(bench, old, new).replace("\"records\":1", "\"records\":2");
+    let section = section.replacen("}}\n", &format!("}}{cycles}}}\n"), 1);
+    section.replacen(
+        "{\"type\":\"diff\"",
+        &format!("{cause}{{\"type\":\"diff\""),
+        1,
+    )
+}
+
+#[test]
+fn causes_belong_to_their_benchmark() {
+    let suite = section_with_a_cause("a", 200, 150) + &section_with_a_cause("b", 1_000, 1_600);
+    let table = cg_fmt(&["--type", "cause"], &suite).stdout;
+    let lines: Vec<Vec<&str>> = (table.lines())
+        .map(|line| line.split_whitespace().collect())
+        .filter(|words: &Vec<&str>| words.contains(&"f") || words.contains(&"SUM"))
+        .collect();
+    // The greatest cause is first, and its share is that of its own benchmark: 600 of 1,000 and 50 of 200.
+    let expected = [
+        "+550 (+45.83%) SUM OF ALL BENCHMARKS",
+        "b +600 (+60.00%) f [cycle of 2: walk_b]",
+        "a -50 (-25.00%) f [cycle of 2: walk_a]",
+    ];
+    let expected: Vec<Vec<&str>> = (expected.iter())
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    assert_eq!(lines, expected, "{table}");
+    assert!(
+        table.contains("b: cycle of 2: walk_b and 1 more, +600 Ir together"),
+        "{table}"
+    );
+    let columns = "bench,Ir.delta,Ir.delta%total,fn,kind";
+    let csv = cg_fmt(
+        &["--type", "cause", "-f", "csv", "--columns", columns],
+        &suite,
+    );
+    assert_eq!(
+        csv.stdout,
+        format!("{columns}\na,-50,,f,own\nb,600,,f,own\n")
+    );
+    // Each section has its own causes.
+    for (args, records) in [
+        (&["-f", "json"][..], 2),
+        (&["-f", "json", "--type", "cause"], 1),
+    ] {
+        let json = cg_fmt(args, &suite).stdout;
+        let sections: Vec<&str> = json.split_inclusive("\"type\":\"end\"").collect();
+        for (section, bench) in sections.iter().zip(["a", "b"]) {
+            let own = format!("\"bench\":\"{bench}\"");
+            // The label of the run, and each record.
+            assert_eq!(section.matches(&own).count(), records + 1, "{json}");
+            assert_eq!(section.matches("\"bench\"").count(), records + 1, "{json}");
+        }
+        assert_eq!(cg_fmt(&["--type", "cause"], &json).stdout, table);
+    }
+    let page = cg_fmt(&["-f", "html"], &suite).stdout;
+    assert!(page.contains("+600 Ir: f of b [cycle of 2: walk_b"));
+}
+
+#[test]
+fn share_of_a_total_is_a_share_of_its_benchmark() {
+    let columns = "bench,fn,Ir.delta%total";
+    let csv = cg_fmt(&["-f", "csv", "--columns", columns], &suite()).stdout;
+    assert_eq!(
+        csv,
+        format!("{columns}\na,f,-50.00\nb,f,100.00\nc,f,0.00\n")
+    );
+}
+
 #[test]
 fn benchmarks_with_only_totals_are_rows() {
     let totals = |bench: &str, old: u32, new: u32, is_noise: bool| {

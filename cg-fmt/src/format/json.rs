@@ -31,7 +31,6 @@ pub(crate) fn write(
     let diffs = diff::is_wanted(profile, options).then(|| Diffs::new(profile, options));
     if let Some(diffs) = &diffs
         && diffs.are_separable()
-        && options.kind != Some(RecordType::Cause)
     {
         return write_benchmarks(read, diffs, options, writer);
     }
@@ -45,8 +44,8 @@ pub(crate) fn write(
         }
         writer.run(run)?;
     }
-    for cause in diffs.iter().flat_map(|diffs| diffs.causes) {
-        writer.record(cause)?;
+    for cause in diffs.iter().flat_map(|diffs| &diffs.causes) {
+        writer.record(*cause)?;
     }
     if let Some(diffs) = &diffs
         && options.kind != Some(RecordType::Cause)
@@ -102,9 +101,16 @@ fn write_benchmarks<W: Write>(
     options: &Options,
     mut writer: Writer<W>,
 ) -> anyhow::Result<()> {
-    let rows = diffs.rows(options)?;
+    let rows = match options.kind {
+        Some(RecordType::Cause) => Vec::new(),
+        _ => diffs.rows(options)?,
+    };
     for (bench, run) in diffs.sections() {
         writer.run(run)?;
+        let causes = diffs.causes.iter();
+        for cause in causes.filter(|cause| cause.bench.as_deref() == Some(bench)) {
+            writer.record(*cause)?;
+        }
         for row in &rows {
             let record = &diffs.records[*row];
             if record.bench() == Some(bench) {

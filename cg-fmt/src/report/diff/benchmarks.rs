@@ -2,7 +2,8 @@
 
 use cg_document::{Audience, Cell, Column, Layout, Table, number};
 use cg_stream::record::{
-    Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Name, PerRun, RunRecord, Status,
+    Count, Counts, CountsPerRun, CycleSummary, DiffRecord, DiffSummary, Name, PerRun, RunRecord,
+    Status,
 };
 
 use super::sum::{self, add};
@@ -11,8 +12,10 @@ use super::{DiffEvent, Diffs};
 /// One of several benchmarks.
 pub(super) struct Benchmark<'a> {
     /// Its label, or the last of its runs.
-    name: &'a str,
+    pub(super) name: &'a str,
     run: &'a RunRecord,
+    /// The groups of functions that call each other, which its causes name.
+    pub(super) cycles: Vec<CycleSummary>,
 }
 
 /// A row: the totals of one event in one benchmark.
@@ -49,7 +52,7 @@ impl BenchmarkRow<'_> {
 }
 
 /// Returns the name of a comparison: its benchmark, or its last run.
-fn name_of(run: &RunRecord) -> &str {
+pub(super) fn name_of(run: &RunRecord) -> &str {
     let label = run.sampling.labels.get("bench");
     let name = label.or(run.runs.last());
     name.map_or("", String::as_str)
@@ -60,6 +63,7 @@ pub(super) fn distinct<'a>(diffs: &[&'a RunRecord]) -> Vec<Benchmark<'a>> {
     let all = diffs.iter().map(|run| Benchmark {
         name: name_of(run),
         run,
+        cycles: DiffSummary::from_run(run).cycles,
     });
     let all: Vec<Benchmark> = all.collect();
     let differs = |one: &Benchmark| one.name != all[0].name || one.run.runs != all[0].run.runs;
@@ -171,6 +175,17 @@ impl<'a> Diffs<'a> {
         })
     }
 
+    /// Returns the old total of an event in the benchmark of a row, or in all runs if the row has no known benchmark.
+    pub(super) fn old_total(&self, bench: Option<&str>, event: &str, total: &PerRun) -> Count {
+        let mut all = self.benchmarks.iter();
+        let benchmark = all.find(|benchmark| Some(benchmark.name) == bench);
+        let total = match benchmark {
+            Some(benchmark) => (self.benchmark_row(benchmark, event)).and_then(|row| row.old),
+            None => self.ends(total).0,
+        };
+        total.unwrap_or(0)
+    }
+
     fn benchmark_row<'e>(
         &self,
         benchmark: &Benchmark<'a>,
@@ -196,11 +211,8 @@ impl<'a> Diffs<'a> {
         let mut names: Vec<&str> = self.benchmarks.iter().map(|one| one.name).collect();
         names.sort_unstable();
         let is_unique = names.windows(2).all(|pair| pair[0] != pair[1]);
-        // Causes do not name their benchmark.
-        let has_causes = !self.causes.is_empty();
         !names.is_empty()
             && is_unique
-            && !has_causes
             && self.group_by.is_none()
             && self.benchmarks.iter().all(|one| has_label(one.run))
     }

@@ -7,13 +7,18 @@ use cg_stream::record::{
     CauseDetail, CauseKind, CauseRecord, Count, CycleSummary, InlinedIn, PerRun,
 };
 
+use super::benchmarks::Benchmark;
+
 /// The maximum length of a name in a sentence.
 const LONGEST_NAME: usize = 72;
 
 /// The facts about a comparison that sentences need.
 #[derive(Clone, Copy)]
 pub(super) struct Words<'a> {
+    /// The groups of functions of the only benchmark.
     pub(super) cycles: &'a [CycleSummary],
+    /// Several benchmarks, each with its own groups.
+    pub(super) benchmarks: &'a [Benchmark<'a>],
     /// The event of recorded costs.
     pub(super) event: &'a str,
 }
@@ -51,7 +56,12 @@ impl Words<'_> {
     /// Returns the cycle of a cause; `None` for a function that only calls itself.
     fn cycle(&self, cause: &CauseRecord) -> Option<&CycleSummary> {
         let number = cause.cycle?;
-        self.cycles.iter().find(|cycle| cycle.cycle == number)
+        let bench = cause.bench.as_deref();
+        let mut benchmarks = self.benchmarks.iter();
+        let cycles = benchmarks
+            .find(|benchmark| Some(benchmark.name) == bench)
+            .map_or(self.cycles, |benchmark| &benchmark.cycles);
+        cycles.iter().find(|cycle| cycle.cycle == number)
     }
 
     /// Returns the sentence about a detail: `calls work 15 times, was 10`.
@@ -225,6 +235,7 @@ mod tests {
         }];
         let words = Words {
             cycles: &cycles,
+            benchmarks: &[],
             event: "Ir",
         };
         let cause = CauseRecord {
@@ -363,6 +374,7 @@ mod tests {
         }];
         let words = Words {
             cycles: &cycles,
+            benchmarks: &[],
             event: "Ir",
         };
         let kinds = [CauseKind::Gone, CauseKind::New, CauseKind::New];

@@ -1,5 +1,8 @@
 //! The causes of the difference of the totals: the greatest ones with their details, and lines that sum up the others.
 
+use std::cmp::Reverse;
+use std::rc::Rc;
+
 use cg_document::number::{grouped, plural, signed};
 use cg_document::{Audience, Block, Cell, Column, Document, Layout, Table, Worth};
 use cg_stream::record::{CauseDetail, CauseRecord, Count, CycleSummary};
@@ -7,6 +10,7 @@ use cg_stream::record::{CauseDetail, CauseRecord, Count, CycleSummary};
 use super::cause_words::{Words, function_text};
 use super::{DiffEvent, Diffs};
 use crate::options::{Options, OutputFormat};
+use crate::report::arrange;
 
 /// The number of causes and details at the beginning of a report.
 const IN_REPORT: Shown = Shown {
@@ -59,7 +63,7 @@ enum TableRow {
 /// A cause in words, with its difference in each event.
 pub(crate) struct DescribedCause<'c> {
     pub(crate) function: &'c str,
-    /// The words after the function.
+    /// The words after the function, with the benchmark if there are several.
     pub(crate) words: String,
     pub(crate) deltas: Vec<Count>,
     /// The sentences and the differences of the details.
@@ -75,7 +79,12 @@ impl Diffs<'_> {
         };
         self.causes.iter().map(move |cause| DescribedCause {
             function: cause.name.as_deref().unwrap_or_default(),
-            words: words.after_function(cause),
+            words: match &cause.bench {
+                Some(bench) if self.is_suite => {
+                    format!(" of {bench}{}", words.after_function(cause))
+                }
+                _ => words.after_function(cause),
+            },
             deltas: deltas(&cause.delta),
             details: (cause.details.iter())
                 .map(|detail| (words.sentence(cause, detail), deltas(&detail.delta)))
@@ -86,6 +95,7 @@ impl Diffs<'_> {
     fn words<'w>(&'w self, event: &'w str) -> Words<'w> {
         Words {
             cycles: &self.summary.cycles,
+            benchmarks: &self.benchmarks,
             event,
         }
     }
@@ -122,7 +132,8 @@ impl Diffs<'_> {
                 details.map(move |detail| TableRow::Detail(cause, detail))
             });
             let mut table = self.cause_table(&events, rows.collect(), ALONE.indent);
-            table.choose_for(Audience::Programs);
+            let first = events.first().map(|event| event.name);
+            arrange::choose_columns(&mut table, first, options)?;
             document.push(Block::Table(table));
         }
         Ok(document)
@@ -159,13 +170,19 @@ impl Diffs<'_> {
     fn closing_lines(&self, event: &str, shown: usize) -> Vec<String> {
         const MOST_CYCLES: usize = 5;
         let mut lines = Vec::new();
-        let mut cycles: Vec<(&CycleSummary, i64)> = (self.summary.cycles.iter())
-            .map(|cycle| (cycle, cycle.delta.get(event).copied().unwrap_or(0)))
+        let of_suite = self.benchmarks.iter().flat_map(|benchmark| {
+            let cycles = benchmark.cycles.iter();
+            cycles.map(|cycle| (format!("{}: ", benchmark.name), cycle))
+        });
+        let cycles = self.summary.cycles.iter();
+        let cycles = cycles.map(|cycle| (String::new(), cycle)).chain(of_suite);
+        let mut cycles: Vec<(String, &CycleSummary, i64)> = cycles
+            .map(|(bench, cycle)| (bench, cycle, cycle.delta.get(event).copied().unwrap_or(0)))
             .collect();
-        cycles.sort_by_key(|(_, delta)| std::cmp::Reverse(delta.unsigned_abs()));
-        for (cycle, delta) in cycles.into_iter().take(MOST_CYCLES) {
+        cycles.sort_by_key(|(_, _, delta)| Reverse(delta.unsigned_abs()));
+        for (bench, cycle, delta) in cycles.into_iter().take(MOST_CYCLES) {
             lines.push(format!(
-                "cycle of {}: {} and {} more, {} {event} together",
+                "{bench}cycle of {}: {} and {} more, {} {event} together",
                 grouped(Count::from(cycle.members)),
                 function_text(Some(&cycle.name)),
                 grouped(Count::from(cycle.members.saturating_sub(1))),
@@ -216,17 +233,20 @@ impl Diffs<'_> {
         rows: Vec<TableRow>,
         indent: &'static str,
     ) -> Table<'t> {
-        let causes = self.causes;
+        let causes = self.causes.as_slice();
         let first = events.first().map_or("", |event| event.name);
         let places: Vec<usize> = (0..rows.len()).collect();
-        let rows = std::rc::Rc::new(rows);
-        let mut columns = Vec::new();
+        let rows = Rc::new(rows);
+        let mut columns = vec![self.bench_column(&rows)];
         for event in events {
             let name = event.name;
             let (before, after) = self.ends(event.total);
             let before = before.unwrap_or(0);
             let total = after.unwrap_or(0) - before;
-            let of = std::rc::Rc::clone(&rows);
+            let wholes: Vec<Count> = (causes.iter())
+                .map(|cause| self.old_total(cause.bench.as_deref(), name, event.total))
+                .collect();
+            let of = Rc::clone(&rows);
             columns.push(
                 Column::new(format!("{name}.delta"), Layout::Number, move |row| {
                     Cell::Delta(delta(causes, of[row], name))
@@ -235,13 +255,15 @@ impl Diffs<'_> {
                 .for_audience(event.audience)
                 .with_total(Cell::Delta(total)),
             );
-            let of = std::rc::Rc::clone(&rows);
+            let of = Rc::clone(&rows);
             columns.push(
                 Column::new(
                     format!("{name}.delta%total"),
                     Layout::Percent,
                     move |row| match of[row] {
-                        TableRow::Cause(_) => Cell::change(delta(causes, of[row], name), before),
+                        TableRow::Cause(cause) => {
+                            Cell::change(delta(causes, of[row], name), wholes[cause])
+                        }
                         TableRow::Detail(..) | TableRow::More(..) => Cell::Empty,
                     },
                 )
@@ -253,7 +275,7 @@ impl Diffs<'_> {
                 .with_total(Cell::change(total, before)),
             );
         }
-        let of = std::rc::Rc::clone(&rows);
+        let of = Rc::clone(&rows);
         let words = self.words(first);
         let mut listed = Column::new("listed", Layout::Text, move |row: usize| {
             Cell::Text(listed_text(&words, causes, of[row], indent).into())
@@ -261,36 +283,52 @@ impl Diffs<'_> {
         .titled("function and cause")
         .worth(Worth::Name)
         .for_audience(Audience::People);
-        listed.total = Cell::Text("PROGRAM TOTALS".into());
+        listed.total = Cell::Text(self.total_name().into());
         columns.push(listed);
         columns.extend(program_columns(causes, &rows, self.words(first)));
         Table::new(columns, places)
+    }
+
+    /// Returns the column with the benchmark of each cause. People see it if there are several benchmarks. Below the row
+    /// of a cause, its details do not repeat it.
+    fn bench_column<'t>(&'t self, rows: &Rc<Vec<TableRow>>) -> Column<'t> {
+        let of = Rc::clone(rows);
+        let is_for_people = self.is_suite;
+        let has_causes = matches!(rows.first(), Some(TableRow::Cause(_)));
+        Column::new("bench", Layout::Path, move |row: usize| match of[row] {
+            TableRow::Detail(..) if has_causes => Cell::Empty,
+            TableRow::Cause(cause) | TableRow::Detail(cause, _) => {
+                Cell::name(self.causes[cause].bench.as_deref())
+            }
+            TableRow::More(..) => Cell::Empty,
+        })
+        .for_audience(Audience::all_if(is_for_people))
     }
 }
 
 /// Returns the columns for programs, which have a row for each detail.
 fn program_columns<'t>(
-    causes: &'t [CauseRecord<'static>],
-    rows: &std::rc::Rc<Vec<TableRow>>,
+    causes: &'t [&'t CauseRecord<'static>],
+    rows: &Rc<Vec<TableRow>>,
     words: Words<'t>,
 ) -> Vec<Column<'t>> {
     let detail_of =
         |row: TableRow| -> Option<(&'t CauseRecord<'static>, &'t CauseDetail<'static>)> {
             match row {
                 TableRow::Detail(cause, detail) => {
-                    Some((&causes[cause], &causes[cause].details[detail]))
+                    Some((causes[cause], &causes[cause].details[detail]))
                 }
                 TableRow::Cause(_) | TableRow::More(..) => None,
             }
         };
     let column = |name: &str, layout, cell: OfDetail<'t>| {
-        let of = std::rc::Rc::clone(rows);
+        let of = Rc::clone(rows);
         Column::new(name, layout, move |row: usize| {
             detail_of(of[row]).map_or(Cell::Empty, |(cause, detail)| cell(cause, detail))
         })
         .for_audience(Audience::Programs)
     };
-    let of = std::rc::Rc::clone(rows);
+    let of = Rc::clone(rows);
     let sentence = Column::new("cause", Layout::Text, move |row: usize| {
         let detail = detail_of(of[row]);
         detail.map_or(Cell::Empty, |(cause, detail)| {
@@ -319,7 +357,7 @@ fn program_columns<'t>(
 
 type OfDetail<'t> = fn(&'t CauseRecord<'static>, &'t CauseDetail<'static>) -> Cell<'t>;
 
-fn delta(causes: &[CauseRecord], row: TableRow, event: &str) -> Count {
+fn delta(causes: &[&CauseRecord], row: TableRow, event: &str) -> Count {
     match row {
         TableRow::Cause(cause) => causes[cause].delta.get(event),
         TableRow::Detail(cause, detail) => causes[cause].details[detail].delta.get(event),
@@ -330,15 +368,15 @@ fn delta(causes: &[CauseRecord], row: TableRow, event: &str) -> Count {
     }
 }
 
-fn listed_text(words: &Words, causes: &[CauseRecord], row: TableRow, indent: &str) -> String {
+fn listed_text(words: &Words, causes: &[&CauseRecord], row: TableRow, indent: &str) -> String {
     match row {
         TableRow::Cause(cause) => format!(
             "{}{}",
             function_text(causes[cause].name.as_deref()),
-            words.after_function(&causes[cause])
+            words.after_function(causes[cause])
         ),
         TableRow::Detail(cause, detail) => {
-            let cause = &causes[cause];
+            let cause = causes[cause];
             format!("{indent}{}", words.sentence(cause, &cause.details[detail]))
         }
         TableRow::More(cause, from) => {

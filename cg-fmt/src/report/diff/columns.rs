@@ -69,12 +69,17 @@ impl Diffs<'_> {
             .iter_mut()
             .find(|column| column.layout == Layout::Name)
         {
-            column.total = Cell::Text(match self.is_suite {
-                true => "SUM OF ALL BENCHMARKS".into(),
-                false => "PROGRAM TOTALS".into(),
-            });
+            column.total = Cell::Text(self.total_name().into());
         }
         Table::new(columns, (0..records.len()).collect())
+    }
+
+    /// Returns the name of the row of totals.
+    pub(super) fn total_name(&self) -> &'static str {
+        match self.is_suite {
+            true => "SUM OF ALL BENCHMARKS",
+            false => "PROGRAM TOTALS",
+        }
     }
 
     fn push_event<'t>(
@@ -141,12 +146,12 @@ impl Diffs<'_> {
             .for_audience(change_audience)
             .with_total(total_cell(Cell::change(total_delta, before.unwrap_or(0)))),
         );
-        let whole = before.unwrap_or(0);
+        let whole = move |row: usize| self.old_total(records[row].bench(), name, total);
         columns.push(
             Column::new(
                 format!("{full_name}.delta%total"),
                 Layout::Number,
-                move |row| delta(row).map_or(Cell::Empty, |delta| Cell::change(delta, whole)),
+                move |row| delta(row).map_or(Cell::Empty, |delta| Cell::change(delta, whole(row))),
             )
             .titled("% of total")
             .for_audience(Audience::Nobody),

@@ -1,6 +1,7 @@
 //! The report on a diff: its records, and their summary.
 
 use std::borrow::Cow;
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use cg_document::{Audience, Document, Graph};
@@ -37,7 +38,7 @@ pub(crate) struct Diffs<'a> {
     pub(crate) summary: DiffSummary,
     pub(crate) records: Cow<'a, [DiffRecord<'static>]>,
     /// The causes of the difference of the totals, if requested.
-    pub(crate) causes: &'a [CauseRecord<'static>],
+    pub(crate) causes: Vec<&'a CauseRecord<'static>>,
     /// The noun for the records in a sentence, singular and plural.
     nouns: (&'static str, &'static str),
     events: Vec<String>,
@@ -108,6 +109,11 @@ impl<'a> Diffs<'a> {
         let benchmarks = benchmarks::distinct(&diffs);
         let is_suite = !benchmarks.is_empty() || benchmarks::are_several(profile.diffs());
         let is_for_people = options.format.is_for_people();
+        let mut causes: Vec<&CauseRecord> = profile.causes().iter().collect();
+        if is_suite && is_for_people {
+            // The greatest causes of all benchmarks come first.
+            causes.sort_by_key(|cause| Reverse(cause.delta.get(first).unsigned_abs()));
+        }
         let has_only_totals = profile.diffs().is_empty() && is_suite && !is_for_people;
         let records = match options.group_by {
             Some(GroupBy::Bench) => {
@@ -133,7 +139,7 @@ impl<'a> Diffs<'a> {
             .map(|event| total(event, &diffs, &records, runs.len()))
             .collect();
         Diffs {
-            causes: profile.causes(),
+            causes,
             timeline: Timeline::new(profile),
             benchmarks,
             is_suite,

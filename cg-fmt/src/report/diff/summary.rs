@@ -2,13 +2,16 @@
 
 use cg_stream::record::{DiffSummary, RunRecord};
 
+use super::benchmarks::name_of;
+
 /// Adds up the summaries in the `run` records of diffs. A limit that one comparison breaks is broken, and its sentence gets
-/// the name of the run.
+/// the name of the benchmark, or of the last run.
 pub(super) fn sum_summaries(diffs: &[&RunRecord]) -> DiffSummary {
     let Some((first, others)) = diffs.split_first() else {
         return DiffSummary::default();
     };
-    let is_one_comparison = others.iter().all(|run| run.runs == first.runs);
+    let is_same = |run: &RunRecord| run.runs == first.runs && name_of(run) == name_of(first);
+    let is_one_comparison = others.iter().all(|run| is_same(run));
     let mut sum = DiffSummary::from_run(first);
     if !is_one_comparison {
         name_limits(&mut sum, first);
@@ -60,9 +63,7 @@ pub(super) fn title(diffs: &[&RunRecord], runs: &[String]) -> String {
 }
 
 fn name_limits(summary: &mut DiffSummary, run: &RunRecord) {
-    let Some(name) = run.runs.last() else {
-        return;
-    };
+    let name = name_of(run);
     for sentence in summary.broken_limits.iter_mut().flatten() {
         *sentence = format!("{name}: {sentence}");
     }

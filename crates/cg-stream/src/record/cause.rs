@@ -19,6 +19,9 @@ pub struct CauseRecord<'a> {
     /// The function's object.
     #[serde(borrow, skip_serializing_if = "Option::is_none")]
     pub obj: Option<Name<'a>>,
+    /// The benchmark, if the compared runs belong to one.
+    #[serde(borrow, skip_serializing_if = "Option::is_none")]
+    pub bench: Option<Name<'a>>,
     /// True if the function was paired by a guess.
     #[serde(skip_serializing_if = "is_nothing")]
     pub guess: bool,
@@ -170,6 +173,7 @@ impl CauseRecord<'_> {
             name: texts.share_any(&self.name),
             file: texts.share_any(&self.file),
             obj: texts.share_any(&self.obj),
+            bench: texts.share_any(&self.bench),
             guess: self.guess,
             cycle: self.cycle,
             delta: self.delta.shared(texts),

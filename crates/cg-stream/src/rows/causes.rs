@@ -66,6 +66,8 @@ impl CauseNames {
 pub struct CauseRow<'a> {
     /// The function.
     pub function: CauseName,
+    /// The benchmark, if the compared runs belong to one.
+    pub bench: Option<&'a str>,
     /// True if the function was paired by a guess.
     pub guess: bool,
     /// The number of the function's cycle.
@@ -115,6 +117,10 @@ impl CauseRow<'_> {
     pub(crate) fn put(&self, names: &CauseNames, json: &mut Vec<u8>) -> io::Result<()> {
         json.extend_from_slice(b"{\"type\":\"cause\"");
         json.extend_from_slice(names.fields(self.function));
+        if let Some(bench) = self.bench {
+            json.extend_from_slice(b",\"bench\":");
+            put_text(json, bench);
+        }
         put_mark(json, ",\"guess\":true", self.guess);
         put_number(json, ",\"cycle\":", self.cycle);
         json.extend_from_slice(b",\"delta\":");
@@ -296,6 +302,7 @@ mod tests {
             name: function.name,
             file: function.file,
             obj: function.obj,
+            bench: row.bench.map(|bench| bench.to_owned().into()),
             guess: row.guess,
             cycle: row.cycle,
             delta: by_event(row.delta),
@@ -353,6 +360,7 @@ mod tests {
         ];
         let row = CauseRow {
             function: f,
+            bench: None,
             guess: false,
             cycle: None,
             delta: &[1, -2],
@@ -360,6 +368,7 @@ mod tests {
         };
         let all = CauseRow {
             function: main,
+            bench: Some("parse \"x\""),
             guess: true,
             cycle: Some(2),
             details,
