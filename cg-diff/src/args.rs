@@ -57,6 +57,7 @@ pub(crate) struct Args {
     ///
     /// One directory: compares each NAME.out with NAME.out.old, recursively. Two directories: compares files with the same
     /// relative path (.out, .jsonl, .jsonl.gz, .jsonl.zst). A file without a counterpart is an error; see --allow-missing.
+    /// The benchmarks in one stream (cg-parse --label bench=NAME) are compared like the files of a directory.
     #[arg(value_name = "FILE", help_heading = None)]
     pub(crate) files: Vec<PathBuf>,
 

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Context;
+use cg_profile::Names;
 use cg_stream::percent::Percent;
 use cg_stream::record::{DiffSummary, RecordType, SamplingSummary, Status};
 use cg_stream::writer::Writer;
@@ -13,6 +14,7 @@ use cg_tool::{Diagnostics, Outcome};
 use crate::causes::{self, Causes};
 use crate::compare::{self, Change, CompareOptions, Comparison};
 use crate::gate::{self, JudgedLimits};
+use crate::inputs::Inputs;
 use crate::join::{self, FunctionRows, JoinOptions, MOST_SIDES};
 use crate::limits::Limit;
 use crate::matches::MatchList;
@@ -202,7 +204,7 @@ struct Compared {
     matches: MatchList,
 }
 
-/// Makes one comparison, which is a section of the output. Totals of several benchmarks are compared separately.
+/// Compares sides. Each comparison is a section of the output: one for each benchmark in the inputs.
 fn compare_sides(
     ComparedSides { bench, sides }: &ComparedSides,
     options: &Options,
@@ -230,9 +232,49 @@ fn compare_sides(
     if options.records.lines && !read_options.lines {
         diagnostics.warn("line records are read but not compared; --type fn,line compares them");
     }
-    let mut runs = Runs::read(sides, read_options, diagnostics)?;
-    // The name in the profiles takes precedence over the path.
-    runs.bench = totals::common_benchmark(&runs).or_else(|| bench.clone());
+    let mut inputs = Inputs::read(sides, &read_options, diagnostics)?;
+    let Some(benchmarks) = inputs.benchmarks() else {
+        let mut runs = inputs.take_all(sides, &read_options, diagnostics)?;
+        // The name in the profiles takes precedence over the path.
+        runs.bench = totals::common_benchmark(&runs).or_else(|| bench.clone());
+        let is_one_of_several = options.comparisons.len() > 1;
+        let compared = compare_read(
+            runs,
+            reference,
+            is_one_of_several,
+            options,
+            out,
+            diagnostics,
+        )?;
+        return Ok(compared.0);
+    };
+    let mut all = Vec::new();
+    for benchmark in benchmarks {
+        let missing = inputs.missing(benchmark.as_deref());
+        if !missing.is_empty() {
+            report_missing(&missing, options, diagnostics);
+            continue;
+        }
+        let name = benchmark.as_deref();
+        let mut runs = inputs.take_benchmark(name, sides, &read_options, diagnostics)?;
+        runs.bench = benchmark.or_else(|| bench.clone());
+        let (compared, names) = compare_read(runs, reference, true, options, out, diagnostics)?;
+        inputs.names = names;
+        all.extend(compared);
+    }
+    Ok(all)
+}
+
+/// Checks the runs that were read, and compares them. Totals of several benchmarks are compared separately. Returns the
+/// names of the runs too.
+fn compare_read(
+    runs: Runs,
+    reference: usize,
+    is_one_of_several: bool,
+    options: &Options,
+    out: &mut Writer<&mut dyn Write>,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<(Vec<Compared>, Names)> {
     report_missing(&notes::unequal_sums(&runs), options, diagnostics);
     if options.is_gate() && !options.allow_fragment {
         for incomplete in &runs.incomplete {
@@ -245,41 +287,42 @@ fn compare_sides(
     if let Some(unlike) = extent::unlike_parts(&runs).filter(|_| options.is_gate()) {
         diagnostics.error(unlike);
     }
-    let (all, is_one_of_several) = match totals::by_benchmark(&runs)? {
+    let (mut all, is_one_of_several) = match totals::by_benchmark(&runs)? {
         Some(benchmarks) => {
             report_missing(&benchmarks.missing, options, diagnostics);
             (benchmarks.runs, true)
         }
-        None => (vec![runs], options.comparisons.len() > 1),
+        None => (vec![runs], is_one_of_several),
     };
-    all.into_iter()
-        .map(|runs| {
-            compare_runs(
-                runs,
-                reference,
-                is_one_of_several,
-                options,
-                out,
-                diagnostics,
-            )
-        })
-        .collect()
+    let mut compared = Vec::new();
+    for runs in &mut all {
+        compared.push(compare_runs(
+            runs,
+            reference,
+            is_one_of_several,
+            options,
+            out,
+            diagnostics,
+        )?);
+    }
+    let names = all.pop().map_or_else(Names::default, |runs| runs.names);
+    Ok((compared, names))
 }
 
 /// Compares runs with the run at `reference`.
 fn compare_runs(
-    mut runs: Runs,
+    runs: &mut Runs,
     reference: usize,
     is_one_of_several: bool,
     options: &Options,
     out: &mut Writer<&mut dyn Write>,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<Compared> {
-    if let Some(why) = notes::why_meaningless(&runs) {
+    if let Some(why) = notes::why_meaningless(runs) {
         diagnostics.error(why);
         return Ok(Compared::default());
     }
-    refuse_other_caches(&runs, options, diagnostics);
+    refuse_other_caches(runs, options, diagnostics);
     let wanted = options.wanted_types.iter();
     for kind in wanted.filter(|kind| runs.uneven.has_type(**kind)) {
         let kind = kind.name();
@@ -287,8 +330,8 @@ fn compare_runs(
             format!("--type {kind}: only some runs have such records, so they are not compared");
         report_unmatched(sentence, options, diagnostics);
     }
-    let joined = join::join(&mut runs, &options.join);
-    let runs = &runs;
+    let joined = join::join(runs, &options.join);
+    let runs = &*runs;
     let sampling = Sampling::from_runs(runs, options.shares);
     let compare_options = CompareOptions {
         reference,

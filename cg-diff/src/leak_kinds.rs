@@ -20,8 +20,6 @@ pub(crate) struct ShownLeakKinds {
     pub(crate) doubts: Vec<String>,
     /// The reason why leaks cannot be limited: no run has a leak check.
     pub(crate) not_measured: Option<String>,
-    /// True if a log without summaries (`-q`) counts as complete.
-    allow_fragment: bool,
     /// The amounts of each file, by leak kind.
     seen: Vec<SeenFile>,
     /// The amounts beyond the records of a file: its position, the kind and the amount to add.
@@ -30,7 +28,7 @@ pub(crate) struct ShownLeakKinds {
 
 /// The leaks of a file, by leak kind.
 #[derive(Debug)]
-struct SeenFile {
+pub(crate) struct SeenFile {
     name: String,
     kinds: [Seen; LeakKind::ALL.len()],
     /// True if a filter removed records, so the LEAK SUMMARY does not describe the remaining ones.
@@ -77,22 +75,27 @@ impl Seen {
     }
 }
 
-impl ShownLeakKinds {
-    pub(crate) fn new(allow_fragment: bool) -> ShownLeakKinds {
-        ShownLeakKinds {
-            allow_fragment,
-            ..ShownLeakKinds::default()
-        }
-    }
-
-    /// Adds the leaks of a file.
-    pub(crate) fn add(&mut self, profile: &Profile, name: String, is_filtered: bool) {
-        self.seen.push(SeenFile {
+impl SeenFile {
+    /// Adds up the leaks of a file. With `allow_fragment`, a log without summaries (`-q`) counts as complete.
+    pub(crate) fn new(
+        profile: &Profile,
+        name: String,
+        is_filtered: bool,
+        allow_fragment: bool,
+    ) -> SeenFile {
+        SeenFile {
             name,
-            kinds: LeakKind::ALL.map(|kind| seen(profile, kind, self.allow_fragment)),
+            kinds: LeakKind::ALL.map(|kind| seen(profile, kind, allow_fragment)),
             is_filtered,
             looks_for_findings: profile.runs().iter().any(looks_for_findings),
-        });
+        }
+    }
+}
+
+impl ShownLeakKinds {
+    /// Adds the leaks of the next file.
+    pub(crate) fn add(&mut self, file: SeenFile) {
+        self.seen.push(file);
     }
 
     /// Decides which kinds are compared. If stacks are compared by function, no kind can be left out.
@@ -331,14 +334,19 @@ mod tests {
 
     fn judge(logs: &[&str], are_filtered: bool) -> ShownLeakKinds {
         let mut names = Names::default();
-        let mut kinds = ShownLeakKinds::new(false);
+        let mut kinds = ShownLeakKinds::default();
         for (name, log) in ["a", "b"].into_iter().zip(logs) {
             let mut profile = Profile::continuing(names);
             let mut reader = Reader::new(log.as_bytes());
             while let Some(line) = reader.next_line().unwrap() {
                 profile.add(&line).unwrap();
             }
-            kinds.add(&profile, name.to_owned(), are_filtered);
+            kinds.add(SeenFile::new(
+                &profile,
+                name.to_owned(),
+                are_filtered,
+                false,
+            ));
             names = profile.take_names();
         }
         kinds.finish(&names.symbols, false);

@@ -11,6 +11,7 @@ mod diff;
 mod extent;
 
 mod caches;
+mod inputs;
 mod leak_kinds;
 mod pairs;
 mod recorded;

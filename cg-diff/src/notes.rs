@@ -55,7 +55,29 @@ pub(crate) fn differences(runs: &Runs, rules: &Rules) -> Vec<String> {
     notes.extend(recorded::note(runs).filter(|_| runs.incomplete.is_empty()));
     notes.extend(runs.leak_kinds.notes.iter().cloned());
     notes.extend(medians_of_different_things(runs, rules));
+    notes.extend(sums_of_benchmarks(runs));
     notes
+}
+
+/// Returns a note if figures are sums over several benchmarks.
+fn sums_of_benchmarks(runs: &Runs) -> Option<String> {
+    let benchmarks = |profile: &Profile| {
+        let labels = profile.runs().iter();
+        let labels = labels.filter_map(|run| run.sampling.labels.get("bench"));
+        labels.collect::<BTreeSet<_>>().len()
+    };
+    let sides = runs.sides.iter().filter_map(|(name, files)| {
+        let most = runs.profiles[files.clone()].iter().map(benchmarks).max()?;
+        (most > 1).then(|| format!("{most} in {name}"))
+    });
+    let sides: Vec<String> = sides.collect();
+    let is_any = !sides.is_empty();
+    is_any.then(|| {
+        format!(
+            "figures are sums over several benchmarks ({}), whose changes can cancel out",
+            sides.join(", ")
+        )
+    })
 }
 
 /// Returns a message for each side that sums a different number of files than the first side: a missing part would look

@@ -1,21 +1,18 @@
-//! Reads the runs of a comparison: one profile per file, one table of names, files grouped into sides.
+//! The runs of a comparison: one profile per file, one table of names, files grouped into sides.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use anyhow::Context as _;
 use cg_collections::sorting::Order as _;
 use cg_names::commands::launcher_note;
 use cg_parse::{Options, Snapshots};
-use cg_profile::formula::Formula;
 use cg_profile::{FunctionKey, Key, Names, Profile, Rows};
-use cg_stream::record::{Count, DiffRecord, RecordType, RunRecord, SnapshotRecord};
-use cg_stream::rows::{Row, RowSink, RowTables};
-use cg_stream::{Completeness, Framing};
+use cg_stream::record::{Count, RecordType, SnapshotRecord};
 use cg_tool::Diagnostics;
 
-use crate::known_chains::{InputChains, undo_inlining};
+use crate::inputs::InputBenchmark;
+use crate::known_chains::undo_inlining;
 use crate::leak_kinds::ShownLeakKinds;
 use crate::recorded::UnevenlyRecorded;
 
@@ -40,7 +37,7 @@ pub(crate) struct ComparedSides {
 
 impl Side {
     /// Returns the name of some of the files for messages: the path of one file, or the side's name for several.
-    fn files_name(&self, files: &[PathBuf]) -> String {
+    pub(crate) fn files_name(&self, files: &[PathBuf]) -> String {
         match files {
             [file] => file.display().to_string(),
             _ => self.name.clone(),
@@ -61,7 +58,7 @@ pub(crate) enum Statistic {
 
 impl Statistic {
     /// Returns the number of files to add up in one profile.
-    fn files_at_once(self, files: usize) -> usize {
+    pub(crate) fn files_at_once(self, files: usize) -> usize {
         match self {
             Statistic::Median => 1,
             Statistic::Sum => files.max(1),
@@ -102,7 +99,7 @@ pub(crate) struct ReadOptions {
 
 impl ReadOptions {
     /// Returns the options for raw profiles of the side at `number`.
-    fn raw_profile_options(&self, number: usize, sides: &[Side]) -> Options {
+    pub(crate) fn raw_profile_options(&self, number: usize, sides: &[Side]) -> Options {
         let asked = &self.records;
         let mut search = asked.search.clone();
         let [old, new] = &self.debug_roots;
@@ -159,90 +156,42 @@ pub(crate) struct Runs {
     pub(crate) files_read: Vec<usize>,
 }
 
-/// Checks the sums, and adds limited events that can be derived from the profile's events.
-fn derive(profile: &mut Profile, limited: &[String]) -> anyhow::Result<()> {
-    profile.check_sums()?;
-    for event in limited {
-        let is_there = profile.event(event).is_some();
-        let formula = Formula::named(event, profile.events());
-        let Some(formula) = formula.filter(|_| !is_there) else {
-            continue;
-        };
-        anyhow::ensure!(
-            formula.divisor.is_none(),
-            "{event} is a ratio, which does not add up; limit a count instead"
-        );
-        profile.derive(event, &formula.sum)?;
-    }
-    Ok(())
-}
-
 impl Runs {
-    /// Reads all files, and converts stacks to functions if asked to. Reports unreadable inputs to `diagnostics`.
+    /// Combines the inputs of the sides of one benchmark. Functions are compared as if nothing were inlined, if all inputs
+    /// know their inlined functions.
     ///
     /// # Errors
     /// Returns only internal errors.
-    pub(crate) fn read(
+    pub(crate) fn from_inputs(
+        mut names: Names,
+        inputs: Vec<(usize, InputBenchmark)>,
         sides: &[Side],
-        how: ReadOptions,
+        how: &ReadOptions,
         diagnostics: &mut Diagnostics,
     ) -> anyhow::Result<Runs> {
-        let mut names = Names::default();
-        let mut profiles = Vec::new();
-        let (mut chains, mut ranges, mut snapshots) = (Vec::new(), Vec::new(), Vec::new());
-        let mut incomplete = Vec::new();
-        let mut leak_kinds = ShownLeakKinds::new(how.allow_fragment);
+        let mut ranges: Vec<(String, Range<usize>)> = Vec::new();
+        let (mut profiles, mut chains, mut heaps) = (Vec::new(), Vec::new(), Vec::new());
+        let mut snapshots = Vec::new();
+        let mut leak_kinds = ShownLeakKinds::default();
         let mut are_sampled = true;
-        let mut files_read = Vec::new();
         let mut has_chains_in_part = false;
-        let mut heaps = Vec::new();
+        let mut inputs = inputs.into_iter().peekable();
         for (number, side) in sides.iter().enumerate() {
-            let options = how.raw_profile_options(number, sides);
             let start = profiles.len();
-            let files = cg_parse::without_empty_bases(&side.files);
-            files_read.push(files.len());
-            for files in files.chunks(how.statistic.files_at_once(files.len())) {
-                let mut profile = Profile::continuing(names);
-                let (mut lacks_chains, mut is_filtered) = (false, false);
-                for file in files {
-                    let (framing, read) =
-                        read_into(&mut profile, file, &options, how.lines, diagnostics)?;
-                    let has = |kind| read.types.contains(&kind);
-                    lacks_chains |= has(RecordType::Fn) && !has(RecordType::Inline);
-                    is_filtered |= read.is_filtered;
-                    // Unreadable inputs are already reported.
-                    if !diagnostics.has_errors() {
-                        let why = why_incomplete(framing);
-                        incomplete.extend(why.map(|why| format!("{}: {why}", file.display())));
-                        check_snapshot(side.snapshot, &profile, file, diagnostics);
-                    }
-                }
-                let name = side.files_name(files);
-                derive(&mut profile, &how.limited).with_context(|| name.clone())?;
-                leak_kinds.add(&profile, name.clone(), is_filtered);
-                let is_sampled = is_sampled(&profile);
-                are_sampled &= is_sampled;
-                if how.by_function {
-                    heaps.push(profile.table(RecordType::Heap).clone());
-                }
-                if how.by_function || (how.samples_by_function && is_sampled) {
-                    profile = profile.by_function()?;
-                }
-                // If only some files of a sum have inline chains, the chains do not add up to its functions.
-                let are_known_in_part = lacks_chains && files.len() > 1;
-                let has_any = !profile.table(RecordType::Inline).is_empty() && how.functions;
-                let has_chains = has_any && !are_known_in_part;
-                has_chains_in_part |= has_any && are_known_in_part;
-                chains.push(InputChains::new(name, has_chains, &profile));
-                names = profile.take_names();
-                profiles.push(profile);
+            while let Some((_, input)) = inputs.next_if(|(of, _)| *of == number) {
+                leak_kinds.add(input.leaks);
+                are_sampled &= input.is_sampled;
+                heaps.extend(input.heap);
+                has_chains_in_part |= input.has_chains_in_part;
+                chains.push(input.chains);
+                profiles.push(input.profile);
                 snapshots.push(side.snapshot);
             }
             ranges.push((side.name.clone(), start..profiles.len()));
         }
         let launchers = profiles
             .iter()
-            .filter_map(|profile| launcher_note(profile.runs()));
+            .filter_map(|profile: &Profile| launcher_note(profile.runs()));
         launchers.take(1).for_each(|note| diagnostics.warn(note));
         let out_of_line = undo_inlining(
             &mut profiles,
@@ -260,8 +209,7 @@ impl Runs {
             heaps,
             are_sampled,
             statistic: how.statistic,
-            files_read,
-            ..Runs::new(names, profiles, ranges, incomplete)
+            ..Runs::new(names, profiles, ranges, Vec::new())
         })
     }
 
@@ -416,142 +364,8 @@ impl Runs {
     }
 }
 
-/// Facts about a file, besides its records.
-#[derive(Default)]
-struct ReadFile {
-    /// The types of its records.
-    types: BTreeSet<RecordType>,
-    /// True if a filter removed records: `end` has the number of records before filtering.
-    is_filtered: bool,
-}
-
-/// Reads one file and adds it to a profile.
-fn read_into(
-    profile: &mut Profile,
-    file: &Path,
-    options: &Options,
-    with_lines: bool,
-    diagnostics: &mut Diagnostics,
-) -> anyhow::Result<(Framing, ReadFile)> {
-    let diffs = profile.diffs().len();
-    let mut sink = TypedRows {
-        profile,
-        with_lines,
-        read: ReadFile::default(),
-        records: 0,
-        last: None,
-    };
-    let framing = cg_parse::stream::read(file, options, diagnostics, &mut sink)?;
-    let read = sink.read;
-    if profile.diffs().len() > diffs {
-        diagnostics.error(format!(
-            "{}: the input is already a comparison; give the profiles that were compared",
-            file.display()
-        ));
-    }
-    Ok((framing, read))
-}
-
-/// Reports an error if an input has no records of the wanted snapshot.
-fn check_snapshot(
-    snapshots: Snapshots,
-    profile: &Profile,
-    file: &Path,
-    diagnostics: &mut Diagnostics,
-) {
-    if let Snapshots::Number(number) = snapshots
-        && lacks_snapshot(profile, number)
-    {
-        diagnostics.error(format!(
-            "{}: there are no heap records of snapshot {number}; give the massif.out file itself, or write the stream with cg-parse --snapshots {number}",
-            file.display()
-        ));
-    }
-}
-
-/// Adds rows to a profile and collects their types.
-struct TypedRows<'p> {
-    profile: &'p mut Profile,
-    with_lines: bool,
-    read: ReadFile,
-    /// The number of records since the last `run`.
-    records: u64,
-    last: Option<RecordType>,
-}
-
-impl TypedRows<'_> {
-    fn note(&mut self, kind: RecordType) {
-        // Records of one type are adjacent, so the set rarely changes.
-        if self.last != Some(kind) {
-            self.last = Some(kind);
-            self.read.types.insert(kind);
-        }
-    }
-}
-
-impl RowSink for TypedRows<'_> {
-    fn run(&mut self, run: &RunRecord) -> Result<(), cg_stream::Error> {
-        self.note(RecordType::Run);
-        self.records = 0;
-        self.profile.run(run)
-    }
-
-    fn expect(&mut self, kind: RecordType, rows: usize) {
-        self.profile.expect(kind, rows);
-    }
-
-    fn row(&mut self, row: &Row<'_>, tables: &dyn RowTables) -> Result<(), cg_stream::Error> {
-        self.note(row.kind());
-        self.records += 1;
-        match self.wants(row.kind()) {
-            true => self.profile.row(row, tables),
-            false => Ok(()),
-        }
-    }
-
-    fn diff(&mut self, record: DiffRecord<'_>) -> Result<(), cg_stream::Error> {
-        self.note(RecordType::Diff);
-        self.profile.diff(record)
-    }
-
-    fn end(&mut self, records: u64) -> Result<(), cg_stream::Error> {
-        self.note(RecordType::End);
-        self.read.is_filtered |= self.records < records;
-        self.profile.end(records)
-    }
-
-    fn wants(&self, kind: RecordType) -> bool {
-        kind != RecordType::Line || self.with_lines
-    }
-}
-
 /// The event that counts samples.
 pub(crate) const SAMPLES: &str = "samples";
-
-/// Returns true if the profile is sampled: it has only stacks, each with a number of samples.
-fn is_sampled(profile: &Profile) -> bool {
-    profile.types().eq([RecordType::Stack]) && profile.event(SAMPLES).is_some()
-}
-
-/// Returns true if a Massif stream lacks the heap records of a snapshot. An empty snapshot has no records.
-fn lacks_snapshot(profile: &Profile, number: u64) -> bool {
-    let heap = profile.table(RecordType::Heap);
-    let has_records = (0..heap.len()).any(|record| heap.key(record).snapshot == Some(number));
-    let was_empty =
-        |snapshot: &SnapshotRecord| snapshot.snapshot == number && snapshot.heap_bytes == 0;
-    !has_records && !profile.snapshots().is_empty() && !profile.snapshots().iter().any(was_empty)
-}
-
-/// Returns the reason why an input is no basis for a verdict; `None` if it is one.
-fn why_incomplete(framing: Framing) -> Option<&'static str> {
-    match framing.completeness() {
-        Completeness::Whole | Completeness::CutShort => None,
-        Completeness::Fragment => {
-            Some("the input is a fragment without run and end records; --allow-fragment accepts it")
-        }
-        Completeness::Empty => Some("the input is empty; --allow-fragment accepts it"),
-    }
-}
 
 /// Returns the snapshot to compare: the snapshot with the wanted number, or the peak. The peak is the snapshot that Massif
 /// marked, or else the largest.

@@ -82,8 +82,14 @@ impl Run {
 
 /// Runs a tool in the folder of the test data with this input, and fails if it panics.
 pub fn run(tool: &str, args: &[&str], input: &[u8]) -> Run {
-    let mut child = command(tool)
-        .args(args)
+    let mut command = command(tool);
+    command.args(args);
+    run_command(command, input)
+}
+
+/// Runs a command with this input, and fails if it panics.
+pub fn run_command(mut command: Command, input: &[u8]) -> Run {
+    let mut child = command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -98,7 +104,7 @@ pub fn run(tool: &str, args: &[&str], input: &[u8]) -> Run {
         child.wait_with_output().unwrap()
     });
     let stderr = String::from_utf8(output.stderr).unwrap();
-    assert!(!stderr.contains("panicked"), "{tool} {args:?}: {stderr}");
+    assert!(!stderr.contains("panicked"), "{command:?}: {stderr}");
     Run {
         status: output.status.code().unwrap_or(-1),
         stdout: output.stdout,

@@ -52,6 +52,7 @@ mod screens;
 mod snapshots;
 mod speedscope;
 mod stack_oracle;
+mod suites;
 mod terminal;
 mod transcripts;
 mod viewers;

@@ -5,10 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use cg_names::identity::{normal_file, normal_function, normal_object};
-use cg_parse::{Options, stream};
-use cg_profile::{Profile, Symbol};
+use cg_parse::Options;
+use cg_profile::{Names, Profile, Symbol};
 use cg_stream::record::{Count, RecordType, RunRecord};
 use cg_tool::Diagnostics;
+
+use crate::inputs::BenchmarkRows;
 
 /// The name and the object of a function, the same for every build. The file is not a part, because functions move between
 /// files.
@@ -38,7 +40,8 @@ pub(crate) struct Series {
     pub(crate) functions: BTreeMap<StableFunction, FunctionCosts>,
 }
 
-/// Reads the files, and groups them by benchmark in the order of their first files.
+/// Reads the files, and groups their profiles by benchmark in the order of the first ones. A file may have several
+/// benchmarks.
 ///
 /// # Errors
 /// Returns only internal errors. Unreadable inputs are reported to `diagnostics`.
@@ -50,36 +53,48 @@ pub(crate) fn read(
 ) -> anyhow::Result<Vec<Series>> {
     let mut all: Vec<Series> = Vec::new();
     for (position, file) in files.iter().enumerate() {
-        let mut profile = Profile::default();
-        stream::read(file, options, diagnostics, &mut profile)?;
+        let mut rows = BenchmarkRows::new(Names::default());
+        rows.read(file, options, diagnostics)?;
         if diagnostics.has_errors() {
             continue;
         }
         let name = file.display().to_string();
-        profile.check_sums().with_context(|| name.clone())?;
-        if profile.runs().is_empty() {
-            diagnostics.error(format!(
-                "{name}: the input has no run record, so its total is unknown; give a complete stream or a profile"
-            ));
-            continue;
+        let (mut texts, benchmarks) = rows.finish();
+        for rows in benchmarks {
+            let mut profile = rows.profile;
+            profile.put_names(texts);
+            profile.check_sums().with_context(|| name.clone())?;
+            if profile.runs().is_empty() {
+                diagnostics.error(format!(
+                    "{name}: the input has no run record, so its total is unknown; give a complete stream or a profile"
+                ));
+                break;
+            }
+            if profile.table(RecordType::Fn).is_empty() {
+                profile = profile.by_function()?;
+            }
+            let version = names.get(position).cloned();
+            let version = version.or_else(|| common_label(profile.runs(), "commit"));
+            let version = version.unwrap_or_else(|| stem(file, files));
+            series_of(&profile, &mut all).add(&profile, version, name.clone());
+            texts = profile.take_names();
         }
-        if profile.table(RecordType::Fn).is_empty() {
-            profile = profile.by_function()?;
-        }
-        let bench = common_label(profile.runs(), "bench");
-        let known = all.iter().position(|series| series.bench == bench);
-        let series = known.unwrap_or_else(|| {
-            all.push(Series {
-                bench,
-                ..Series::default()
-            });
-            all.len() - 1
-        });
-        let version = names.get(position).cloned();
-        let version = version.or_else(|| common_label(profile.runs(), "commit"));
-        all[series].add(&profile, version.unwrap_or_else(|| stem(file, files)), name);
     }
     Ok(all)
+}
+
+/// Returns the series of a profile's benchmark, a new one if it is not in the list yet.
+fn series_of<'s>(profile: &Profile, all: &'s mut Vec<Series>) -> &'s mut Series {
+    let bench = common_label(profile.runs(), "bench");
+    let known = all.iter().position(|series| series.bench == bench);
+    let position = known.unwrap_or_else(|| {
+        all.push(Series {
+            bench,
+            ..Series::default()
+        });
+        all.len() - 1
+    });
+    &mut all[position]
 }
 
 /// Returns the text of a label on which all runs agree.

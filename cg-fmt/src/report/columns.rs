@@ -7,7 +7,7 @@ use cg_profile::{FrameKey, FunctionKey, Profile, Symbol};
 use cg_stream::record::Count;
 
 use super::events::{EventColumn, EventColumns};
-use crate::options::{PercentOf, RatioColumn};
+use crate::options::RatioColumn;
 
 /// Adds a column of counts and a column of percentages for each event.
 pub(crate) fn push_events<'a>(
@@ -77,10 +77,6 @@ fn quotient<'a>(formula: &Formula, counts: &[Count]) -> Cell<'a> {
 
 /// Fills the row of totals, which has the bases of the percentages.
 pub(crate) fn set_totals(columns: &mut [Column], events: &EventColumns) {
-    let label = match events.base {
-        PercentOf::Total => "PROGRAM TOTALS",
-        PercentOf::Shown => "TOTALS OF ALL ROWS",
-    };
     for event in &events.events {
         for column in columns.iter_mut() {
             if column.name == event.name {
@@ -107,7 +103,7 @@ pub(crate) fn set_totals(columns: &mut [Column], events: &EventColumns) {
         .iter_mut()
         .find(|column| column.layout == Layout::Name)
     {
-        column.total = Cell::Text(label.into());
+        column.total = Cell::Text(events.total_name.into());
     }
 }
 

@@ -26,7 +26,8 @@ const EVENTS_OF_PROGRAM_POINTS: [&str; 9] = [
 pub(crate) struct EventColumns {
     pub(crate) events: Vec<EventColumn>,
     pub(crate) ratios: Vec<RatioColumn>,
-    pub(crate) base: PercentOf,
+    /// The name of the row of totals.
+    pub(crate) total_name: &'static str,
 }
 
 /// One event.
@@ -109,7 +110,11 @@ impl EventColumns {
                 .chain(others.iter().map(|position| column(position, rest)))
                 .collect(),
             ratios: options.ratios.clone(),
-            base: options.percent_of,
+            total_name: match options.percent_of {
+                PercentOf::Shown => "TOTALS OF ALL ROWS",
+                PercentOf::Total if has_several_benchmarks(profile) => "SUM OF ALL BENCHMARKS",
+                PercentOf::Total => "PROGRAM TOTALS",
+            },
         })
     }
 
@@ -278,6 +283,16 @@ pub(crate) fn has_event(kind: RecordType, event: &str) -> bool {
         RecordType::ProgramPoint => event != "bytes",
         _ => true,
     }
+}
+
+/// Returns true if the label `bench` of the runs varies.
+fn has_several_benchmarks(profile: &Profile) -> bool {
+    let mut benchmarks = profile
+        .runs()
+        .iter()
+        .map(|run| run.sampling.labels.get("bench"));
+    let first = benchmarks.next();
+    benchmarks.any(|bench| Some(bench) != first)
 }
 
 /// Returns the base of the percentages of each event.
