@@ -297,9 +297,9 @@ pub(crate) struct Args {
 
     /// Fit tables into this many columns; 0 writes them in full.
     ///
-    /// By default, tables fit the terminal; elsewhere they fit COLUMNS, if it is set, or are written in full. Objects, files, calls and explanations are
-    /// shortened first, then the text in the brackets of names. On a terminal, percentages have bars beside them if there is
-    /// room. Graphs have this width too; their default is 80 columns.
+    /// By default, tables fit the terminal. Elsewhere they fit the variable COLUMNS, or are written in full if it is not set.
+    /// Objects, files, calls and explanations are shortened first, then the text in the brackets of names. On a terminal,
+    /// percentages have bars beside them if there is room. Graphs have this width too; their default is 80 columns.
     #[arg(long, value_name = "COLUMNS", help_heading = "Output")]
     pub(crate) width: Option<usize>,
 }

@@ -279,6 +279,12 @@ pub(crate) struct Args {
     )]
     color: ColorChoice,
 
+    /// Fit the frames of stacks into this many columns; 0 writes them in full.
+    ///
+    /// By default, they fit the terminal. Elsewhere they fit the variable COLUMNS, or are written in full if it is not set.
+    #[arg(long, value_name = "COLUMNS", help_heading = "Output")]
+    width: Option<usize>,
+
     /// Show every frame of a stack.
     ///
     /// By default, several consecutive frames of allocators, language runtimes or the system are folded into one line.
@@ -367,7 +373,7 @@ impl Args {
             redact: self.redact.redact,
             format,
             screen: Screen {
-                width: output.terminal_width(),
+                width: output.width(self.width),
                 is_coloured: output.is_coloured(self.color),
                 ..Screen::default()
             },

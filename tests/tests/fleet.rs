@@ -205,6 +205,28 @@ fn stable_names_change_only_names() {
     assert_eq!(changed, BTreeSet::from(names));
 }
 
+/// Both engines find a step at every position of a history, and the regression of every branch.
+#[test]
+fn steps_are_found_at_every_position_and_regressions_in_every_branch() {
+    needs!("python", "duckdb", "spark");
+    let folder = tempfile::tempdir().unwrap();
+    let check = Command::new(workspace().join("examples/fleet/check-positions"))
+        .arg(folder.path())
+        .env("PATH", tools::path())
+        .output()
+        .unwrap();
+    let output = String::from_utf8_lossy(&[check.stdout, check.stderr].concat()).into_owned();
+    assert!(check.status.success(), "{output}");
+    for engine in ["duckdb", "spark"] {
+        for what in ["15 steps at all 11 positions", "regression of o'brien"] {
+            assert!(
+                output.contains(&format!("same: {engine}: {what}")),
+                "{output}"
+            );
+        }
+    }
+}
+
 /// DuckDB, Spark, cg-fmt and cg-diff give the same results for a folder of profiles, and find the planted regressions.
 #[test]
 fn both_engines_agree_with_the_tools() {

@@ -17,6 +17,7 @@ mod diff_pairs;
 mod diff_rebuild;
 mod diff_sums;
 mod edges;
+mod examples;
 mod exports;
 mod firefox;
 mod flames;

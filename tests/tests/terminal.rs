@@ -172,6 +172,117 @@ fn pipes_and_files_get_the_full_output() {
     assert_eq!(std::fs::read_to_string(path).unwrap(), seen);
 }
 
+/// Runs a shell command in the folder of the test data, without a terminal.
+fn piped(command: &str) -> String {
+    let output = std::process::Command::new("bash")
+        .args(["-c", command])
+        .env(
+            "PATH",
+            format!(
+                "{}:{}",
+                tools::folder().display(),
+                std::env::var("PATH").unwrap()
+            ),
+        )
+        .current_dir(tests::data(""))
+        .stdin(Stdio::null())
+        .output()
+        .unwrap();
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Commands whose reports need a comparison, in addition to [`SIGHTS`].
+const SIGHTS_OF_SUITES: &[&str] = &[
+    "mkdir $to/old $to/new; for pair in a:before:after b:after:before; do IFS=: read bench old new <<< $pair; \
+     cp pair/$old.callgrind.out $to/old/$bench.out; cp pair/$new.callgrind.out $to/new/$bench.out; done; \
+     cg-diff --causes $to/old $to/new 2>/dev/null | cg-fmt",
+    "cg-diff --causes pair/before.callgrind.out pair/after.callgrind.out 2>/dev/null | cg-fmt --type cause",
+    "cg-diff --history pair/before.callgrind.out pair/after.callgrind.out pair/after.callgrind.out | cg-fmt",
+];
+
+#[test]
+fn rows_in_a_pipe_fit_the_given_width() {
+    for command in SIGHTS.iter().chain(SIGHTS_OF_SUITES) {
+        let with = |option: &str, columns: &str| {
+            let command = command.replace("cg-fmt", &format!("cg-fmt {option}"));
+            piped(&format!(
+                "export {columns}; to=$(mktemp -d); {command}; rm -r $to"
+            ))
+        };
+        let full = with("", "COLUMNS=");
+        let narrow = with("", "COLUMNS=80");
+        assert!(narrow.lines().count() > 3, "{command}: {narrow}");
+        for line in narrow.lines() {
+            assert!(line.width() <= 80, "{command}: {line}\n{narrow}");
+        }
+        // The option takes precedence over the variable.
+        assert_eq!(with("--width 80", "COLUMNS=200"), narrow, "{command}");
+        assert_eq!(with("--width 0", "COLUMNS=80"), full, "{command}");
+    }
+    // Formats for programs do not depend on the width.
+    for format in ["csv", "json", "markdown"] {
+        let command = format!("{} -f {format}", SIGHTS_OF_SUITES[2]);
+        let [set, unset] =
+            ["80", ""].map(|columns| piped(&format!("export COLUMNS={columns}; {command}")));
+        assert!(set.lines().count() > 3, "{command}: {set}");
+        assert_eq!(set, unset, "{command}");
+    }
+}
+
+#[test]
+fn leak_frames_in_a_pipe_fit_the_given_width() {
+    let frames = |text: &str| -> Vec<usize> {
+        let frames = text.lines().filter(|line| line.starts_with("    "));
+        let frames = frames.filter(|line| line.contains(" ("));
+        frames.map(|line| line.width()).collect()
+    };
+    let check = "leak-check memcheck/3.27.1-leaky.xml";
+    let full = piped(check);
+    assert!(frames(&full).iter().any(|width| *width > 60), "{full}");
+    let narrow = piped(&format!("COLUMNS=60 {check}"));
+    assert!(frames(&narrow).len() > 10, "{narrow}");
+    assert!(frames(&narrow).iter().all(|width| *width <= 60), "{narrow}");
+    assert_eq!(piped(&format!("COLUMNS=200 {check} --width 60")), narrow);
+    assert_eq!(piped(&format!("COLUMNS=60 {check} --width 0")), full);
+    for format in ["json", "junit", "markdown"] {
+        let check = format!("{check} -f {format}");
+        assert_eq!(piped(&format!("COLUMNS=60 {check}")), piped(&check));
+    }
+}
+
+#[test]
+fn progress_is_shown_unless_the_output_is_on_the_same_terminal() {
+    needs!("script");
+    // A reader that waits makes the tool wait, and the bar appears after one second.
+    let begin = "big=$(mktemp); for i in $(seq 30); do cg-parse --calls pair/before.callgrind.out; done > $big; exec 3>&2";
+    let inner = "script --quiet --return --command";
+    for (command, is_shown) in [
+        (
+            "cg-filter . $big | (sleep 2; cat > /dev/null)".to_owned(),
+            true,
+        ),
+        (
+            "cg-filter . $big 2> $big.messages | (sleep 2; cat > /dev/null)".to_owned(),
+            false,
+        ),
+        // Another terminal has the output.
+        (
+            format!("{inner} \"cg-filter . $big 2>&3\" /dev/null | (sleep 2; cat > /dev/null)"),
+            true,
+        ),
+        // Another terminal has the output and the messages. The shell prints the number of lines with a bar.
+        (
+            format!("{inner} \"cg-filter . $big\" /dev/null | (sleep 2; grep -c ' MiB/')"),
+            false,
+        ),
+    ] {
+        let text = shown(&format!("{begin}; {command}; rm -f $big*"), 80);
+        assert_eq!(text.contains(" MiB/"), is_shown, "{command}: {text}");
+        let is_counted = command.contains("grep");
+        assert!(!is_counted || text.trim() == "0", "{command}: {text}");
+    }
+}
+
 #[test]
 fn leak_frames_keep_function_file_and_line_at_every_width() {
     needs!("script");
@@ -193,6 +304,13 @@ fn leak_frames_keep_function_file_and_line_at_every_width() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("p.log");
     std::fs::write(&file, log.join("\n")).unwrap();
+    // A comment has the short name outside of the stack.
+    let comment = piped(&format!("leak-check -f markdown {}", file.display()));
+    let summary = comment.lines().find(|line| line.contains("<summary>"));
+    let short =
+        "<summary>std::vector&lt;…&gt;::emplace&#95;back&#95;slowly(store::Parcel&amp;&amp;) leaks";
+    assert!(summary.unwrap().contains(short), "{comment}");
+    assert!(comment.contains(name), "{comment}");
     for columns in [60, 80, 100, 120, 250] {
         let text = shown(&format!("leak-check {}", file.display()), columns);
         let lines = text.lines().skip_while(|line| !line.starts_with("    at "));

@@ -130,11 +130,19 @@ impl Output {
         matches!(self.sink, OutputSink::Stdout(_))
     }
 
-    /// Returns the number of columns of the terminal; `None` if the output is not a terminal.
-    pub fn terminal_width(&self) -> Option<usize> {
-        let is_terminal = self.is_stdout() && io::stdout().is_terminal();
-        let (width, _) = is_terminal.then(terminal_size::terminal_size).flatten()?;
-        Some(usize::from(width.0))
+    /// Returns true if this is standard output, and it is a terminal.
+    pub fn is_terminal(&self) -> bool {
+        self.is_stdout() && io::stdout().is_terminal()
+    }
+
+    /// Returns the number of columns for text: `wanted` (`--width`), or else the width of the terminal or, if the output
+    /// is not a terminal, the variable `COLUMNS`. `None` if text is written in full: `wanted` is 0, or there is no width.
+    pub fn width(&self, wanted: Option<usize>) -> Option<usize> {
+        let width = wanted.or_else(|| match self.is_terminal() {
+            true => terminal_size::terminal_size().map(|(width, _)| usize::from(width.0)),
+            false => std::env::var("COLUMNS").ok()?.parse().ok(),
+        });
+        width.filter(|width| *width > 0)
     }
 
     /// Returns true if text is coloured: always, never, or if standard output supports colours.

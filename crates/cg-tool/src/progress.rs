@@ -9,11 +9,39 @@ use cg_stream::diagnostics::Progress;
 
 /// Returns a bar for an input of this many bytes if the output goes to standard output; `None` if a user would not see it.
 pub(super) fn bar(length: u64) -> Option<Box<dyn Progress>> {
-    // With stdout on the same terminal, output and bar would overwrite each other.
-    match io::stdout().is_terminal() {
+    match is_same_terminal() {
         true => None,
         false => bar_beside_file(length),
     }
+}
+
+/// Returns true if standard output is on the terminal of stderr, so that output and bar would overwrite each other.
+fn is_same_terminal() -> bool {
+    io::stdout().is_terminal() && are_same_device()
+}
+
+/// Returns true if standard output and stderr are the same device.
+#[cfg(unix)]
+fn are_same_device() -> bool {
+    use std::os::fd::{AsFd as _, BorrowedFd};
+    use std::os::unix::fs::MetadataExt as _;
+
+    let device = |stream: BorrowedFd| -> io::Result<u64> {
+        Ok(std::fs::File::from(stream.try_clone_to_owned()?)
+            .metadata()?
+            .rdev())
+    };
+    match (device(io::stdout().as_fd()), device(io::stderr().as_fd())) {
+        (Ok(output), Ok(messages)) => output == messages,
+        // An unknown device may be the same one.
+        _ => true,
+    }
+}
+
+/// Returns true, because a console is the only terminal of a process.
+#[cfg(not(unix))]
+fn are_same_device() -> bool {
+    true
 }
 
 /// Returns a bar for an input of this many bytes if the output goes to a file; `None` if a user would not see it.

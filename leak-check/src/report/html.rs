@@ -103,7 +103,7 @@ fn finding(
     sources: &Sources,
     ordinals: &mut Ordinals,
 ) -> PageFinding {
-    let mut summary = summary(report, entry);
+    let mut summary = summary(report, entry, usize::MAX);
     if entry.processes.len() > 1 {
         summary.push(Span::text(format!(" ({} findings)", entry.processes.len())));
     }

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 
 use cg_document::comment::{self, LONGEST};
 use cg_document::number::{grouped, plural};
-use cg_document::{Block, Document, Span, markdown};
+use cg_document::{Block, Document, Span, markdown, short_name};
 use cg_stream::record::Count;
 
 use super::{GateReport, ReportEntry};
@@ -14,6 +14,9 @@ use crate::ruling::RulingStatus;
 
 /// The marker in the first line of every comment, which lets the next run find and replace the comment.
 const MARKER: &str = "leak-check";
+
+/// The maximum width of a function's name outside of stacks.
+const WIDEST_NAME: usize = 80;
 
 pub(super) fn render(report: &GateReport<'_>) -> String {
     let entries = report.entries();
@@ -82,14 +85,19 @@ fn fold(report: &GateReport<'_>, entry: &ReportEntry<'_>) -> Block<'static> {
     let processes = report.process_lines(entry).into_iter();
     lines.extend(processes.map(|line| format!("in {line}")));
     Block::Details {
-        summary: summary(report, entry),
+        summary: summary(report, entry, WIDEST_NAME),
         blocks: vec![Block::Verbatim(lines)],
     }
 }
 
-/// Returns a finding in one line: the sentence, the place, and the status if it is excused.
-pub(super) fn summary(report: &GateReport<'_>, entry: &ReportEntry<'_>) -> Vec<Span> {
-    let mut summary = vec![Span::text(report.message(entry))];
+/// Returns a finding in one line: the sentence, the place, and the status if it is excused. The function's name has at most
+/// `widest_name` columns.
+pub(super) fn summary(
+    report: &GateReport<'_>,
+    entry: &ReportEntry<'_>,
+    widest_name: usize,
+) -> Vec<Span> {
+    let mut summary = vec![Span::text(report.short_message(entry, widest_name))];
     let place = report.place(entry);
     if let Some(line) = place.line.filter(|_| place.is_source) {
         summary.push(Span::text(" ("));
@@ -124,12 +132,10 @@ pub(super) fn lists(report: &GateReport<'_>) -> Vec<Block<'static>> {
 
 /// Returns the kind and the innermost own function.
 fn place(fingerprint: &Fingerprint) -> Vec<Span> {
-    const LONGEST_NAME: usize = 200;
     let innermost = fingerprint.frames.first().map_or("", String::as_str);
-    let name: String = innermost.chars().take(LONGEST_NAME).collect();
     vec![
         Span::text(format!("{} in ", fingerprint.kind)),
-        Span::code(name),
+        Span::code(short_name(innermost, WIDEST_NAME)),
     ]
 }
 

@@ -290,6 +290,17 @@ impl<'a> GateReport<'a> {
         with_subject(blamed, &entry.sentence)
     }
 
+    /// Returns the same message, with a function name of at most `widest_name` columns.
+    pub(crate) fn short_message(&self, entry: &ReportEntry<'_>, widest_name: usize) -> String {
+        match entry.ruling.blamed(entry.finding) {
+            Some(frame) => {
+                let name = cg_document::short_name(&function_name(frame), widest_name);
+                format!("{name} {}", entry.sentence)
+            }
+            None => entry.sentence.clone(),
+        }
+    }
+
     /// Returns the lines of an entry's stack.
     pub(crate) fn stack_lines(&self, entry: &ReportEntry<'_>) -> Vec<String> {
         let lines = entry.stack.iter().enumerate();

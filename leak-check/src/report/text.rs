@@ -148,7 +148,7 @@ fn write_entry(
     Ok(())
 }
 
-/// Returns a line of a stack, shortened to the width of the terminal.
+/// Returns a line of a stack, shortened to the width of the screen.
 fn fitted(lead: &str, name: &str, place: &str, screen: Screen) -> String {
     match screen.width {
         Some(width) => cg_document::frame_line(lead, name, place, width),
