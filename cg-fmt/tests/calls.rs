@@ -288,3 +288,22 @@ fn inclusive_cost_that_may_count_twice_is_an_upper_bound() {
     .stdout;
     assert_eq!(csv, "incl.Ir,incl_bound,fn\n150,true,f\n95,,main\n");
 }
+
+#[test]
+fn bounds_of_a_diff_are_marked_in_csv_and_tsv() {
+    let stream = "{\"type\":\"run\",\"stream\":1,\"runs\":[\"a\",\"b\"],\"events\":[\"Ir\"],\"total\":{\"Ir\":[900,950]}}\n\
+        {\"type\":\"diff\",\"fn\":\"f\",\"of\":\"fn\",\"status\":\"changed\",\"cost\":{\"Ir\":[40,90]},\"incl_bound\":{\"Ir\":[150,200]},\"delta\":{\"Ir\":50}}\n\
+        {\"type\":\"diff\",\"fn\":\"main\",\"of\":\"fn\",\"status\":\"same\",\"cost\":{\"Ir\":[5,5]},\"incl\":{\"Ir\":[900,950]},\"delta\":{\"Ir\":0},\"incl_delta\":{\"Ir\":50}}\n\
+        {\"type\":\"end\",\"records\":2}\n";
+    let columns = "incl.Ir.old,incl.Ir.new,incl_bound,fn";
+    let csv = cg_fmt(&["-f", "csv", "--columns", columns], stream).stdout;
+    assert_eq!(
+        csv,
+        "incl.Ir.old,incl.Ir.new,incl_bound,fn\n150,200,true,f\n900,950,,main\n"
+    );
+    let all = cg_fmt(&["-f", "tsv"], stream).stdout;
+    assert!(all.contains("\tincl_bound\t"), "{all}");
+    let exact = stream.replace("incl_bound", "incl");
+    let exact = cg_fmt(&["-f", "tsv"], &exact).stdout;
+    assert!(!exact.contains("incl_bound"), "{exact}");
+}

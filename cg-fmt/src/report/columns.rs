@@ -164,6 +164,16 @@ pub(crate) fn push_frame<'a>(
     );
 }
 
+/// Returns the column that marks inclusive costs that are only upper bounds. People see the mark in the figures.
+pub(crate) fn inclusive_bound<'a>(is_bound: impl Fn(usize) -> bool + 'a) -> Column<'a> {
+    Column::new("incl_bound", Layout::Text, move |row| match is_bound(row) {
+        true => Cell::Text("true".into()),
+        false => Cell::Empty,
+    })
+    .titled("incl. is at most")
+    .for_audience(Audience::Programs)
+}
+
 /// Returns the column `whose` with the owners of functions. It is hidden by default.
 pub(crate) fn code<'a>(owner: impl Fn(usize) -> CodeOwner + 'a) -> Column<'a> {
     Column::new(CODE, Layout::Text, move |row| {

@@ -6,7 +6,7 @@ use cg_stream::record::{Count, CountsPerRun, DiffRecord};
 
 use super::{DiffEvent, Diffs, why};
 use crate::options::{GroupBy, Options};
-use crate::report::columns::code;
+use crate::report::columns::{code, inclusive_bound};
 
 impl Diffs<'_> {
     /// Returns the records as a table with all columns.
@@ -34,6 +34,9 @@ impl Diffs<'_> {
             self.push_event(&mut columns, "incl.", event);
         }
         let records = &self.records;
+        if records.iter().any(|record| record.incl_bound.is_some()) {
+            columns.push(inclusive_bound(|row| records[row].incl_bound.is_some()));
+        }
         for run in 0..self.runs.len() {
             columns.push(
                 Column::new(

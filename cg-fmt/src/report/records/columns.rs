@@ -9,7 +9,7 @@ use cg_profile::{Profile, Rows, Symbol};
 use cg_stream::record::{Count, LeakKind, RecordType};
 
 use super::{leaks, points};
-use crate::report::columns::{code, push_events, push_function, set_totals};
+use crate::report::columns::{code, inclusive_bound, push_events, push_function, set_totals};
 use crate::report::events::EventColumns;
 use crate::report::owners::FunctionOwners;
 
@@ -77,14 +77,7 @@ fn push_inclusive<'a>(columns: &mut Vec<Column<'a>>, rows: &'a Rows, events: &Ev
     }
     let inclusive = inclusive.into_iter();
     columns.extend(inclusive.map(|column| column.with_bounds(is_bound)));
-    columns.push(
-        Column::new("incl_bound", Layout::Text, move |row| match is_bound(row) {
-            true => Cell::Text("true".into()),
-            false => Cell::Empty,
-        })
-        .titled("incl. is at most")
-        .for_audience(Audience::Programs),
-    );
+    columns.push(inclusive_bound(is_bound));
 }
 
 /// Adds the columns of numbers that are not costs of events.
