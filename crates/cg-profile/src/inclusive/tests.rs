@@ -135,3 +135,33 @@ fn code_that_calls_nothing_is_exact_without_calls() {
     ];
     assert_eq!(inclusive(&profile(80, &lines), "f"), (15, false));
 }
+
+#[test]
+fn two_programs_can_have_the_same_records_but_for_calls() {
+    // In the first program, the inlined first level of `ins` calls `ins`. In the second one, `dl` calls `ins`, and the first
+    // level calls `reloc`. Only the calls differ, so without them nothing below the sum is a bound.
+    let records = [
+        "in main 5 100",
+        "in ins<main 5 60",
+        "in ins 35 55",
+        "in malloc 20 20",
+        "in rest 35 35",
+        "in dl 25 80",
+        "in reloc 35 55",
+        "in look 20 20",
+    ];
+    let common = [
+        "call main rest 35",
+        "call ins ins 0",
+        "call ins malloc 20",
+        "call reloc look 20",
+    ];
+    let with_calls = |calls: [&'static str; 2]| {
+        let lines = [&records[..], &common, &calls].concat();
+        inclusive(&profile(180, &lines), "ins")
+    };
+    let inner = with_calls(["call ins<main ins 55", "call dl reloc 55"]);
+    let outer = with_calls(["call ins<main reloc 55", "call dl ins 55"]);
+    assert_eq!((inner, outer), ((60, false), (115, false)));
+    assert_eq!(inclusive(&profile(180, &records), "ins"), (115, true));
+}
