@@ -474,6 +474,7 @@ fn summarise(
         summary.notes.push(note);
     }
     summary.notes.extend(notes::likely_noise(comparison));
+    summary.notes.extend(notes::renamed_paths(comparison));
     summary.notes.extend(code::note(comparison));
     let below_threshold = notes::below_threshold(&comparison.changes);
     summary.notes.extend(below_threshold);

@@ -1,19 +1,21 @@
 //! Notes on the limits of a comparison: sides that are not fully comparable, and changes that may be noise.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use cg_document::number;
 use cg_names::paths::base_name;
 use cg_names::rules::{Part, Rules, Strength};
-use cg_profile::Profile;
+use cg_profile::{Profile, Symbol};
 use cg_stream::percent::Percent;
 use cg_stream::record::{LeftOut, RecordType, RunRecord, Status, Tool};
 
 use crate::caches;
-use crate::compare::{Change, Comparison};
+use crate::compare::{self, Change, Comparison};
 use crate::extent;
 use crate::figures::{self, Figure};
+use crate::join::{ENOUGH_WITH_THEIR_NAMES, exchanged_path};
 use crate::leak_kinds;
 use crate::noise_source::NoiseSource;
 use crate::recorded;
@@ -78,6 +80,33 @@ fn sums_of_benchmarks(runs: &Runs) -> Option<String> {
             sides.join(", ")
         )
     })
+}
+
+/// Returns a note for each module or crate that was renamed as a whole: the paths by which the names of several functions
+/// differ, those of most functions first.
+pub(crate) fn renamed_paths(comparison: &Comparison) -> Vec<String> {
+    let Comparison { runs, joined, .. } = comparison;
+    let text = |name: Option<Symbol>| name.map_or("", |name| runs.names.symbols.text(name));
+    let mut count: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for change in &comparison.changes {
+        let is_function = joined.rows[change.row].kind == RecordType::Fn;
+        if change.status != Status::Renamed || !is_function {
+            continue;
+        }
+        let was = compare::first_key(runs, joined, change.row).and_then(|key| key.function.name);
+        let paths = exchanged_path(text(was), text(change.shown.function.name));
+        // The types of `<Type as Trait>::method` have their own functions.
+        if let Some((from, to)) = paths.filter(|(from, _)| !from.starts_with('<')) {
+            *count.entry((from, to)).or_default() += 1;
+        }
+    }
+    let mut paths: Vec<((&str, &str), usize)> = count.into_iter().collect();
+    paths.retain(|(_, count)| *count >= ENOUGH_WITH_THEIR_NAMES);
+    paths.sort_by_key(|(_, count)| Reverse(*count));
+    let paths = paths.into_iter();
+    paths
+        .map(|((from, to), count)| format!("{from} was renamed to {to}: {count} functions"))
+        .collect()
 }
 
 /// Returns a message for each side that sums a different number of files than the first side: a missing part would look

@@ -192,6 +192,19 @@ fn equal_name_is_not_enough_for_a_move() {
 }
 
 #[test]
+fn renamed_crate_is_one_line() {
+    let pair = ["moved_rust_base.cg.gz", "moved_rust_crate.cg.gz"];
+    let pair = pair.map(|name| data("diff/pairs").join(name).to_str().unwrap().to_owned());
+    let run = tools::run("cg-diff", &[&pair[0], &pair[1]], b"");
+    let summary: Value = serde_json::from_str(run.text().lines().next().unwrap()).unwrap();
+    let notes: Vec<&str> = (summary["notes"].as_array().unwrap().iter())
+        .filter_map(|note| note.as_str())
+        .filter(|note| note.contains("was renamed to"))
+        .collect();
+    assert_eq!(notes, ["calc was renamed to calculator: 16 functions"]);
+}
+
+#[test]
 fn renamed_functions_and_files_match_in_stacks() {
     for tool in ["dhat", "massif", "memcheck"] {
         let old = format!("stack_base.{tool}.out");

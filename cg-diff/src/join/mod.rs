@@ -34,6 +34,7 @@ use regex::Regex;
 
 pub(crate) use below_threshold::CostBelowThreshold;
 pub(crate) use functions::Certainty;
+pub(crate) use moves::{ENOUGH_WITH_THEIR_NAMES, exchanged_path};
 pub(crate) use rows::{FunctionRows, JoinedRow, MOST_SIDES, Sides};
 
 use crate::key::normal::Level;

@@ -47,6 +47,10 @@ const ANY_LESS: f64 = f64::INFINITY;
 /// If this many functions moved together, their module or crate was renamed, and its other functions moved too.
 const ENOUGH_TOGETHER: usize = 2;
 
+/// If this many functions went from one path and came at another with the same names and calls, the path was renamed,
+/// whatever they cost.
+pub(crate) const ENOUGH_WITH_THEIR_NAMES: usize = 3;
+
 /// The maximum number of rounds. Joining a function makes its callers and callees more alike, so rounds follow call chains.
 const ROUNDS: usize = 4;
 
@@ -69,15 +73,17 @@ impl Joiner<'_> {
     fn join_moved(&mut self) -> bool {
         let named = self.open_with_names();
         let facts = self.collect_facts(&named);
-        let renamed_paths = self.renamed_paths();
+        let mut renamed_paths = self.renamed_paths();
         let mut by_tail = Buckets::default();
         for class in named {
             let name = self.normal_name(class);
             let name = ParsedName::new(self.text(name).as_bytes()).short_name();
             by_tail.add(name, class);
         }
+        let buckets = by_tail.into_vec();
+        renamed_paths.extend(self.paths_renamed_as_a_whole(&buckets, &facts));
         let mut any = false;
-        for bucket in by_tail.into_vec() {
+        for bucket in buckets {
             any |= self.join_best(&bucket, &facts, ANY_LESS, |joiner, a, b| {
                 joiner.likeness_of_moved(a, b, &renamed_paths)
             });
@@ -351,6 +357,45 @@ impl Joiner<'_> {
         count.into_keys().collect()
     }
 
+    /// Returns the pairs of paths of modules and crates that were renamed as a whole: several functions are below the one path
+    /// in some runs and below the other path in other runs, called about as often. Only names that occur once on each side
+    /// count, and most of them must agree on the new path.
+    fn paths_renamed_as_a_whole(
+        &mut self,
+        buckets: &[Vec<FunctionIndex>],
+        facts: &Map<FunctionIndex, NodeFacts>,
+    ) -> BTreeSet<(String, String)> {
+        let mut count: BTreeMap<(String, String), usize> = BTreeMap::new();
+        for bucket in buckets {
+            let [a, b] = bucket[..] else { continue };
+            let (Some(a_facts), Some(b_facts)) = (facts.get(&a), facts.get(&b)) else {
+                continue;
+            };
+            let is_disjoint = self.functions.sides_of(a) & self.functions.sides_of(b) == 0;
+            let has_calls = a_facts.calls() > 0.0 && b_facts.calls() > 0.0;
+            let is_called_alike =
+                has_calls && ratio(a_facts.calls(), b_facts.calls()) >= SIMILAR_COST;
+            if !is_disjoint || !is_called_alike {
+                continue;
+            }
+            let (a, b) = (self.normal_name(a), self.normal_name(b));
+            if let Some((from, to)) = exchanged_path(self.text(a), self.text(b)) {
+                *count.entry((from.to_owned(), to.to_owned())).or_default() += 1;
+            }
+        }
+        let (mut all_from, mut all_to) = (BTreeMap::new(), BTreeMap::new());
+        for ((from, to), count) in &count {
+            *all_from.entry(from.clone()).or_insert(0) += count;
+            *all_to.entry(to.clone()).or_insert(0) += count;
+        }
+        count.retain(|(from, to), count| {
+            *count >= ENOUGH_WITH_THEIR_NAMES
+                && 2 * *count > all_from[from]
+                && 2 * *count > all_to[to]
+        });
+        count.into_keys().collect()
+    }
+
     fn place(&mut self, class: FunctionIndex) -> (Option<Symbol>, Option<Symbol>) {
         let function = self.names.function(self.functions.key(class), Level::Exact);
         (function.file, function.obj)
@@ -419,7 +464,7 @@ fn drop_ambiguous(
 }
 
 /// Returns the paths before the longest common ending of whole segments in two different names.
-fn exchanged_path<'a>(a: &'a str, b: &'a str) -> Option<(&'a str, &'a str)> {
+pub(crate) fn exchanged_path<'a>(a: &'a str, b: &'a str) -> Option<(&'a str, &'a str)> {
     let [a_starts, b_starts] = [a, b].map(|name| ParsedName::new(name.as_bytes()).segment_starts());
     let same = a_starts.iter().rev().zip(b_starts.iter().rev());
     let (a_end, b_end) = same.take_while(|(x, y)| a[**x..] == b[**y..]).last()?;

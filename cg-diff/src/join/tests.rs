@@ -375,6 +375,43 @@ fn function_with_equal_cost_in_the_same_file_was_renamed() {
     );
 }
 
+#[test]
+fn functions_of_a_renamed_module_are_joined_whatever_they_cost() {
+    let module = |path: &str, functions: &[(&str, u64)]| -> String {
+        let functions = functions.iter();
+        let lines = functions.map(|(name, cost)| format!("{path}::{name} {path}.rs o {cost}\n"));
+        lines.collect()
+    };
+    let old = [("lex::token", 500), ("lex::space", 90), ("walk", 40)];
+    let new = [("lex::token", 5000), ("lex::space", 20), ("walk", 900)];
+    let rows = |old: &str, new: &str| rows_with(&options(), &[old, new]);
+    assert_eq!(
+        rows(&module("app::parse", &old), &module("app::read", &new)),
+        [
+            "app::parse::lex::space 90,20 guess",
+            "app::parse::lex::token 500,5000 guess",
+            "app::parse::walk 40,900 guess",
+        ]
+    );
+    // The same for a crate.
+    let rows_of_crate = rows(&module("parse", &old), &module("read", &new));
+    assert_eq!(rows_of_crate.len(), 3, "{rows_of_crate:?}");
+    // Two names can be coincidence.
+    let two = rows(
+        &module("app::parse", &old[..2]),
+        &module("app::read", &new[..2]),
+    );
+    assert_eq!(two.len(), 4, "{two:?}");
+    // The functions of one module went to two others, as many to each.
+    let more = [("eat", 70), ("peek", 60), ("bump", 30)];
+    let costlier = [("eat", 1), ("peek", 2), ("bump", 3)];
+    let split = rows(
+        &(module("app::parse", &old) + &module("app::parse", &more)),
+        &(module("app::read", &new) + &module("app::scan", &costlier)),
+    );
+    assert_eq!(split.len(), 12, "{split:?}");
+}
+
 /// Returns functions `a`, `b` …, which call the function `name` these numbers of times.
 fn called(name: &str, cost: u64, calls: &[u64]) -> String {
     let mut text = format!("{name} a.c o {cost}\n");
