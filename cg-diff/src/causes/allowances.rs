@@ -105,8 +105,8 @@ impl Work<'_> {
         self.found.has_other_callers[group] = self.have_callers_changed(group);
         for event in 0..self.items.events {
             let allowance = self.receive(group, event);
-            let allowance = self.expect(group, event, allowance);
-            self.price_calls(group, event, allowance);
+            let scale = self.expect(group, event, allowance);
+            self.price_calls(group, event, scale);
         }
         for node in self.groups.members(group) {
             for item in self.items.of_node(*node) {
@@ -194,9 +194,9 @@ impl Work<'_> {
         items.map(|item| self.items.cost(side, item, event)).sum()
     }
 
-    /// Divides an allowance among the items of a group. Returns the allowance as it was spent.
-    fn expect(&mut self, group: usize, event: usize, mut allowance: Allowance) -> Allowance {
-        let total = [0, 1].map(|side| self.total(group, side, event));
+    /// Divides an allowance among the items of a group. Returns the part from old calls as a multiple of the old cost.
+    fn expect(&mut self, group: usize, event: usize, mut allowance: Allowance) -> f64 {
+        let total = [self.total(group, 0, event), self.total(group, 1, event)];
         if total[0] == 0 {
             allowance.new += std::mem::take(&mut allowance.old);
         }
@@ -210,8 +210,10 @@ impl Work<'_> {
                 self.found.expected[item * items.events + event] = 0;
             }
         }
+        let mut scale = 0.0;
         if total[0] != 0 {
-            self.found.scale[group * items.events + event] = allowance.old as f64 / total[0] as f64;
+            scale = allowance.old as f64 / total[0] as f64;
+            self.found.scale[group * items.events + event] = scale;
             self.divide(group, event, 0, (allowance.old, total[0]));
         }
         for node in self.groups.members(group) {
@@ -221,7 +223,7 @@ impl Work<'_> {
         }
         // Without any cost, the code of the group itself takes it all.
         self.divide(group, event, 1, (allowance.new, total[1]));
-        allowance
+        scale
     }
 
     /// Adds the expected costs from an allowance, in proportion to the old or new cost of the items. The greatest item takes
@@ -256,13 +258,8 @@ impl Work<'_> {
     }
 
     /// Sets the prices of calls that both runs have, and of parts.
-    fn price_calls(&mut self, group: usize, event: usize, allowance: Allowance) {
+    fn price_calls(&mut self, group: usize, event: usize, scale: f64) {
         let items = self.items;
-        let old_total = self.total(group, 0, event);
-        let scale = match old_total {
-            0 => 0.0,
-            total => allowance.old as f64 / total as f64,
-        };
         for node in self.groups.members(group) {
             for item in items.of_node(*node) {
                 let at = item * items.events + event;

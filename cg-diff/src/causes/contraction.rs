@@ -23,8 +23,8 @@ const PAIRS_FOR_EACH: usize = 2;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
     pub(super) function: Node,
-    /// True if the function is inlined, so its cost is in the code of another function.
-    pub(super) is_inlined: bool,
+    /// If the function is inlined, so that its cost is in the code of another function, the function next to it in the chain.
+    pub(super) inlined_into: Option<Node>,
     pub(super) cost: AmountId,
     /// The recorded inclusive cost, for a function that was contracted.
     pub(super) recorded: Option<AmountId>,
@@ -43,6 +43,16 @@ pub(super) struct Calls {
 pub(super) struct Held {
     pub(super) parts: Vec<Part>,
     pub(super) calls: Vec<Calls>,
+}
+
+impl Held {
+    /// Returns true if parts and calls are sorted, one for each function.
+    fn is_combined(&self) -> bool {
+        let key = |part: &Part| (part.function, part.inlined_into);
+        let parts = &self.parts;
+        parts.is_sorted_by(|a, b| key(a) < key(b))
+            && self.calls.is_sorted_by(|a, b| a.callee < b.callee)
+    }
 }
 
 /// A run after contraction.
@@ -95,19 +105,25 @@ impl<'a> Contraction<'a> {
         for (at, pair) in graph.inlined.iter().enumerate() {
             held[pair.host].parts.push(Part {
                 function: pair.function,
-                is_inlined: true,
+                inlined_into: Some(pair.into),
                 cost: amounts.push(graph.inlined_cost(at)),
                 recorded: None,
             });
         }
         let mut starts = vec![0; groups.len() + 1];
-        for (at, arc) in graph.arcs.iter().enumerate() {
-            starts[groups.of[arc.callee] + 1] += 1;
-            held[arc.caller].calls.push(Calls {
-                callee: arc.callee,
-                calls: arc.calls as f64,
-                cost: amounts.push(graph.cost(at)),
-            });
+        let mut at = 0;
+        for arcs in graph.arcs.chunk_by(|a, b| a.caller == b.caller) {
+            let calls = &mut held[arcs[0].caller].calls;
+            calls.reserve_exact(arcs.len());
+            for arc in arcs {
+                starts[groups.of[arc.callee] + 1] += 1;
+                calls.push(Calls {
+                    callee: arc.callee,
+                    calls: arc.calls as f64,
+                    cost: amounts.push(graph.cost(at)),
+                });
+                at += 1;
+            }
         }
         for group in 0..groups.len() {
             starts[group + 1] += starts[group];
@@ -135,13 +151,16 @@ impl<'a> Contraction<'a> {
 
     fn contract_groups(&mut self) {
         let graph = self.graph;
-        let arcs = graph.arcs.iter().map(|arc| (arc.caller, arc.callee));
-        let component_of = components(graph.is_present.len(), arcs);
         let is_one_sided = |group: &usize| {
             let members = self.groups.members(*group);
             graph.is_present[members[0]] && !members.iter().any(|node| self.is_kept[*node])
         };
         let mut order: Vec<usize> = (0..self.groups.len()).filter(is_one_sided).collect();
+        if order.is_empty() {
+            return;
+        }
+        let arcs = graph.arcs.iter().map(|arc| (arc.caller, arc.callee));
+        let component_of = components(graph.is_present.len(), arcs);
         order.sort_unstable_by_key(|group| component_of[self.groups.members(*group)[0]]);
         for group in order {
             self.contract_group(group);
@@ -211,7 +230,7 @@ impl<'a> Contraction<'a> {
         };
         Some(Part {
             function: node,
-            is_inlined: false,
+            inlined_into: None,
             cost,
             recorded: Some(self.amounts.push(&recorded)),
         })
@@ -282,7 +301,8 @@ impl<'a> Contraction<'a> {
             let cost = self.amounts.push(&left);
             held.parts.push(Part { cost, ..part });
             for part in &mut held.parts {
-                let is_of_group = !part.is_inlined && self.groups.of[part.function] == group;
+                let is_of_group =
+                    part.inlined_into.is_none() && self.groups.of[part.function] == group;
                 part.recorded = part.recorded.map(|recorded| {
                     match is_of_group && self.groups.members(group).len() == 1 {
                         true => self.amounts.push(&paid),
@@ -363,10 +383,15 @@ impl<'a> Contraction<'a> {
     /// Sorts parts and calls, and adds up the ones of each function.
     fn combine(&mut self, held: &mut Held) {
         let amounts = &mut self.amounts;
+        // A node that got nothing is in order.
+        if held.is_combined() {
+            return;
+        }
         held.parts
-            .sort_by_key(|part| (part.function, part.is_inlined));
+            .sort_by_key(|part| (part.function, part.inlined_into));
         held.parts.dedup_by(|next, first| {
-            let is_same = (first.function, first.is_inlined) == (next.function, next.is_inlined);
+            let is_same =
+                (first.function, first.inlined_into) == (next.function, next.inlined_into);
             if is_same {
                 amounts.add(first.cost, next.cost);
                 match (first.recorded, next.recorded) {
@@ -398,7 +423,7 @@ impl<'a> Contraction<'a> {
             });
             held.parts.extend(self.own[node].map(|cost| Part {
                 function: node,
-                is_inlined: false,
+                inlined_into: None,
                 cost,
                 recorded: None,
             }));

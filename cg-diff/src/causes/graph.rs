@@ -22,6 +22,8 @@ pub(super) struct InlinedPair {
     pub(super) host: Node,
     /// The innermost function of the chain.
     pub(super) function: Node,
+    /// The next function of the chain, which the innermost function is inlined into. It can be the host.
+    pub(super) into: Node,
 }
 
 /// The graph of one run. The last node is everything outside of the program: it has no cost, and calls the functions that
@@ -86,13 +88,24 @@ impl CallGraph {
                     functions.calls(record) > 0 || cost.iter().any(|cost| *cost != 0);
                 match inlined {
                     None => graph.add_own(host, &cost),
-                    Some(function) => found.add_inlined(InlinedPair { host, function }, &cost),
+                    Some(pair) => found.add_inlined(pair, &cost),
                 }
             }
             let calls = profile.table(RecordType::Call);
+            found.arcs.reserve(calls.len());
+            found.costs.reserve(calls.len() * events.len());
+            // The calls of a function follow each other.
+            let mut last: Option<(&Key, Option<Node>)> = None;
             for (record, key) in calls.keys().iter().enumerate() {
                 let count = calls.calls(record);
-                let caller = nodes.node(key.function, key);
+                let same = last.filter(|(last, _)| {
+                    (last.function, last.part, last.thread) == (key.function, key.part, key.thread)
+                });
+                let caller = match same {
+                    Some((_, caller)) => caller,
+                    None => nodes.node(key.function, key),
+                };
+                last = Some((key, caller));
                 let callee = key.callee.and_then(|callee| nodes.node(callee, key));
                 let (Some(caller), Some(callee)) = (caller, callee) else {
                     graph.without_ends += count;
@@ -110,10 +123,9 @@ impl CallGraph {
     /// Sets inlined functions and arcs. Adds up the ones of each pair.
     pub(super) fn set(&mut self, found: FoundCalls) {
         let events = self.events;
-        let order = sorted_by(found.arcs.len(), |at| {
-            (found.arcs[at].caller, found.arcs[at].callee)
-        });
-        for at in order {
+        self.arcs.reserve_exact(found.arcs.len());
+        self.costs.reserve_exact(found.costs.len());
+        for at in sorted_arcs(&found.arcs, self.is_present.len()) {
             let (arc, cost) = (found.arcs[at], &found.costs[at * events..][..events]);
             match self.arcs.last_mut() {
                 Some(last) if (last.caller, last.callee) == (arc.caller, arc.callee) => {
@@ -269,21 +281,28 @@ impl FoundCalls {
     }
 }
 
-/// Returns the node that a cost record belongs to, and the innermost function if that is inlined. Functions that are compared
-/// including their inlined code have no inlined functions.
+/// Returns the node that a cost record belongs to, and the innermost functions if its code is inlined. Functions that are
+/// compared including their inlined code have no inlined functions.
 fn host_and_inlined(
     runs: &Runs,
     nodes: &Nodes,
     key: &Key,
     plain: &Map<FunctionKey, Count>,
-) -> Option<(Node, Option<Node>)> {
+) -> Option<(Node, Option<InlinedPair>)> {
     let frames = runs.names.stacks.frames_of(key.stack);
     match (frames.first(), frames.last()) {
         (Some(first), Some(last)) if nodes.has_chains => {
             let host = nodes.node(last.function, key)?;
-            let is_inlined = frames.len() > 1 && !plain.contains_key(&last.function);
-            let inlined = is_inlined.then(|| nodes.node(first.function, key));
-            Some((host, inlined.flatten()))
+            let next = frames.get(1);
+            let next = next.filter(|_| !plain.contains_key(&last.function));
+            let inlined = next.and_then(|next| {
+                Some(InlinedPair {
+                    host,
+                    function: nodes.node(first.function, key)?,
+                    into: nodes.node(next.function, key).unwrap_or(host),
+                })
+            });
+            Some((host, inlined))
         }
         _ => Some((nodes.node(key.function, key)?, None)),
     }
@@ -317,6 +336,27 @@ pub(super) fn add(sums: &mut [Count], counts: &[Count]) {
     for (sum, count) in sums.iter_mut().zip(counts) {
         *sum += count;
     }
+}
+
+/// Returns the positions of arcs in the order of callers and callees, in linear time but for the calls of each caller.
+fn sorted_arcs(arcs: &[CauseArc], nodes: usize) -> Vec<usize> {
+    let mut next = vec![0; nodes + 1];
+    for arc in arcs {
+        next[arc.caller + 1] += 1;
+    }
+    for node in 0..nodes {
+        next[node + 1] += next[node];
+    }
+    let mut order = vec![0; arcs.len()];
+    for (at, arc) in arcs.iter().enumerate() {
+        order[next[arc.caller]] = at;
+        next[arc.caller] += 1;
+    }
+    let callers = order.chunk_by_mut(|a, b| arcs[*a].caller == arcs[*b].caller);
+    for calls in callers {
+        calls.sort_unstable_by_key(|at| (arcs[*at].callee, *at));
+    }
+    order
 }
 
 /// Returns the positions in the order of their keys.

@@ -19,7 +19,11 @@ pub(super) struct Item {
 #[derive(Clone, Copy, Debug)]
 pub(super) enum ItemKind {
     /// Own cost. If the function is not the owner, it was contracted into the owner, or is inlined into it.
-    Part { function: Node, is_inlined: bool },
+    Part {
+        function: Node,
+        /// The next function of the chain, if the function is inlined.
+        inlined_into: Option<Node>,
+    },
     /// Calls of a group.
     Calls(CallsItem),
 }
@@ -70,9 +74,10 @@ impl Items {
             starts: vec![0],
             calls_of: vec![Vec::new(); groups.len()],
         };
+        let (mut parts, mut calls) = (Vec::new(), Vec::new());
         for node in 0..runs[0].held.len() {
-            items.join_parts(runs, node);
-            items.join_calls(runs, groups, node);
+            items.join_parts(runs, node, &mut parts);
+            items.join_calls(runs, groups, node, &mut calls);
             items.starts.push(items.all.len());
         }
         items
@@ -80,26 +85,32 @@ impl Items {
 
     fn push(&mut self, owner: Node, kind: ItemKind) {
         self.all.push(Item { owner, kind });
-        for side in 0..2 {
-            let more = self.all.len() * self.events;
-            self.costs[side].resize(more, 0);
-            self.recorded[side].resize(more, 0);
+        for columns in [&mut self.costs, &mut self.recorded] {
+            for counts in columns {
+                counts.extend(std::iter::repeat_n(0, self.events));
+            }
         }
     }
 
-    fn join_parts(&mut self, runs: [&ContractedRun; 2], node: Node) {
-        let mut parts: Vec<(usize, Part)> = Vec::new();
+    /// Adds the parts of a node. `parts` is reused memory.
+    fn join_parts(
+        &mut self,
+        runs: [&ContractedRun; 2],
+        node: Node,
+        parts: &mut Vec<(usize, Part)>,
+    ) {
+        parts.clear();
         for (side, run) in runs.iter().enumerate() {
             parts.extend(run.held[node].parts.iter().map(|part| (side, *part)));
         }
-        parts.sort_by_key(|(_, part)| (part.function, part.is_inlined));
+        parts.sort_by_key(|(_, part)| (part.function, part.inlined_into));
         let mut last = None;
-        for (side, part) in parts {
-            if last != Some((part.function, part.is_inlined)) {
-                last = Some((part.function, part.is_inlined));
+        for (side, part) in parts.iter().copied() {
+            if last != Some((part.function, part.inlined_into)) {
+                last = Some((part.function, part.inlined_into));
                 let kind = ItemKind::Part {
                     function: part.function,
-                    is_inlined: part.is_inlined,
+                    inlined_into: part.inlined_into,
                 };
                 self.push(node, kind);
             }
@@ -112,13 +123,20 @@ impl Items {
         }
     }
 
-    fn join_calls(&mut self, runs: [&ContractedRun; 2], groups: &Groups, node: Node) {
-        let mut calls: Vec<(usize, Calls)> = Vec::new();
+    /// Adds the calls of a node. `calls` is reused memory.
+    fn join_calls(
+        &mut self,
+        runs: [&ContractedRun; 2],
+        groups: &Groups,
+        node: Node,
+        calls: &mut Vec<(usize, Calls)>,
+    ) {
+        calls.clear();
         for (side, run) in runs.iter().enumerate() {
             calls.extend(run.held[node].calls.iter().map(|calls| (side, *calls)));
         }
         calls.sort_by_key(|(_, calls)| (groups.of[calls.callee], calls.callee));
-        for (side, calls) in calls {
+        for (side, calls) in calls.iter().copied() {
             let group = groups.of[calls.callee];
             let last = self.all.last().filter(|item| item.owner == node);
             let is_same =
@@ -147,7 +165,7 @@ impl Items {
                         calls: [0.0; 2],
                     });
                     for costs in &mut self.entry_costs {
-                        costs.resize(self.entries.len() * self.events, 0);
+                        costs.extend(std::iter::repeat_n(0, self.events));
                     }
                 }
             }
@@ -170,12 +188,13 @@ impl Items {
 
     /// Returns the old and the new cost of an item.
     pub(super) fn both(&self, item: usize, event: usize) -> [Count; 2] {
-        [0, 1].map(|side| self.cost(side, item, event))
+        [self.cost(0, item, event), self.cost(1, item, event)]
     }
 
     /// Returns the recorded inclusive costs of a part that was contracted.
     pub(super) fn recorded(&self, item: usize, event: usize) -> [Count; 2] {
-        [0, 1].map(|side| self.recorded[side][item * self.events + event])
+        let at = item * self.events + event;
+        [self.recorded[0][at], self.recorded[1][at]]
     }
 
     /// Returns the positions of the called functions.
@@ -185,7 +204,8 @@ impl Items {
 
     /// Returns the old and the new cost of the calls of one function.
     pub(super) fn entry_cost(&self, entry: usize, event: usize) -> [Count; 2] {
-        [0, 1].map(|side| self.entry_costs[side][entry * self.events + event])
+        let at = entry * self.events + event;
+        [self.entry_costs[0][at], self.entry_costs[1][at]]
     }
 
     /// Returns the calls of an item, if it is one.

@@ -16,6 +16,7 @@ mod amounts;
 mod contraction;
 mod graph;
 mod groups;
+mod inlined;
 mod items;
 mod lines;
 mod nodes;

@@ -103,6 +103,8 @@ impl Attribution<'_> {
     /// Numbers the cycles in the order of the rows.
     fn number_cycles(&self, rows: &mut [Cause]) -> Vec<Cycle> {
         let mut numbers = vec![None; self.groups.len()];
+        // The position of each group in `cycles`.
+        let mut places = vec![None; self.groups.len()];
         let mut next = 0;
         let mut cycles: Vec<Cycle> = Vec::new();
         for row in rows {
@@ -119,15 +121,18 @@ impl Attribution<'_> {
             if members < 2 {
                 continue;
             }
-            match cycles.iter_mut().find(|cycle| cycle.number == number) {
-                Some(cycle) => add(&mut cycle.delta, &row.delta),
-                None => cycles.push(Cycle {
-                    number,
-                    node: self.main_entry(group),
-                    members,
-                    delta: row.delta.clone(),
-                }),
+            if let Some(place) = places[group] {
+                let cycle: &mut Cycle = &mut cycles[place];
+                add(&mut cycle.delta, &row.delta);
+                continue;
             }
+            places[group] = Some(cycles.len());
+            cycles.push(Cycle {
+                number,
+                node: self.main_entry(group),
+                members,
+                delta: row.delta.clone(),
+            });
         }
         cycles
     }
@@ -200,12 +205,13 @@ impl Attribution<'_> {
             ..Cause::default()
         };
         let mut runs = vec![0; events];
+        let mut delta = vec![0; events];
         let mut items: Vec<(usize, Detail)> = Vec::new();
         for item in self.items.of_node(node) {
             let moved = &moved[item * events..][..events];
-            let mut delta: Vec<Count> = (0..events)
-                .map(|event| self.raw_cause(item, event) + moved[event])
-                .collect();
+            for (event, delta) in delta.iter_mut().enumerate() {
+                *delta = self.raw_cause(item, event) + moved[event];
+            }
             add(&mut row.delta, &delta);
             if self.groups.is_recursive[group] {
                 for (event, delta) in delta.iter_mut().enumerate() {
@@ -216,10 +222,10 @@ impl Attribution<'_> {
             }
             let is_zero = delta.iter().chain(moved).all(|amount| *amount == 0);
             if !is_zero {
-                items.push((item, self.detail(item, moved, delta)));
+                items.push((item, self.detail(item, moved, delta.clone())));
             }
         }
-        row.details = self.with_inlining(items);
+        row.details = self.with_inlining(node, items);
         if runs.iter().any(|amount| *amount != 0) {
             let entries = self.allowances.entries[group];
             row.details.push(Detail {
@@ -230,8 +236,10 @@ impl Attribution<'_> {
                 ..Detail::default()
             });
         }
-        row.details
-            .order_by_key(|detail| Reverse(detail.delta[0].unsigned_abs()));
+        if row.details.len() > 1 {
+            row.details
+                .order_by_key(|detail| Reverse(detail.delta[0].unsigned_abs()));
+        }
         row
     }
 
@@ -241,11 +249,11 @@ impl Attribution<'_> {
         let is_in_both = match &self.items.all[item].kind {
             ItemKind::Part {
                 function,
-                is_inlined,
-            } => *function == node && !is_inlined,
+                inlined_into,
+            } => *function == node && inlined_into.is_none(),
             ItemKind::Calls(calls) => only_side(calls).is_none(),
         };
-        let [old_runs, new_runs] = [0, 1].map(|side| self.ran[side][node] as f64);
+        let [old_runs, new_runs] = [self.ran[0][node] as f64, self.ran[1][node] as f64];
         let group = self.groups.of[node];
         let scale = self.allowances.scale[group * self.items.events + event];
         let factor = new_runs / old_runs / scale;
@@ -263,7 +271,7 @@ impl Attribution<'_> {
         match &self.items.all[item].kind {
             ItemKind::Part {
                 function,
-                is_inlined: false,
+                inlined_into: None,
             } if *function == node => Detail {
                 kind: CauseKind::Own,
                 delta,
@@ -271,7 +279,7 @@ impl Attribution<'_> {
             },
             ItemKind::Part {
                 function,
-                is_inlined: false,
+                inlined_into: None,
             } => {
                 let is_old = events.clone().any(|event| {
                     self.items.cost(0, item, event) != 0 || self.items.recorded(item, event)[0] != 0
@@ -352,70 +360,6 @@ impl Attribution<'_> {
         let most = others.max_by_key(|item| (self.items.cost(other, **item, 0), Reverse(**item)));
         most.map(|item| self.items.all[*item].owner)
     }
-
-    /// Returns the details of a row. Code that is inlined in one run and was called in the other is one detail.
-    fn with_inlining(&self, items: Vec<(usize, Detail)>) -> Vec<Detail> {
-        if items.iter().all(|(_, detail)| detail.inlined.is_none()) {
-            return items.into_iter().map(|(_, detail)| detail).collect();
-        }
-        let code_of = |detail: &Detail| self.code.get(detail.function?).copied();
-        let mut called: std::collections::BTreeMap<usize, usize> = (items.iter().enumerate())
-            .filter(|(_, (_, detail))| self.is_called_in_one_run(detail))
-            .filter_map(|(at, (_, detail))| Some((code_of(detail)?, at)))
-            .collect();
-        let mut partner = vec![None; items.len()];
-        for (at, (_, detail)) in items.iter().enumerate() {
-            if let Some(code) = code_of(detail)
-                && let Some(other) = called.get(&code)
-                && can_be_inlining(detail, &items[*other].1)
-            {
-                partner[at] = Some(*other);
-                called.remove(&code);
-            }
-        }
-        let mut details: Vec<Option<Detail>> =
-            items.into_iter().map(|(_, detail)| Some(detail)).collect();
-        for (at, other) in partner.into_iter().enumerate() {
-            if let Some(other) = other.and_then(|other| details[other].take())
-                && let Some(detail) = &mut details[at]
-            {
-                add(&mut detail.delta, &other.delta);
-                detail.calls = other.calls;
-                detail.is_about = other.is_about;
-                detail.recorded = other.recorded;
-            }
-        }
-        let details = details.into_iter().flatten();
-        details
-            .filter(|detail| !detail.moved.is_empty() || detail.delta.iter().any(|sum| *sum != 0))
-            .collect()
-    }
-
-    /// Returns true for a function that was contracted, and for calls that only one run has.
-    fn is_called_in_one_run(&self, detail: &Detail) -> bool {
-        match detail.kind {
-            CauseKind::Gone | CauseKind::New => true,
-            CauseKind::Calls => detail.calls.is_some_and(|calls| calls.contains(&0)),
-            _ => false,
-        }
-    }
-}
-
-/// Returns true if code that is inlined in one run only can be the code that was called in the other run. It is not if it
-/// costs more than the calls can explain.
-fn can_be_inlining(inlined: &Detail, called: &Detail) -> bool {
-    let is_called_in = match (called.kind, called.calls) {
-        (CauseKind::Gone, _) | (CauseKind::Calls, Some([_, 0])) => InlinedIn::Old,
-        _ => InlinedIn::New,
-    };
-    let is_other_run = matches!(
-        (inlined.inlined, is_called_in),
-        (Some(InlinedIn::New), InlinedIn::Old) | (Some(InlinedIn::Old), InlinedIn::New)
-    );
-    let [inlined, called_delta] = [inlined.delta[0], called.delta[0]];
-    let is_explained =
-        called.kind != CauseKind::Calls || inlined.unsigned_abs() <= called_delta.unsigned_abs();
-    is_other_run && is_explained && (inlined < 0) != (called_delta < 0)
 }
 
 /// Rounds a number of calls. A fraction of a call is a call.

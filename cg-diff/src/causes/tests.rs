@@ -217,6 +217,7 @@ fn code_that_is_inlined_now_is_one_detail() {
     let pair = InlinedPair {
         host: main,
         function: inlined,
+        into: main,
     };
     found.add_inlined(pair, &[240]);
     new.set(found);
@@ -233,6 +234,61 @@ fn code_that_is_inlined_now_is_one_detail() {
     use cg_stream::record::InlinedIn;
     assert_eq!(rows[0].details[0].inlined, Some(InlinedIn::New));
     assert_eq!(back[0].details[0].inlined, Some(InlinedIn::Old));
+}
+
+#[test]
+fn code_inside_of_inlined_code_belongs_to_its_detail() {
+    // main called helper, with inner inlined into it. Now helper is inlined into main, with inner and, in that, deep. inner is
+    // also inlined into main itself, in both runs. The inlined helper is another node with the same code.
+    let (main, helper, inlined, inner, deep) = (0, 1, 2, 3, 4);
+    let with_chains = |mut graph: CallGraph, chains: &[(usize, usize, usize, Count)]| {
+        let mut found = FoundCalls::default();
+        for (function, into, host, cost) in chains {
+            let pair = InlinedPair {
+                host: *host,
+                function: *function,
+                into: *into,
+            };
+            found.add_inlined(pair, &[*cost]);
+        }
+        if graph.own(helper)[0] > 0 {
+            found.add_arc(main, helper, 50, &[300]);
+        }
+        graph.set(found);
+        graph
+    };
+    let old = with_chains(
+        graph(&[Some(10), Some(200), None, None, None], &[]),
+        &[(inner, helper, helper, 100), (inner, main, main, 50)],
+    );
+    let new = with_chains(
+        graph(&[Some(12), None, None, None, None], &[]),
+        &[
+            (inlined, main, main, 140),
+            (inner, inlined, main, 90),
+            (deep, inner, main, 1),
+            (inner, main, main, 70),
+        ],
+    );
+    let (rows, _) = attribute([old.clone(), new.clone()], &[0, 1, 1, 3, 4]);
+    // 140 + 90 + 1 - 200 - 100.
+    assert_eq!(
+        details(&rows, main),
+        [
+            (Inlined, Some(inlined), -69),
+            (Inlined, Some(inner), 20),
+            (Own, None, 2)
+        ]
+    );
+    let (back, _) = attribute([new, old], &[0, 1, 1, 3, 4]);
+    assert_eq!(
+        details(&back, main),
+        [
+            (Inlined, Some(inlined), 69),
+            (Inlined, Some(inner), -20),
+            (Own, None, -2)
+        ]
+    );
 }
 
 #[test]
@@ -311,6 +367,7 @@ fn any_graph(numbers: &mut Numbers, nodes: usize) -> CallGraph {
         let pair = InlinedPair {
             host: node(),
             function: node(),
+            into: node(),
         };
         found.add_inlined(pair, &[numbers.below(1_000).into(), 1]);
     }
