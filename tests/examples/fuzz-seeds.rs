@@ -1,5 +1,4 @@
-//! `fuzz-seeds FOLDER`: writes the seeds for fuzzing the readers, one subfolder of FOLDER per format. The first byte of each
-//! file selects the format.
+//! `fuzz-seeds FOLDER`: writes the seeds for fuzzing the readers, one subfolder of FOLDER per format.
 #![allow(clippy::print_stderr, reason = "this program prints")]
 #![allow(clippy::unwrap_used, reason = "a missing seed is a bug")]
 
@@ -8,7 +7,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use cg_parse::FORMATS;
-use tests::{data, fuzzed};
+use tests::data;
 
 fn main() -> ExitCode {
     let Some(folder) = std::env::args_os().nth(1).map(PathBuf::from) else {
@@ -24,8 +23,7 @@ fn main() -> ExitCode {
             .flatten()
             .map(|entry| entry.unwrap().path());
         for path in tests::seeds(format).into_iter().chain(found) {
-            let seed = fuzzed::with_first_byte(format, &fs::read(&path).unwrap());
-            fs::write(folder.join(path.file_name().unwrap()), seed).unwrap();
+            fs::copy(&path, folder.join(path.file_name().unwrap())).unwrap();
         }
     }
     ExitCode::SUCCESS

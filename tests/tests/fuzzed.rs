@@ -99,17 +99,6 @@ fn readers_keep_their_laws_on_inputs_of_other_formats() {
 }
 
 #[test]
-fn first_byte_selects_the_reader() {
-    for format in FORMATS {
-        let bytes = fs::read(&seeds_of(format)[0]).unwrap();
-        let with_byte = fuzzed::with_first_byte(format, &bytes);
-        assert_eq!(&FORMATS[usize::from(with_byte[0])], format);
-        assert!(fuzzed::reader_of_first_byte(&with_byte));
-    }
-    assert!(!fuzzed::reader_of_first_byte(b""));
-}
-
-#[test]
 fn renderers_keep_their_laws() {
     for path in seeds("renderer", "names") {
         for bytes in variants(&fs::read(path).unwrap()) {
@@ -128,7 +117,7 @@ fn renderers_keep_their_laws() {
 
 #[test]
 fn streams_keep_their_laws() {
-    for folder in ["fmt", "exports", "code", "perf-stat"] {
+    for folder in ["fmt", "exports", "code", "perf-stat", "fuzzed/stream"] {
         let is_stream = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "jsonl");
         for path in files(&data(folder)).into_iter().filter(is_stream) {
             for bytes in variants(&fs::read(path).unwrap()) {
@@ -140,8 +129,9 @@ fn streams_keep_their_laws() {
 
 #[test]
 fn objects_keep_their_laws() {
-    let objects = files(&tests::workspace().join("fuzz/seeds/object"));
+    let mut objects = files(&tests::workspace().join("fuzz/seeds/object"));
     assert!(!objects.is_empty());
+    objects.extend(files(&data("fuzzed/object")));
     for path in objects {
         for bytes in variants(&fs::read(path).unwrap()) {
             fuzzed::object(&bytes);
