@@ -33,7 +33,10 @@ pub(crate) fn unpacked(input: impl Read + 'static) -> io::Result<Box<dyn Read>> 
     let whole: Box<dyn Read> = Box::new(Cursor::new(head).chain(input));
     Ok(if is_packed {
         Box::new(Members {
-            state: State::Between(BufReader::with_capacity(BUFFER_SIZE, whole)),
+            state: State::Between(BufReader::with_capacity(
+                BUFFER_SIZE,
+                Box::new(Filled(whole)),
+            )),
             seen: false,
             length: 0,
         })
@@ -49,6 +52,27 @@ impl<R: Read> Read for Counted<R> {
     fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
         let length = self.0.read(out)?;
         limits::count_input(length as u64);
+        Ok(length)
+    }
+}
+
+/// An input that fills the whole buffer of each read, except at the end.
+///
+/// A decoder of damaged data drops what it decoded in the call that finds the damage. With full buffers, the text before the
+/// damage is the same for a file and for a pipe.
+struct Filled<R>(R);
+
+impl<R: Read> Read for Filled<R> {
+    fn read(&mut self, out: &mut [u8]) -> io::Result<usize> {
+        let mut length = 0;
+        while length < out.len() {
+            match self.0.read(&mut out[length..]) {
+                Ok(0) => break,
+                Ok(more) => length += more,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
         Ok(length)
     }
 }
@@ -263,8 +287,12 @@ mod tests {
                 self.0.read(&mut out[..length])
             }
         }
+        read_all(Dripping(Cursor::new(bytes.to_vec())))
+    }
+
+    fn read_all(input: impl Read + 'static) -> (Vec<u8>, Option<String>) {
         let mut text = Vec::new();
-        let error = match unpacked(Dripping(Cursor::new(bytes.to_vec()))) {
+        let error = match unpacked(input) {
             Ok(mut reader) => reader.read_to_end(&mut text).err(),
             Err(error) => Some(error),
         };
@@ -365,6 +393,17 @@ mod tests {
             let expected = (text.to_vec(), Some(error.to_owned()));
             assert_eq!(read(&packed), expected, "{case}");
         }
+    }
+
+    #[test]
+    fn damaged_data_is_the_same_from_a_file_and_from_a_pipe() {
+        // A stored block, and a block of an unknown type.
+        let header = [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255];
+        let damaged = [&header[..], &[0, 4, 0, 251, 255], b"one\n", &[7]].concat();
+        let whole = read_all(Cursor::new(damaged.clone()));
+        let error = "the gzip data is damaged: corrupt deflate stream";
+        assert_eq!(whole.1.as_deref(), Some(error));
+        assert_eq!(read(&damaged), whole);
     }
 
     #[test]
