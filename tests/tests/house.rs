@@ -144,3 +144,28 @@ fn files_have_at_most_600_lines_and_functions_80() {
         }
     }
 }
+
+/// For a package with settings of its own in a profile, Cargo ignores the `strip` of the profile.
+#[test]
+fn profile_settings_of_a_package_with_a_program_strip_it() {
+    let manifest = fs::read_to_string(workspace().join("Cargo.toml")).unwrap();
+    let (_, settings) = manifest.split_once("[profile.release.package]").unwrap();
+    let (settings, _) = settings.split_once("\n[").unwrap();
+    let mut programs = Vec::new();
+    for setting in settings.lines().filter(|line| !line.starts_with('#')) {
+        let name = setting.split([' ', '.']).next().unwrap();
+        let folders = [
+            workspace().join(name),
+            workspace().join("crates").join(name),
+        ];
+        if !name.is_empty()
+            && folders
+                .iter()
+                .any(|folder| folder.join("src/main.rs").exists())
+        {
+            assert!(setting.contains("strip = true"), "{setting}");
+            programs.push(name);
+        }
+    }
+    assert_eq!(programs, ["cg-filter", "cg-parse"]);
+}

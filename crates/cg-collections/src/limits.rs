@@ -78,7 +78,7 @@ fn allowance(base: u64, per_byte: u64) -> u64 {
 
 /// Returns an error if the process needs much more memory than its inputs are long. `growth` is about to be added.
 ///
-/// Only Linux reports the memory of a process in a file. Elsewhere this is always `Ok`.
+/// This is always `Ok` if the system is none of Linux, macOS and FreeBSD.
 ///
 /// # Errors
 /// Returns [`TooMany::Bytes`].
@@ -139,7 +139,14 @@ impl Growth {
     }
 }
 
+/// Returns the memory of this process, in bytes. It includes mapped files, but the tools map only their own programs.
+#[cfg(any(target_os = "macos", target_os = "freebsd"))]
+fn memory_in_use() -> Option<u64> {
+    memory_stats::memory_stats().map(|stats| stats.physical_mem as u64)
+}
+
 /// Returns the memory of this process without mapped files, in bytes; `None` if the system does not report it.
+#[cfg(not(any(target_os = "macos", target_os = "freebsd")))]
 fn memory_in_use() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let (_, after) = status.split_once("RssAnon:")?;
@@ -180,7 +187,7 @@ mod tests {
         assert_eq!(growth.add(UNCHECKED - 1), Ok(()));
         assert_eq!(growth.add(1), Ok(()));
         if memory_in_use().is_some() {
-            assert_eq!(growth.add(1 << 40), Err(TooMany::Bytes));
+            assert_eq!(growth.add(usize::MAX / 2), Err(TooMany::Bytes));
         }
         let mut items = Vec::new();
         (0..9_u8).for_each(|item| push(&mut items, item).unwrap());
