@@ -134,7 +134,7 @@ fn nextest_writes_one_callgrind_profile_per_test() {
     fs::write(project.path().join("tests/other.rs"), other).unwrap();
     let readme = fs::read_to_string(example.join("README.md")).unwrap();
     let commands = block_lines(&readme, "sh");
-    assert_eq!(commands.len(), 3, "{commands:?}");
+    assert_eq!(commands.len(), 5, "{commands:?}");
     let run = |command: &str| {
         let output = shell(project.path(), command);
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
@@ -170,6 +170,22 @@ fn nextest_writes_one_callgrind_profile_per_test() {
     let report = run(&commands[2]);
     let worst = "worst: nextest-example::buffer.clean +";
     assert!(report.contains(worst), "{report}");
+    // The last commands show and limit the functions of the crate.
+    let of_crate = |command: &str| {
+        let command = command.replace("mycrate", "nextest_example");
+        shell(project.path(), &command)
+    };
+    let shown = of_crate(&commands[3]);
+    let shown = String::from_utf8_lossy(&shown.stdout);
+    assert!(shown.contains("nextest_example::Buffer::get"), "{shown}");
+    assert!(!shown.contains("  malloc  "), "{shown}");
+    let judged = of_crate(&commands[4]);
+    let stderr = String::from_utf8_lossy(&judged.stderr);
+    assert_eq!(judged.status.code(), Some(1), "{stderr}");
+    assert!(
+        stderr.contains("nextest-example::buffer.clean: Ir["),
+        "{stderr}"
+    );
     // The profile of a test is not the launcher's profile.
     let own = run(
         "cg-filter --whose own target/callgrind/*buffer.clean.out | cg-fmt -f csv --columns fn",
