@@ -421,12 +421,14 @@ impl<'a> Contraction<'a> {
                 let group = self.groups.of[calls.callee];
                 group != own_group && !self.is_contracted[group]
             });
-            held.parts.extend(self.own[node].map(|cost| Part {
-                function: node,
-                inlined_into: None,
-                cost,
-                recorded: None,
-            }));
+            if let Some(cost) = self.own[node] {
+                held.parts.push(Part {
+                    function: node,
+                    inlined_into: None,
+                    cost,
+                    recorded: None,
+                });
+            }
             self.combine(held);
         }
         ContractedRun {

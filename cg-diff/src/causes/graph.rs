@@ -66,10 +66,10 @@ impl CallGraph {
                 .collect();
             let profile = &runs.profiles[number];
             let cost_of = |counts: &[Count], costs: &mut Vec<Count>| {
-                costs.extend(positions.iter().map(|position| {
+                for position in &positions {
                     let count = position.and_then(|position| counts.get(position));
-                    count.copied().unwrap_or(0)
-                }));
+                    costs.push(count.copied().unwrap_or(0));
+                }
             };
             let cost_type = match nodes.has_chains {
                 true => RecordType::Inline,

@@ -101,7 +101,9 @@ impl Items {
     ) {
         parts.clear();
         for (side, run) in runs.iter().enumerate() {
-            parts.extend(run.held[node].parts.iter().map(|part| (side, *part)));
+            for part in &run.held[node].parts {
+                parts.push((side, *part));
+            }
         }
         parts.sort_by_key(|(_, part)| (part.function, part.inlined_into));
         let mut last = None;
@@ -133,7 +135,9 @@ impl Items {
     ) {
         calls.clear();
         for (side, run) in runs.iter().enumerate() {
-            calls.extend(run.held[node].calls.iter().map(|calls| (side, *calls)));
+            for more in &run.held[node].calls {
+                calls.push((side, *more));
+            }
         }
         calls.sort_by_key(|(_, calls)| (groups.of[calls.callee], calls.callee));
         for (side, calls) in calls.iter().copied() {
