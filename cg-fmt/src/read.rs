@@ -82,7 +82,7 @@ pub(crate) fn read(
             files.len()
         ));
     }
-    let (mut profile, mut framing) = read_all(files, &parse, diagnostics)?;
+    let (mut profile, mut framing) = read_all(empty_profile(options), files, &parse, diagnostics)?;
     // Snapshots of several runs have no common time, and their heaps do not add up, so only the peaks are listed.
     let has_heap = !profile.table(RecordType::Heap).is_empty();
     let has_several_heaps = profile.runs().len() > 1 && is_heap_report(options) && has_heap;
@@ -174,13 +174,22 @@ fn parse_options(options: &Options) -> cg_parse::Options {
     }
 }
 
-/// Reads all inputs and adds them up.
+/// Returns an empty profile whose rows are as separate as the format needs: pprof has a location for each address. Addresses
+/// differ between builds, so stable names do not keep them separate.
+fn empty_profile(options: &Options) -> Profile {
+    match options.format == OutputFormat::Pprof && !options.stable_names {
+        true => Profile::by_address(),
+        false => Profile::default(),
+    }
+}
+
+/// Reads all inputs and adds them up, beginning with an empty profile.
 fn read_all(
+    mut profile: Profile,
     files: &[PathBuf],
     parse: &cg_parse::Options,
     diagnostics: &mut Diagnostics,
 ) -> anyhow::Result<(Profile, Framing)> {
-    let mut profile = Profile::default();
     let mut framing = Framing::default();
     for file in &cg_parse::without_empty_bases(files) {
         framing.add(stream::read(file, parse, diagnostics, &mut profile)?);
@@ -195,7 +204,12 @@ fn can_be_read_again(files: &[PathBuf]) -> bool {
 
 /// Reads all inputs again with other options. Drops messages, because the first reading already printed them.
 fn read_again(files: &[PathBuf], parse: &cg_parse::Options) -> anyhow::Result<(Profile, Framing)> {
-    read_all(files, parse, &mut Diagnostics::to(|_, _| {}))
+    read_all(
+        Profile::default(),
+        files,
+        parse,
+        &mut Diagnostics::to(|_, _| {}),
+    )
 }
 
 fn has_samples(profile: &Profile) -> bool {
@@ -229,6 +243,6 @@ fn estimated_stacks(
     if !can_be_read_again(files) {
         return Ok(None);
     }
-    let (profile, _) = read_all(files, &parse, diagnostics)?;
+    let (profile, _) = read_all(Profile::default(), files, &parse, diagnostics)?;
     Ok(has_samples(&profile).then_some(profile))
 }

@@ -494,6 +494,76 @@ fn pprof_files_are_read_back_unchanged() {
     }
 }
 
+/// Returns the samples of a stream with addresses: frames, labels and costs, sorted.
+fn samples_with_addresses(stream: &[u8]) -> Vec<String> {
+    let records = records(stream).into_iter();
+    let samples = records.filter(|record| record["type"] == "stack");
+    let mut samples: Vec<String> = samples
+        .map(|mut record| {
+            for frame in record["stack"].as_array_mut().unwrap() {
+                frame.as_object_mut().unwrap().remove("inlined");
+            }
+            format!(
+                "{} {} {}",
+                record["stack"], record["labels"], record["cost"]
+            )
+        })
+        .collect();
+    samples.sort();
+    samples
+}
+
+#[test]
+fn pprof_keeps_samples_that_differ_only_in_their_addresses() {
+    let frame = |address: u64| {
+        format!(r#"{{"fn":"work","file":"a.c","line":3,"obj":"/opt/a","addr":"{address:#x}"}}"#)
+    };
+    let sample = |address: u64, labels: &str, samples: u64| {
+        format!(
+            r#"{{"type":"stack","fn":"work","file":"a.c","line":3,"obj":"/opt/a",{labels}"cost":{{"samples":{samples}}},"stack":[{}]}}"#,
+            frame(address)
+        )
+    };
+    let stream = [
+        r#"{"type":"run","stream":1,"tool":"pprof","events":["samples"],"total":{"samples":15}}"#,
+        &sample(0x1010, "", 1),
+        &sample(0x1018, "", 2),
+        &sample(0x1018, r#""labels":{"n":7},"#, 4),
+        &sample(0x1020, r#""labels":{"n":7},"#, 8),
+        r#"{"type":"end","records":4}"#,
+    ]
+    .join("\n");
+    let mut profiles = vec![("four samples", stream.into_bytes())];
+    for file in [
+        "pprof/go-cpu.pb.gz",
+        "pprof/go-heap.pb.gz",
+        "exports/heap.pb.gz",
+    ] {
+        profiles.push((file, parsed(file)));
+    }
+    for (file, stream) in profiles {
+        let (profile, _) = written(&["-f", "pprof"], &stream);
+        let again = tools::stdout("cg-parse", &["-"], &profile);
+        let expected = samples_with_addresses(&stream);
+        assert_eq!(samples_with_addresses(&again), expected, "{file}");
+        // Other formats do not write addresses, and add these samples up.
+        let (folded, _) = written(&["-f", "folded"], &stream);
+        let lines = folded.split(|byte| *byte == b'\n').count();
+        assert!(lines <= expected.len(), "{file}");
+    }
+    // Addresses differ between builds, so stable names do not keep samples apart.
+    let stream = [
+        r#"{"type":"run","stream":1,"tool":"pprof","events":["samples"],"total":{"samples":3}}"#,
+        &sample(0x1010, "", 1),
+        &sample(0x1018, "", 2),
+        r#"{"type":"end","records":2}"#,
+    ]
+    .join("\n");
+    let (profile, _) = written(&["-f", "pprof", "--stable-names"], stream.as_bytes());
+    let again = tools::stdout("cg-parse", &["-"], &profile);
+    assert_eq!(samples_with_addresses(&again).len(), 1);
+}
+
 #[test]
 fn speedscope_files_are_read_back_unchanged() {
     for file in SAMPLED {

@@ -10,7 +10,7 @@ use cg_stream::rows::{
     self, AddressRef, Cells, KnownIds, NameRef, Named, NamesRef, RowTables, StackRef,
 };
 
-/// The id of a frame, and the address, which is not part of the frame's key.
+/// The id of a frame, and the address, which is usually not part of the frame's key.
 type AddressedFrame = (FrameKeyId, Option<Symbol>);
 
 /// Caches and buffers that are reused for the next row.
@@ -23,6 +23,8 @@ pub(super) struct LookedUp {
     frames: Vec<FrameKeyId>,
     addresses: Vec<Option<Symbol>>,
     text: Vec<u8>,
+    /// True if the keys of frames have addresses.
+    pub(super) is_by_address: bool,
 }
 
 /// The context for adding a row: the profile's names and events, the cache, and the reader's tables.
@@ -145,6 +147,7 @@ impl<'p> Adding<'p> {
         let mut symbol = |name: &Option<cg_stream::record::Name<'_>>| {
             name.as_deref().map(|text| symbols.intern(text)).transpose()
         };
+        let address = symbol(&frame.addr)?;
         let key = FrameKey {
             function: FunctionKey {
                 name: symbol(&frame.name)?,
@@ -154,8 +157,8 @@ impl<'p> Adding<'p> {
             line: frame.line,
             site: symbol(&frame.site)?,
             marks: frame.marks(),
+            addr: address.filter(|_| self.known.is_by_address),
         };
-        let address = symbol(&frame.addr)?;
         Ok((self.names.stacks.frame(key)?, address))
     }
 

@@ -173,6 +173,8 @@ pub struct FrameKey {
     pub site: Option<Symbol>,
     /// The frame's marks.
     pub marks: FrameMarks,
+    /// The address, in a [profile whose frames differ by address](super::Profile::by_address).
+    pub addr: Option<Symbol>,
 }
 
 cg_collections::ids! {
@@ -180,8 +182,8 @@ cg_collections::ids! {
     pub(super) struct FrameKeyId;
 }
 
-/// Every distinct stack of a profile. Stacks are equal if their frames are equal; addresses are not compared. A frame is
-/// stored once for all stacks that contain it: a million stacks have tens of millions of frames, but only some thousand
+/// Every distinct stack of a profile. Stacks are equal if their frames are equal; addresses are not compared unless the
+/// keys of the frames have them. A frame is stored once for all stacks that contain it: a million stacks have tens of millions of frames, but only some thousand
 /// different ones.
 #[derive(Clone, Default)]
 pub struct Stacks {

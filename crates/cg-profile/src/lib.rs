@@ -121,6 +121,14 @@ impl Names {
 }
 
 impl Profile {
+    /// Creates an empty profile in which stacks are different rows if only the addresses of their frames differ. In other
+    /// profiles, addresses are not part of a key.
+    pub fn by_address() -> Profile {
+        let mut profile = Profile::default();
+        profile.known.is_by_address = true;
+        profile
+    }
+
     /// Creates an empty profile that adds its names to the names of others, so that equal names have equal symbols in all of
     /// them.
     pub fn continuing(names: Names) -> Profile {

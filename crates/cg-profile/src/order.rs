@@ -84,11 +84,13 @@ impl Profile {
             line,
             site,
             marks,
+            addr,
         } = a;
         self.order_of_functions(function, &b.function)
             .then_with(|| line.cmp(&b.line))
             .then_with(|| self.order_of_names(*site, b.site))
             .then_with(|| marks.cmp(&b.marks))
+            .then_with(|| self.order_of_names(*addr, b.addr))
     }
 }
 
