@@ -7,6 +7,8 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
+use crate::cpp_members;
+
 /// The maximum length of a demangled name, in bytes. Mangled names repeat parts by reference, so a few hundred bytes can
 /// expand to gigabytes. Demangling stops at this length, and the name stays mangled.
 pub const LONGEST_DEMANGLED: usize = 64 << 10;
@@ -75,9 +77,12 @@ fn demangle_cpp(text: &str) -> Option<String> {
         Some((mangled, _)) => (mangled, &text[mangled.len()..]),
         None => (text, ""),
     };
-    let symbol = cpp_demangle::Symbol::new(mangled).ok()?;
-    let options = cpp_demangle::DemangleOptions::new();
-    let mut demangled = bounded(|text| symbol.structured_demangle(text, &options))?;
+    let with_members = cpp_members::mark(mangled);
+    let with_members = with_members.and_then(|marked| without_suffix(&marked));
+    let mut demangled = match with_members {
+        Some(demangled) => cpp_members::restore(&demangled),
+        None => without_suffix(mangled)?,
+    };
     if suffix.starts_with('@') {
         demangled.push_str(suffix);
     } else if let Some(clone) = suffix.strip_prefix('.')
@@ -86,6 +91,13 @@ fn demangle_cpp(text: &str) -> Option<String> {
         demangled.push_str(&format!(" [clone .{clone}]"));
     }
     Some(demangled)
+}
+
+/// Demangles a C++ name that has no suffix; `None` if it is not a mangled name or would become too long.
+fn without_suffix(mangled: &str) -> Option<String> {
+    let symbol = cpp_demangle::Symbol::new(mangled).ok()?;
+    let options = cpp_demangle::DemangleOptions::new();
+    bounded(|text| symbol.structured_demangle(text, &options))
 }
 
 /// Returns the output of `write`; `None` if it is too long or `write` fails.
@@ -133,6 +145,41 @@ mod tests {
         check("_ZN4Tree4walkEi", "Tree::walk(int)");
         check("_ZN4Tree4walkEi.part.0", "Tree::walk(int) [clone .part.0]");
         check("_ZN4Tree4walkEi.llvm.42", "Tree::walk(int)");
+    }
+
+    /// The expected text is `c++filt`'s.
+    #[test]
+    fn members_of_dependent_types_are_demangled_as_gcc_mangles_them() {
+        for (mangled, expected) in [
+            (
+                "_Z2a3IiENSt9enable_ifIXsr4toplIT_E5valueEiE4typeES2_",
+                "std::enable_if<topl<int>::value, int>::type a3<int>(int)",
+            ),
+            (
+                "_Z2a2IiENSt9enable_ifIXsrN2my4deep6is_fooIT_E2inE1vEiE4typeES4_",
+                "std::enable_if<my::deep::is_foo<int>::in::v, int>::type a2<int>(int)",
+            ),
+            (
+                "_Z2c7IiENSt9enable_ifIXsrN2my4deep6is_fooIT_EE2tvIiEES4_E4typeES4_",
+                "std::enable_if<my::deep::is_foo<int>::tv<int>, int>::type c7<int>(int)",
+            ),
+            (
+                "_ZSt4swapIiENSt9enable_ifIXsrSt6__and_IJSt6__not_ISt15__is_tuple_likeIT_EESt21is_move_constructibleIS4_ESt18is_move_assignableIS4_EEE5valueEvE4typeERS4_SE_",
+                "std::enable_if<std::__and_<std::__not_<std::__is_tuple_like<int> >, std::is_move_constructible<int>, std::is_move_assignable<int> >::value, void>::type std::swap<int>(int&, int&)",
+            ),
+            // A substitution after the expression counts the parts of its type.
+            (
+                "_Z2e1I4topliENSt9enable_ifIXsrT_IT0_E5valueEiE4typeES4_",
+                "std::enable_if<topl<int>::value, int>::type e1<topl, int>(topl<int>)",
+            ),
+            // The form of the ABI, which Clang writes.
+            (
+                "_Z1fI3fooENSt9enable_ifIXsr4toplIT_EE5valueEvE4typeES2_",
+                "std::enable_if<topl<foo>::value, void>::type f<foo>(foo)",
+            ),
+        ] {
+            check(mangled, expected);
+        }
     }
 
     #[test]
