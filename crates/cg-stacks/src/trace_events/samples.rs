@@ -228,17 +228,38 @@ impl TraceSamples {
     }
 }
 
-/// Splits `FUNCTION(URL:LINE:COLUMN)` into function and place. Other names have no place.
+/// Splits `FUNCTION(URL:LINE:COLUMN)` into function and place. Other names have no place. Without debug information, the
+/// place is `address at URL:SEGMENT:OFFSET`, which has no line.
 fn split_place(name: &[u8]) -> (&[u8], Option<(&[u8], u64)>) {
     let split = || {
         let inside = name.strip_suffix(b")")?;
         let (front, _column) = split_number(inside)?;
         let (front, line) = split_number(front)?;
-        // An anonymous function can have a name in parentheses.
-        let open = memchr::memchr_iter(b'(', front).find(|open| *open > 0)?;
-        Some((&front[..open], Some((&front[open + 1..], line))))
+        let open = place_start(front)?;
+        let place = &front[open + 1..];
+        let place = match place.strip_prefix(b"address at ") {
+            Some(file) => (file, 0),
+            None => (place, line),
+        };
+        Some((&front[..open], Some(place)))
     };
     split().unwrap_or((name, None))
+}
+
+/// Returns the position of the parenthesis that begins the place at the end of a text. Functions and URLs can contain
+/// parentheses, too: `(anonymous)(http://host/app/(tabs)/index.js`.
+fn place_start(text: &[u8]) -> Option<usize> {
+    let mut closed = 1;
+    let balanced = text.iter().rposition(|byte| {
+        match byte {
+            b')' => closed += 1,
+            b'(' => closed -= 1,
+            _ => {}
+        }
+        closed == 0
+    });
+    let first = || memchr::memchr_iter(b'(', text).find(|open| *open > 0);
+    balanced.filter(|open| *open > 0).or_else(first)
 }
 
 /// Splits a text at its last colon, which a number follows.
@@ -263,6 +284,11 @@ mod tests {
                 210,
             ),
             ("(anonymous)(a.js:3:1)", "(anonymous)", "a.js", 3),
+            ("f(app/(tabs)/a.js:3:1)", "f", "app/(tabs)/a.js", 3),
+            ("(anonymous)(/(b)/a.js:3:1)", "(anonymous)", "/(b)/a.js", 3),
+            ("get(x)(a.js:3:1)", "get(x)", "a.js", 3),
+            ("f(a).js:3:1)", "f", "a).js", 3),
+            ("f(address at a.js:0:97)", "f", "a.js", 0),
             ("[GC Young Gen]", "[GC Young Gen]", "", 0),
             ("call(a:b:c)", "call(a:b:c)", "", 0),
             ("f(3:1)", "f(3:1)", "", 0),

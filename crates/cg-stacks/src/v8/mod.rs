@@ -77,6 +77,9 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
             false => Ok(()),
         };
         let read = hits.and_then(|()| samples.add_all(&document, &nodes, &mut table));
+        if samples.has_two_clocks {
+            run.sampling.duration = None;
+        }
         samples.warn(reading);
         warn_hits(&document, reading);
         read

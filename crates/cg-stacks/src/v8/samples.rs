@@ -26,6 +26,8 @@ pub(super) struct V8Samples {
     latest: Count,
     /// The number of samples that are earlier than the samples before them.
     backwards: u64,
+    /// True if the end of the profile is of another clock than its beginning.
+    pub(super) has_two_clocks: bool,
 }
 
 impl V8Samples {
@@ -76,7 +78,9 @@ impl V8Samples {
         let end = deltas.end(document)?;
         match deltas.are_all_read() {
             true => {
-                self.finish(end, table);
+                let known = self.end_on_one_clock(document.start_time, end);
+                self.has_two_clocks = end != known;
+                self.finish(known, table);
                 Ok(())
             }
             false => Err(Error::whole(
@@ -108,6 +112,14 @@ impl V8Samples {
         // A sample without a time does not end the previous sample.
         self.open = delta.map(|_| row).or(self.open);
         Ok(())
+    }
+
+    /// Returns the end of a profile, in ns since its beginning; `None` if the beginning is of another clock. Some programs
+    /// write 0 for the beginning and the time since the machine started for the end.
+    pub(super) fn end_on_one_clock(&self, begin: Option<f64>, end: Option<Count>) -> Option<Count> {
+        const SECOND: Count = 1_000_000_000;
+        let is_after_all = |end: &Count| end - self.now > self.now.max(SECOND);
+        end.filter(|end| begin != Some(0.0) || !is_after_all(end))
     }
 
     /// Adds the time up to the end of the profile, if known, and prepares for the next profile.

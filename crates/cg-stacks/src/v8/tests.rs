@@ -56,6 +56,37 @@ fn hits_are_samples_and_time_lasts_from_one_sample_to_the_next() {
 }
 
 #[test]
+fn an_end_is_ignored_if_the_beginning_is_of_another_clock() {
+    for (start, end, duration, last) in [
+        (0u64, 4_461_117_721u64, None, 0),
+        (4_461_117_671, 4_461_117_721, Some(50_000), 41_000),
+        // A clock that starts with the profile. The program idles at the end.
+        (0, 50, Some(50_000), 41_000),
+        (0, 800_000, Some(800_000_000), 799_991_000),
+        (
+            7,
+            4_461_117_721,
+            Some(4_461_117_714_000u64),
+            4_461_117_705_000,
+        ),
+    ] {
+        let parsed = read(&format!(
+            r#"{{"nodes":[{ROOT},{},{}],"startTime":{start},"endTime":{end},"samples":[2,3],"timeDeltas":[4,5]}}"#,
+            node(2, "main", 0, r#","hitCount":1,"children":[3]"#),
+            node(3, "leaf", 9, r#","hitCount":1"#),
+        ));
+        let run = &parsed.records_of_type("run")[0];
+        let expected = duration.map(|duration| format!(r#""duration":{duration},"#));
+        match &expected {
+            Some(expected) => assert!(run.contains(expected), "{run}"),
+            None => assert!(!run.contains("duration"), "{run}"),
+        }
+        let total = format!(r#""total":{{"samples":2,"time":{}}}"#, last + 5000);
+        assert!(run.contains(&total), "{start} to {end}: {run}");
+    }
+}
+
+#[test]
 fn older_profiles_with_trees_are_read() {
     let parsed = read(
         r#"{"head":{"functionName":"(root)","url":"","lineNumber":0,"hitCount":0,"id":1,"children":[{"functionName":"main","url":"file:///a.js","lineNumber":1,"hitCount":1,"id":2,"children":[{"functionName":"","url":"file:///a.js","lineNumber":10,"hitCount":3,"id":3,"children":[]}]}]},"startTime":0.0001,"endTime":0.00015,"samples":[2,3,3,3],"timestamps":[104,109,109,111]}"#,

@@ -179,9 +179,12 @@ impl TracedProfile {
                 samples.add(row, delta, table)?;
             }
         }
-        let lengths = self.spans.map(|[begin, end]| duration(begin, end, 1e3));
-        let length = lengths.into_iter().flatten().next();
-        samples.finish(length.map(Count::from), table);
+        let mut lengths = self.spans.iter().filter_map(|[begin, end]| {
+            let length = duration(*begin, *end, 1e3).map(Count::from);
+            samples.end_on_one_clock(*begin, length)
+        });
+        let length = lengths.next();
+        samples.finish(length, table);
         Ok(strays)
     }
 }
