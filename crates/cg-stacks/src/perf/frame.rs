@@ -403,9 +403,9 @@ pub(super) fn without_offset(symbol: &[u8]) -> &[u8] {
 /// Parses a source line such as `  inl.cpp:6 (inlined)`: the file and line, if known, and whether the frame is inlined.
 pub(super) fn source_line(text: &[u8]) -> (Option<(&[u8], u64)>, bool) {
     let text = text.trim_ascii();
-    let (place, is_inlined) = match text.strip_suffix(b" (inlined)") {
-        Some(place) => (place, true),
-        None => (text, false),
+    let (place, is_inlined) = match text.strip_suffix(b"(inlined)") {
+        Some([place @ .., b' ' | b'\t']) => (place, true),
+        _ => (text, false),
     };
     let place = memchr::memrchr(b':', place).and_then(|colon| {
         let line = cg_reader::number::whole_u64(&place[colon + 1..]).filter(|line| *line > 0)?;
@@ -413,6 +413,14 @@ pub(super) fn source_line(text: &[u8]) -> (Option<(&[u8], u64)>, bool) {
         (!matches!(file, b"" | b"??")).then_some((file, line))
     });
     (place, is_inlined)
+}
+
+/// Returns true if a line is the source line of a frame: `inl.cpp:6`, or `libfoo.so[1a2b]` if the line is unknown.
+pub(super) fn is_source_line(text: &[u8]) -> bool {
+    let text = text.trim_ascii();
+    source_line(text).0.is_some()
+        || text.ends_with(b"]") && text.contains(&b'[')
+        || matches!(text, b":0" | b"??:0")
 }
 
 /// Returns true for the upper half of the address space, which belongs to the kernel if addresses have 64 bits.

@@ -230,6 +230,9 @@ impl PerfScript {
     fn add_frame_or_odd_line(&mut self, line: &[u8], found: Option<FoundFrame>) {
         match found {
             Some(found) => self.add_frame(found),
+            None if !self.chain.is_empty() && frame::is_source_line(line) => {
+                self.chain.source_line(line, &mut self.table)?;
+            }
             None if self.open.is_some() && !is_instruction(line) => {
                 self.odd.add(line, self.line_number);
             }

@@ -305,6 +305,19 @@ fn a_source_line_belongs_to_the_frame_before_it() {
             r#"{"fn":"relocate","file":"dl-reloc.c","line":301,"obj":"/lib/ld.so"},{"fn":"start","obj":"/lib/ld.so"}]}"#
         )]
     );
+    // With tabs in place of blanks. Without a line, perf prints the object and the address.
+    let parsed = script(
+        "inl\t5\t1.000001:\t7\tcycles:\t\n\
+         \te460\tmap+0x840\n\tdl-reloc.c:190\t(inlined)\n\te460\trelocate+0x840\t(/lib/ld.so)\n\tld.so[e460]\n\n",
+    );
+    assert_eq!(
+        parsed.records_of_type("stack"),
+        [concat!(
+            r#""fn":"map","file":"dl-reloc.c","line":190,"obj":"/lib/ld.so","thread":"inl","tid":5,"cost":{"cycles":7,"samples":1},"stack":["#,
+            r#"{"fn":"map","file":"dl-reloc.c","line":190,"obj":"/lib/ld.so","inlined":true},{"fn":"relocate","obj":"/lib/ld.so"}]}"#
+        )]
+    );
+    assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
     // Also for samples without chains, in threads with short and long names.
     let parsed = script(
         "             inl  5  1.000001:          7 cycles:      55d8ba1fe2e6 work+0x1 (/x)\n  inl.cpp:6\n  a-name-as-long  5  1.000002:          7 cycles:      55d8ba1fe2e6 work+0x1 (/x)\n",
