@@ -23,6 +23,7 @@ mod firefox;
 mod flames;
 mod fleet;
 mod fuzzed;
+mod gprof_oracle;
 mod habits;
 mod heap_oracle;
 mod heaptrack_oracle;

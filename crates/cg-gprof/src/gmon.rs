@@ -13,7 +13,7 @@
 
 use std::collections::BTreeMap;
 
-use cg_collections::maps::Map;
+use cg_collections::maps::{Map, Set};
 use cg_names::demangle::demangle;
 use cg_reader::{Error, Head, Reading};
 use cg_stacks::symbols::{CountedFrom, FoundObject, OutermostName};
@@ -25,6 +25,15 @@ const MAGIC: &[u8] = b"gmon";
 pub(crate) const LONGEST_SIGN: usize = 8;
 const HEADER: usize = 20;
 const VERSION: u32 = 1;
+/// The functions that gprof omits, because only profiled programs call them. They are part of static programs.
+const PROFILER: [&[u8]; 6] = [
+    b"mcount",
+    b"_mcount",
+    b"__mcount",
+    b"_gprof_mcount",
+    b"__mcount_internal",
+    b"__mcleanup",
+];
 
 /// Returns true if an input begins like `gmon.out`, in either byte order.
 pub fn is_gmon(head: &Head) -> bool {
@@ -263,10 +272,15 @@ impl GmonCounts {
         );
         let mut times = CallTimes::default();
         let mut functions: Map<u64, usize> = Map::default();
+        let mut of_profiler: Set<u64> = Set::default();
         for (address, found) in found.iter() {
             let Some(function) = found.last() else {
                 continue;
             };
+            if PROFILER.contains(&function.name) {
+                of_profiler.insert(address);
+                continue;
+            }
             let name = match reading.options.demangle {
                 true => demangle(function.name).into_owned(),
                 false => function.name.to_vec(),
@@ -279,8 +293,12 @@ impl GmonCounts {
                 "no address belongs to a function of the program of --exe: it is stripped, or not the program that wrote this file",
             ));
         }
-        let mut nameless = 0;
+        let (mut nameless, mut left_out) = (0, 0u64);
         for (address, time) in &self.times {
+            if of_profiler.contains(address) {
+                left_out = left_out.saturating_add(*time);
+                continue;
+            }
             let function = match functions.get(address) {
                 Some(function) => *function,
                 None => {
@@ -303,6 +321,12 @@ impl GmonCounts {
             nameless,
             "addresses with samples belong to no function of the program; their time is under ???",
         );
+        if left_out > 0 {
+            reading.warn(format!(
+                "left out as by gprof: {:.2} s in the functions that count calls, such as mcount",
+                left_out as f64 / 1e9
+            ));
+        }
         Ok(times)
     }
 }
