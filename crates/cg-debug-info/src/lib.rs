@@ -25,6 +25,7 @@ mod machine_code;
 mod names;
 mod object_file;
 mod parameters;
+mod part;
 mod regular_file;
 mod scopes;
 mod search;
