@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 
 use serde_json::Value;
@@ -198,4 +199,64 @@ fn inline_chains_are_compared_only_if_all_files_have_them() {
     for files in [[&with[..], &without], [&without, &with]] {
         assert_eq!(functions(files), (vec!["host [20,20]".to_owned()], true));
     }
+}
+
+/// The place of the frame to blame, with the file of its line, is in the row of a changed, an added and a removed stack.
+#[test]
+fn rows_of_stacks_have_the_file_of_their_line() {
+    let stack = |line: u64, samples: u64, frames: &str| {
+        format!(
+            r#"{{"type":"stack","fn":"put","file":"c.c","line":{line},"cost":{{"samples":{samples}}},"stack":[{frames},{{"fn":"main","file":"m.c","line":3}}]}}"#
+        )
+    };
+    let inlined = r#"{"fn":"hash","file":"c.c","line":7,"inlined":true},{"fn":"put","file":"c.c","line":9,"site":"c.h"}"#;
+    let innermost = |line| format!(r#"{{"fn":"put","file":"c.c","line":{line},"site":"d.h"}}"#);
+    let own = r#"{"fn":"put","file":"c.c","line":30}"#;
+    let write = |total: u64, stacks: &[String]| {
+        let run = format!(
+            r#"{{"type":"run","stream":1,"tool":"perf","events":["samples"],"total":{{"samples":{total}}}}}"#
+        );
+        let end = format!(r#"{{"type":"end","records":{}}}"#, stacks.len());
+        let lines: Vec<&str> = std::iter::once(&run[..])
+            .chain(stacks.iter().map(|stack| &stack[..]))
+            .chain([&end[..]])
+            .collect();
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(lines.join("\n").as_bytes()).unwrap();
+        file
+    };
+    let old = write(
+        3000,
+        &[
+            stack(9, 1000, inlined),
+            stack(10, 1500, &innermost(10)),
+            stack(30, 500, own),
+        ],
+    );
+    let new = write(
+        3000,
+        &[
+            stack(9, 2000, inlined),
+            stack(20, 800, &innermost(20)),
+            stack(30, 200, own),
+        ],
+    );
+    let files = [old.path(), new.path()].map(|path| path.to_str().unwrap());
+    let args = ["--all", "--type", "stack", files[0], files[1]];
+    let diff = tools::stdout("cg-diff", &args, b"");
+    let diff = String::from_utf8(diff).unwrap();
+    let rows = diff
+        .lines()
+        .filter(|line| line.contains(r#""type":"diff""#));
+    let mut places: Vec<(u64, String)> = rows
+        .map(|row| {
+            let row: Value = serde_json::from_str(row).unwrap();
+            assert_eq!((&row["fn"], &row["file"]), (&"put".into(), &"c.c".into()));
+            let site = row["site"].as_str().unwrap_or_default();
+            (row["line"].as_u64().unwrap(), site.to_owned())
+        })
+        .collect();
+    places.sort();
+    let expected = [(9, "c.h"), (10, "d.h"), (20, "d.h"), (30, "")];
+    assert_eq!(places, expected.map(|(line, site)| (line, site.to_owned())));
 }
