@@ -192,7 +192,7 @@ impl PerfScript {
                 if found.is_none() && is_sample_after_tab(text) {
                     return self.line_after_blank(text);
                 }
-                self.add_frame_or_odd_line(text, found);
+                self.add_frame_line(text, found)?;
                 self.parts = self.parts.and(PrintedParts::from_line(text));
                 if let Some(found) = found.filter(|_| whole.ends_with(b"\n")) {
                     self.lines.remember(whole, found);
@@ -225,9 +225,10 @@ impl PerfScript {
         }
     }
 
-    /// Adds the frame of a line without its leading blanks. Counts the line if it should be a frame and is not.
+    /// Adds the frame of a line without its leading blanks, or the source line of the last frame. Counts the line if it
+    /// should be a frame and is not.
     #[inline]
-    fn add_frame_or_odd_line(&mut self, line: &[u8], found: Option<FoundFrame>) {
+    fn add_frame_line(&mut self, line: &[u8], found: Option<FoundFrame>) -> Result<(), Error> {
         match found {
             Some(found) => self.add_frame(found),
             None if !self.chain.is_empty() && frame::is_source_line(line) => {
@@ -238,6 +239,7 @@ impl PerfScript {
             }
             None => {}
         }
+        Ok(())
     }
 
     /// Adds the next outer frame.
@@ -290,8 +292,7 @@ impl PerfScript {
         match frame::split_address(line) {
             Some((_, text)) if is_in_chain && !is_sample && !text.is_empty() => {
                 let found = self.texts.frame(line, &mut self.table)?;
-                self.add_frame_or_odd_line(line, found);
-                Ok(())
+                self.add_frame_line(line, found)
             }
             _ => self.sample_line(line, parsed),
         }

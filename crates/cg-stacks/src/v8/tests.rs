@@ -58,7 +58,7 @@ fn hits_are_samples_and_time_lasts_from_one_sample_to_the_next() {
 #[test]
 fn an_end_is_ignored_if_the_beginning_is_of_another_clock() {
     for (start, end, duration, last) in [
-        (0u64, 4_461_117_721u64, None, 0),
+        (0u64, 4_461_117_721u64, None, 0u64),
         (4_461_117_671, 4_461_117_721, Some(50_000), 41_000),
         // A clock that starts with the profile. The program idles at the end.
         (0, 50, Some(50_000), 41_000),
