@@ -1,16 +1,16 @@
 //! The owners of functions and frames, in the five classes of tables, groups and peeks.
 
-use std::collections::{HashMap, HashSet};
-
-use cg_names::code_origin::{CodeOwner, Facts, find_owners};
+use cg_collections::maps::{Map, Set};
+use cg_names::code_origin::{CodeOwner, Facts, FactsFinder, find_owners};
 use cg_profile::{FrameKey, FunctionKey, Profile, StackFrames};
 
 /// Finds the owners of functions in a profile. Caches the facts about each function.
 pub(crate) struct FunctionOwners<'p> {
     profile: &'p Profile,
-    kernel: HashSet<FunctionKey>,
+    kernel: Set<FunctionKey>,
     /// The facts by function, and by the mark of kernel code.
-    facts: HashMap<(FunctionKey, bool), Facts>,
+    facts: Map<(FunctionKey, bool), Facts>,
+    finder: FactsFinder,
 }
 
 impl<'p> FunctionOwners<'p> {
@@ -18,7 +18,8 @@ impl<'p> FunctionOwners<'p> {
         FunctionOwners {
             profile,
             kernel: kernel_functions(profile),
-            facts: HashMap::new(),
+            facts: Map::default(),
+            finder: FactsFinder::default(),
         }
     }
 
@@ -49,17 +50,17 @@ impl<'p> FunctionOwners<'p> {
         *facts.or_insert_with(|| {
             let mut frame = function.frame(symbols);
             frame.kernel = is_kernel;
-            Facts::from_frame(&frame)
+            self.finder.find(&frame)
         })
     }
 }
 
 /// Returns the functions whose frames all have the mark of kernel code. Functions themselves have no mark.
-fn kernel_functions(profile: &Profile) -> HashSet<FunctionKey> {
+fn kernel_functions(profile: &Profile) -> Set<FunctionKey> {
     let frames = profile.stacks().distinct_frames();
     let (kernel, others): (Vec<&FrameKey>, Vec<&FrameKey>) =
         frames.iter().partition(|frame| frame.marks.kernel);
-    let mut functions: HashSet<FunctionKey> = kernel.iter().map(|frame| frame.function).collect();
+    let mut functions: Set<FunctionKey> = kernel.iter().map(|frame| frame.function).collect();
     for frame in others {
         functions.remove(&frame.function);
     }

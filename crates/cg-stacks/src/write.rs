@@ -3,14 +3,14 @@
 //! Records are in the order of law 5 of `FORMAT.md`: by cost, largest first, then by the names of the blamed frame, then by
 //! all other fields. So the order of the stacks in the input does not matter.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::cmp::{Ordering, Reverse};
 use std::collections::BTreeMap;
 
 use cg_collections::intern::Id;
 use cg_collections::sorting::Order as _;
 use cg_names::blame::frame_to_blame_in_facts;
-use cg_names::code_origin::Facts;
+use cg_names::code_origin::{Facts, FactsFinder};
 use cg_reader::{Error, Out};
 use cg_stream::record::{
     Count, Counts, CountsPerRun, DiffRecord, DiffSummary, Frame, Name, PerRun, RecordType,
@@ -293,10 +293,12 @@ fn ranks(count: usize, order: impl Fn(usize, usize) -> Ordering) -> Vec<u32> {
 /// once.
 fn blamed_frames(table: &StackTable) -> Vec<Option<FrameId>> {
     let facts: Vec<Cell<Option<Facts>>> = vec![Cell::new(None); table.frames().len()];
+    let finder = RefCell::new(FactsFinder::default());
     let facts_of = |frame: FrameId| {
         let known = &facts[frame.index()];
         let found = known.get().unwrap_or_else(|| {
-            Facts::from_frame(&table.record_frame(&table.frames()[frame.index()]))
+            let frame = table.record_frame(&table.frames()[frame.index()]);
+            finder.borrow_mut().find(&frame)
         });
         known.set(Some(found));
         found

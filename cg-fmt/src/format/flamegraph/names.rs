@@ -58,11 +58,9 @@ impl<'d> DrawnNames<'d> {
         let start = self.lines.len();
         self.lines.push_escaped(text);
         let escaped = start..self.lines.len();
-        if may_have_short_forms(text) {
-            for form in forms(text).iter().skip(1) {
-                self.lines.push("\t");
-                self.lines.push_escaped(&form.text);
-            }
+        for form in forms(text).iter().skip(1) {
+            self.lines.push("\t");
+            self.lines.push_escaped(&form.text(text));
         }
         self.names.push(DrawnName {
             frame,
@@ -98,12 +96,6 @@ impl<'d> DrawnNames<'d> {
     }
 }
 
-/// Returns false if [`forms`] returns only the name. A name without paths, parameters and generic arguments has no parts to
-/// remove.
-fn may_have_short_forms(name: &str) -> bool {
-    name.bytes().any(|byte| matches!(byte, b':' | b'<' | b'('))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -125,28 +117,5 @@ mod tests {
         let run = names.get(1);
         assert_eq!(run.length, 20);
         assert_eq!(names.escaped(run), b"demo::run&lt;demo::Job&gt;");
-    }
-
-    #[test]
-    fn names_without_paths_and_brackets_have_one_form() {
-        for name in [
-            "main",
-            "operator",
-            "operator new[]",
-            "memcpy@@GLIBC_2.14",
-            "java/lang/Thread.run",
-            "{closure#0}",
-            "a b.c-d->e",
-            "[unknown]",
-            "é>x)",
-            "'lambda0'",
-            "-",
-        ] {
-            assert!(!may_have_short_forms(name), "{name}");
-            assert_eq!(forms(name).len(), 1, "{name}");
-        }
-        assert!(may_have_short_forms("demo::run"));
-        assert!(may_have_short_forms("run(int)"));
-        assert!(may_have_short_forms("run<int>"));
     }
 }

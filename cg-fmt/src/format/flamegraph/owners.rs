@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use cg_collections::intern::{Id, Made, TooMany};
-use cg_names::code_origin::{CodeOwner, Facts, classify_frame};
+use cg_names::code_origin::{CodeOwner, Facts, FactsFinder, classify_frame};
 use cg_stream::record::Frame;
 
 use super::super::stacks::{CountedStack, FrameTexts, WrittenFrameId, WrittenStacks, frame_name};
@@ -15,6 +15,7 @@ const OWNERS: usize = CodeOwner::ALL.len();
 #[derive(Default)]
 pub(super) struct FrameOwners {
     facts: Made<Facts>,
+    finder: FactsFinder,
     /// Cache of the text of each frame that has the same owner in all stacks.
     fixed: Made<WrittenFrameId>,
     /// Cache of the text of each other frame, by frame and owner.
@@ -64,7 +65,7 @@ impl FrameOwners {
 
     fn find_facts(&mut self, number: usize, frame: &Frame<'_>) -> Result<Facts, TooMany> {
         self.facts
-            .get_or_make(number, || Ok(Facts::from_frame(frame)))
+            .get_or_make(number, || Ok(self.finder.find(frame)))
     }
 
     /// Returns the text of the frame at a position of a stack. `numbers` are the stack's frames, whose facts are known.

@@ -3,10 +3,10 @@
 use std::ops::Range;
 
 use cg_collections::maps::Map;
-use cg_names::code_origin::{CodeOwner, Facts};
+use cg_names::code_origin::{CodeOwner, FactsFinder};
 use cg_names::identity::{normal_function, normal_object};
 use cg_names::structure::shorten::{NameCut, forms};
-use cg_profile::{FunctionKey, Profile};
+use cg_profile::{FunctionKey, Profile, Symbol};
 use cg_stream::record::Frame;
 use cg_viewer::{PageData, PageText};
 
@@ -33,6 +33,7 @@ pub(super) struct PageFunctions {
     joined: Map<[String; 2], PageFunction>,
     /// The files of functions in the old run, if they differ.
     old_files: Vec<(PageFunction, PageText)>,
+    finder: FactsFinder,
 }
 
 impl PageFunctions {
@@ -54,7 +55,10 @@ impl PageFunctions {
     pub(super) fn intern_frame(&mut self, frame: &Frame<'_>, data: &mut PageData) -> PageFunction {
         let names = [&frame.name, &frame.file, &frame.obj];
         let names = names.map(|name| data.optional_text(name.as_deref()));
-        self.intern(names, || Facts::from_frame(frame).owner_without_context())
+        let mut finder = std::mem::take(&mut self.finder);
+        let function = self.intern(names, || finder.find(frame).owner_without_context());
+        self.finder = finder;
+        function
     }
 
     /// Returns a placeholder for functions that are not shown.
@@ -130,6 +134,7 @@ pub(super) struct FunctionsOf<'p> {
     /// True for a run of a diff: functions of the two runs are joined by stable name and object.
     is_joined: bool,
     known: Map<FunctionKey, PageFunction>,
+    texts: Map<Symbol, PageText>,
 }
 
 impl<'p> FunctionsOf<'p> {
@@ -139,7 +144,18 @@ impl<'p> FunctionsOf<'p> {
             is_joined,
             owners: FunctionOwners::new(profile),
             known: Map::default(),
+            texts: Map::default(),
         }
+    }
+
+    /// Returns the text of a symbol; the empty text for `None`.
+    pub(super) fn text(&mut self, symbol: Option<Symbol>, data: &mut PageData) -> PageText {
+        let Some(symbol) = symbol else {
+            return PageText::default();
+        };
+        let profile = self.profile;
+        let text = || data.optional_text(profile.text(Some(symbol)));
+        *self.texts.entry(symbol).or_insert_with(text)
     }
 
     pub(super) fn get(

@@ -232,7 +232,7 @@ impl PageContent {
         options: &Options,
     ) -> anyhow::Result<()> {
         let names: Vec<String> = rows.events.iter().map(|(name, _)| name.clone()).collect();
-        let mut code = Code::default();
+        let mut code = Code::new(names.len());
         let columns: Vec<String> = match source {
             RowSource::Diff(_) => (0..names.len())
                 .flat_map(|at| [format!("old.{at}"), format!("new.{at}")])
@@ -283,7 +283,7 @@ impl PageContent {
         let header = &mut self.data.header;
         header.insert("calls".to_owned(), code.has_calls().into());
         header.insert("lines".to_owned(), code.has_lines().into());
-        code.write(names.len(), &options.places, &mut self.data);
+        code.write(&options.places, &mut self.data);
         self.functions.write(has_stacks, &mut self.data);
         Ok(())
     }

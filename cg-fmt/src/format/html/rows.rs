@@ -175,7 +175,7 @@ impl PageRows<'_> {
     fn write_texts(&self, column: &str, array: &str, data: &mut PageData) {
         let texts: Vec<PageText> = self
             .cells(column)
-            .map(|cell| data.optional_text(cell_text(&cell).as_deref()))
+            .map(|cell| data.optional_text(borrowed_text(&cell)))
             .collect();
         if texts.iter().any(|text| *text != PageText::default()) {
             data.numbers(array, texts.iter().map(|text| text.0));
@@ -188,9 +188,8 @@ impl PageRows<'_> {
         let columns = OF_FUNCTION.map(|name| self.cells(name));
         let [names, files, objects, owners] = columns;
         for (((name, file), object), owner) in names.zip(files).zip(objects).zip(owners) {
-            let names =
-                [name, file, object].map(|cell| data.optional_text(cell_text(&cell).as_deref()));
-            let owner = cell_text(&owner).and_then(|word| CodeOwner::from_word(&word));
+            let names = [name, file, object].map(|cell| data.optional_text(borrowed_text(&cell)));
+            let owner = borrowed_text(&owner).and_then(CodeOwner::from_word);
             ids.push(functions.intern(names, || owner.unwrap_or(CodeOwner::Own)));
         }
         data.numbers("r.function", ids);
@@ -466,11 +465,15 @@ fn counted(cell: &Cell<'_>) -> Option<Count> {
 
 /// Returns the text of a cell; `None` if it has no text.
 pub(super) fn cell_text(cell: &Cell<'_>) -> Option<String> {
+    borrowed_text(cell).map(str::to_owned)
+}
+
+fn borrowed_text<'c>(cell: &'c Cell<'_>) -> Option<&'c str> {
     match cell {
-        Cell::Name(text) => Some((*text).to_owned()),
+        Cell::Name(text) => Some(text),
         // For people, tables add the place after the name.
-        Cell::Placed { name, .. } if !name.is_empty() => Some((*name).to_owned()),
-        Cell::Text(text) => Some(text.clone().into_owned()),
+        Cell::Placed { name, .. } if !name.is_empty() => Some(name),
+        Cell::Text(text) => Some(text),
         _ => None,
     }
 }

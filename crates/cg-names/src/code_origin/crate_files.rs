@@ -2,7 +2,8 @@
 
 use bstr::{BString, ByteSlice as _};
 
-use super::facts::{Directory, is_primitive};
+use super::facts::is_primitive;
+use super::places_of_code::Directory;
 use super::tables::RUNTIME_CRATES;
 use crate::structure::ParsedName;
 

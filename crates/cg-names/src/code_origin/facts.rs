@@ -1,13 +1,14 @@
 //! Facts about a single frame, without the frames around it.
 
+use std::cell::OnceCell;
+
 use bstr::{BStr, ByteSlice};
 use cg_stream::record::Frame;
 
 use super::crate_files::is_file_of_its_crate;
-use super::dependencies::is_dependency;
-use super::places::{is_distribution_source, is_language_source, is_system_library};
+use super::places_of_code::{Directory, FileFacts, ObjectFacts};
 use super::tables::*;
-use super::{CodeOrigin, CodeOwner, find_owners};
+use super::{CodeOrigin, CodeOwner, classify_frame};
 use crate::paths::base_name;
 use crate::structure::{PRIMITIVES, ParsedName};
 
@@ -55,31 +56,40 @@ pub(super) enum OriginEvidence {
 }
 
 impl Facts {
-    /// Returns the facts about a frame.
+    /// Returns the facts about a frame. [`FactsFinder`](super::FactsFinder) is faster for many frames.
     pub fn from_frame(frame: &Frame) -> Facts {
+        let file = FileFacts::from_path(frame.file.as_deref().unwrap_or_default());
+        let object = ObjectFacts::from_path(frame.obj.as_deref().unwrap_or_default());
+        Facts::from_parts(frame, &file, &object)
+    }
+
+    /// Returns the facts about a frame, given those about its file and its object.
+    pub(super) fn from_parts(frame: &Frame, in_file: &FileFacts, in_object: &ObjectFacts) -> Facts {
         let name = frame.name.as_deref().unwrap_or_default();
         let file = frame.file.as_deref().unwrap_or_default();
         let object = frame.obj.as_deref().unwrap_or_default();
-        let place = Directory::from_path(file);
+        let place = in_file.place;
+        let function = FrameName::new(name);
         Facts {
             evidence: match frame.kernel {
                 true => OriginEvidence::Certain(CodeOrigin::Kernel),
-                false => classify_without_neighbours(name, file, object, place),
+                false => {
+                    classify_without_neighbours(&function, (file, in_file), (object, in_object))
+                }
             },
             address: frame.addr.as_deref().map_or(0, address),
             // Only needed for inlined functions of Rust.
-            is_bare: !name.contains("::")
-                || (file.ends_with(".rs") && ParsedName::new(name.as_bytes()).is_bare()),
+            is_bare: !function.has_path || (in_file.is_rust && function.parsed().is_bare()),
             is_nameless: name == UNKNOWN_INLINED,
             is_file_bare: matches!(place, Directory::Bare | Directory::BelowSrc),
-            is_hash_collection: file.contains("library/std/src/collections/hash/"),
+            is_hash_collection: in_file.is_hash_collection,
             is_lang_start: name.starts_with("std::rt::lang_start"),
             is_unplaced: is_unplaced_address(name, object),
             is_language_library: place == Directory::Runtime
-                || name.contains("::")
+                || function.has_path
                 || name.starts_with("operator ")
                 || name.starts_with("__r")
-                || file.ends_with(".rs"),
+                || in_file.is_rust,
         }
     }
 
@@ -100,7 +110,7 @@ impl Facts {
 
     /// Returns the owner of this frame, judged without the frames around it.
     pub fn owner_without_context(self) -> CodeOwner {
-        find_owners(&[self])[0]
+        self.owner(classify_frame(0, |at| (at == 0).then_some(self)))
     }
 
     /// Returns true for a function that was inlined into the next outer frame, and whose name Valgrind does not know.
@@ -111,50 +121,6 @@ impl Facts {
     /// Returns true for a frame inside an allocator or inside one of Valgrind's replacement functions.
     pub fn is_allocator_or_replacement(self) -> bool {
         matches!(self.evidence, OriginEvidence::Certain(origin) if origin.is_allocator_or_replacement())
-    }
-}
-
-/// The kind of directory that a file is in.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Directory {
-    /// There is no file.
-    None,
-    /// The file has only a base name.
-    Bare,
-    /// The path is relative and begins with `src/`.
-    BelowSrc,
-    Runtime,
-    System,
-    /// A directory of another project.
-    Dependency,
-    /// A directory of another project that the system installed.
-    Installed,
-    /// Any other directory.
-    Elsewhere,
-}
-
-impl Directory {
-    pub(super) fn from_path(path: &str) -> Directory {
-        if path.is_empty() || path == "???" {
-            Directory::None
-        } else if is_runtime_source(path) {
-            Directory::Runtime
-        } else if is_dependency(path) {
-            match is_system_source(path) {
-                true => Directory::Installed,
-                false => Directory::Dependency,
-            }
-        } else if is_language_source(path) {
-            Directory::Runtime
-        } else if is_system_source(path) {
-            Directory::System
-        } else if !path.contains('/') {
-            Directory::Bare
-        } else if path.starts_with("src/") {
-            Directory::BelowSrc
-        } else {
-            Directory::Elsewhere
-        }
     }
 }
 
@@ -193,16 +159,39 @@ fn is_versioned(name: &str) -> bool {
         .any(|version| name.contains(version))
 }
 
+/// The name of a frame. It is parsed at most once.
+struct FrameName<'n> {
+    text: &'n str,
+    /// True if the name contains `::`.
+    has_path: bool,
+    parsed: OnceCell<ParsedName<'n>>,
+}
+
+impl<'n> FrameName<'n> {
+    fn new(text: &'n str) -> FrameName<'n> {
+        FrameName {
+            text,
+            has_path: text.contains("::"),
+            parsed: OnceCell::new(),
+        }
+    }
+
+    fn parsed(&self) -> &ParsedName<'n> {
+        let name = self.text.as_bytes();
+        self.parsed.get_or_init(|| ParsedName::new(name))
+    }
+}
+
 fn classify_without_neighbours(
-    name: &str,
-    file: &str,
-    object: &str,
-    place: Directory,
+    function: &FrameName,
+    (file, in_file): (&str, &FileFacts),
+    (object, in_object): (&str, &ObjectFacts),
 ) -> OriginEvidence {
     use CodeOrigin::{Dependency, Installed, Own, Runtime, System};
     let certain = OriginEvidence::Certain;
-    let base = base_name(file);
-    if let Some(origin) = well_known_origin(name, file, object, place) {
+    let name = function.text;
+    let (place, base) = (in_file.place, base_name(file));
+    if let Some(origin) = well_known_origin(name, (file, in_file), (object, in_object)) {
         return certain(origin);
     }
     if is_unknown(name) {
@@ -219,7 +208,7 @@ fn classify_without_neighbours(
     if is_go_runtime(name, base) || is_java_runtime(name, file, object) {
         return certain(Runtime);
     }
-    if let Some(by_path) = classify_by_path_and_file(name, file, object, place) {
+    if let Some(by_path) = classify_by_path_and_file(function, file, place, in_object) {
         return by_path;
     }
     match place {
@@ -227,17 +216,16 @@ fn classify_without_neighbours(
         Directory::System => return certain(System),
         Directory::Dependency => return certain(Dependency),
         Directory::Installed => return certain(Installed),
-        _ if belongs_to_dependency(place, object) => return certain(Dependency),
+        _ if belongs_to_dependency(place, in_object) => return certain(Dependency),
         Directory::Elsewhere => return certain(Own),
         Directory::None | Directory::Bare | Directory::BelowSrc => {}
     }
     // For libraries without debug information, only the version is known. In files of other projects, it has no meaning.
-    if is_versioned(name) && (place == Directory::None || GLIBC_FILES.contains(base)) {
+    if is_versioned(name) && (place == Directory::None || in_file.is_glibc) {
         return certain(System);
     }
-    let is_rust = base.ends_with(".rs");
-    if is_rust {
-        let function = ParsedName::new(name.as_bytes());
+    if in_file.is_rust {
+        let function = function.parsed();
         if function.has_generic_argument("alloc::alloc::Global") {
             // Only code of the library has an allocator as an explicit argument.
             return certain(Runtime);
@@ -258,7 +246,7 @@ fn classify_without_neighbours(
             _ => certain(Own),
         };
     }
-    if GLIBC_FILES.contains(base) {
+    if in_file.is_glibc {
         return match is_named_as_in_glibc(name, base) {
             true => certain(System),
             false => OriginEvidence::PerhapsGlibc { file: hash(base) },
@@ -270,24 +258,25 @@ fn classify_without_neighbours(
 /// Classifies a function by the path in its name, and its file; `None` for a bare name. Names without a path, such as C names,
 /// need not be parsed.
 fn classify_by_path_and_file(
-    name: &str,
+    function: &FrameName,
     file: &str,
-    object: &str,
     place: Directory,
+    in_object: &ObjectFacts,
 ) -> Option<OriginEvidence> {
     use CodeOrigin::{Dependency, Own, Runtime};
-    if !name.contains("::") {
+    if !function.has_path {
         return None;
     }
-    let function = ParsedName::new(name.as_bytes());
-    let by_path = classify_by_path(name, &function, place)?;
+    let name = function.text;
+    let function = function.parsed();
+    let by_path = classify_by_path(name, function, place)?;
     if by_path != OriginEvidence::Certain(Own) {
         return Some(by_path);
     }
     // The name does not belong to a known library. The file or the object shows the project.
-    let is_of_library = place == Directory::Runtime && is_file_of_its_crate(&function, file);
+    let is_of_library = place == Directory::Runtime && is_file_of_its_crate(function, file);
     Some(OriginEvidence::Certain(
-        match belongs_to_dependency(place, object) {
+        match belongs_to_dependency(place, in_object) {
             true => Dependency,
             // A crate of Rust's test harness, such as `test` and `getopts`.
             false if is_of_library => Runtime,
@@ -297,26 +286,27 @@ fn classify_by_path_and_file(
 }
 
 /// Returns the origin of replacements, allocators and start code, and of frames in objects of the kernel or the system.
-fn well_known_origin(name: &str, file: &str, object: &str, place: Directory) -> Option<CodeOrigin> {
+fn well_known_origin(
+    name: &str,
+    (file, in_file): (&str, &FileFacts),
+    (object, in_object): (&str, &ObjectFacts),
+) -> Option<CodeOrigin> {
     use CodeOrigin::{Allocator, Installed, Kernel, Replacement, Runtime, System};
-    let base = base_name(file);
-    if base_name(object).starts_with("vgpreload_")
-        || REPLACEMENT_FILES.contains(base)
-        || is_sanitizer_runtime(name, file, object)
-    {
+    let is_replacement = in_object.is_replacement || in_file.is_replacement;
+    if is_replacement || SANITIZER_PREFIXES.begins(name) {
         return Some(Replacement);
     }
-    if is_allocator(name, file, base) || is_allocator_library(object) {
+    if in_file.is_allocator || in_object.is_allocator || is_allocator(name, file, in_file) {
         return Some(Allocator);
     }
-    if is_start(name, base, place) {
+    if is_start(name, in_file) {
         return Some(Runtime);
     }
-    if is_kernel_object(object) {
+    if in_object.is_kernel {
         return Some(Kernel);
     }
-    if is_system_object(object) {
-        return Some(match is_dependency(object) {
+    if in_object.is_system {
+        return Some(match in_object.is_dependency {
             true => Installed,
             false => System,
         });
@@ -328,10 +318,10 @@ fn well_known_origin(name: &str, file: &str, object: &str, place: Directory) -> 
 }
 
 /// Returns true if the file belongs to another project, or, if the file is not informative, the object does.
-fn belongs_to_dependency(place: Directory, object: &str) -> bool {
+fn belongs_to_dependency(place: Directory, in_object: &ObjectFacts) -> bool {
     match place {
         Directory::Dependency | Directory::Installed => true,
-        Directory::None | Directory::Bare | Directory::BelowSrc => is_dependency(object),
+        Directory::None | Directory::Bare | Directory::BelowSrc => in_object.is_dependency,
         Directory::Runtime | Directory::System | Directory::Elsewhere => false,
     }
 }
@@ -402,7 +392,7 @@ pub(super) fn is_primitive(name: &BStr) -> bool {
         || name.first().is_some_and(u8::is_ascii_uppercase)
 }
 
-fn is_allocator(name: &str, file: &str, base: &str) -> bool {
+fn is_allocator(name: &str, file: &str, in_file: &FileFacts) -> bool {
     // `--sym-offsets=yes` writes `malloc+116`. Debug information has `alloc<T>`.
     let symbol = match name.rsplit_once('+') {
         Some((symbol, offset))
@@ -413,28 +403,12 @@ fn is_allocator(name: &str, file: &str, base: &str) -> bool {
         _ => name,
     };
     // Inlined Rust functions have bare names, so a `free` in a Rust file can belong to any project.
-    let is_whole = !base.ends_with(".rs") && ALLOCATORS.contains(symbol);
+    let is_whole = !in_file.is_rust && ALLOCATORS.contains(symbol);
     is_whole
         || ALLOCATOR_PREFIXES.begins(symbol)
         || (CXX_ALLOCATORS.begins(symbol) && symbol.contains(">::allocate("))
-        || CXX_ALLOCATOR_FILES.contains(base)
-        || RUST_ALLOCATOR_FILES
-            .iter()
-            .any(|known| file.ends_with(known))
         || (file == "alloc.rs"
             && INLINED_ALLOCATORS.contains(symbol.split('<').next().unwrap_or_default()))
-}
-
-fn is_allocator_library(object: &str) -> bool {
-    let library = base_name(object);
-    library.contains(".so") && ALLOCATOR_LIBRARIES.begins(library)
-}
-
-/// Returns true for a frame in the runtime of a sanitizer.
-fn is_sanitizer_runtime(name: &str, file: &str, object: &str) -> bool {
-    SANITIZER_PREFIXES.begins(name)
-        || SANITIZER_FOLDERS.is_in(file)
-        || SANITIZER_LIBRARIES.begins(base_name(object))
 }
 
 /// Returns true for a sanitizer's replacement of a function of C's library. It is linked into the program, and printed with
@@ -446,100 +420,14 @@ fn is_intercepted(name: &str, file: &str, object: &str) -> bool {
 }
 
 /// Returns true for code that starts programs and threads, except for functions of that name in files of other projects.
-fn is_start(name: &str, base: &str, place: Directory) -> bool {
+fn is_start(name: &str, in_file: &FileFacts) -> bool {
     let symbol = name.split(['@', '.']).next().unwrap_or_default();
-    START_FILES.contains(base)
+    in_file.is_start
         || (START.contains(symbol)
-            && (place == Directory::None
-                || place == Directory::Runtime
-                || GLIBC_FILES.contains(base)
+            && (in_file.place == Directory::None
+                || in_file.place == Directory::Runtime
+                || in_file.is_glibc
                 || symbol.starts_with("__rust")))
-}
-
-/// Returns true for the kernel and its modules, as perf and others name them: `[kernel.kallsyms]`, `[ext4]`,
-/// `/lib/modules/…/ext4.ko.xz`.
-fn is_kernel_object(path: &str) -> bool {
-    // The objects that Linux maps into every process, memory without a file, and perf's unknown object.
-    const PROCESS_OBJECTS: [&str; 7] = [
-        "[v", "[heap", "[stack", "[anon", "[uprobes", "[JIT", "[unknown",
-    ];
-    if path.starts_with('[') {
-        return path.ends_with(']') && !PROCESS_OBJECTS.iter().any(|start| path.starts_with(start));
-    }
-    let base = base_name(path);
-    let is_module = [".ko", ".ko.xz", ".ko.gz", ".ko.zst"]
-        .iter()
-        .any(|end| base.ends_with(end));
-    is_module || base.starts_with("vmlinux") || path.starts_with("/System/Library/Kernels/")
-}
-
-/// Returns true for objects in the system's folders (`/lib/…`, `/usr/lib64/…`, `/usr/libexec/…`), and for the system's own
-/// libraries in any folder.
-fn is_system_object(path: &str) -> bool {
-    // The kernel's code for system calls, which Linux maps into every process.
-    if path.starts_with("[v") {
-        return true;
-    }
-    let below = path.strip_prefix("/usr").unwrap_or(path);
-    let directory = below
-        .strip_prefix('/')
-        .and_then(|path| path.split_once('/'))
-        .map_or("", |(directory, _)| directory);
-    let base = base_name(path);
-    matches!(directory, "lib" | "lib32" | "lib64" | "libx32" | "libexec")
-        || is_system_library(path)
-        || (base.contains(".so") && SYSTEM_LIBRARIES.begins(base))
-}
-
-/// Returns true for sources of Rust's library and its crates, and for headers of C++'s library.
-///
-/// Debug information has `/rustc/HASH/library/…` and `/rust/deps/…` on every machine, and text has `library/…`. The paths of
-/// rust-src in a toolchain and of distributions' packages differ.
-fn is_runtime_source(path: &str) -> bool {
-    if path.starts_with("/rustc/")
-        || path.starts_with("/rust/deps/")
-        || path.contains("/lib/rustlib/src/rust/")
-    {
-        return true;
-    }
-    if path.contains("/include/c++/") {
-        return true;
-    }
-    let is_library = |rest: &str| {
-        rest.split_once('/').is_some_and(|(library, rest)| {
-            RUST_LIBRARIES.contains(library) && rest.contains("src/")
-        })
-    };
-    if let Some(rest) = path.strip_prefix("library/") {
-        return is_library(rest);
-    }
-    // `/usr/src/rustc-1.63.0/library/std/src/rt.rs`
-    path.match_indices("/library/").any(|(position, slash)| {
-        let parent = base_name(&path[..position]);
-        parent.starts_with("rust") && is_library(&path[position + slash.len()..])
-    })
-}
-
-fn is_system_source(path: &str) -> bool {
-    path.starts_with("/usr/include/")
-        || path.starts_with("/usr/lib/")
-        || path.starts_with("/usr/lib64/")
-        || is_distribution_source(path)
-        || is_glibc_source(path)
-}
-
-/// Returns true for sources of glibc, by the relative paths in its build: `../sysdeps/nptl/libc_start_call_main.h`. Debian's
-/// debug information has `nptl/./nptl/pthread_kill.c`, which GCC's sanitizers print as `nptl/pthread_kill.c`.
-fn is_glibc_source(path: &str) -> bool {
-    let path = path.strip_prefix("./").unwrap_or(path);
-    if path.starts_with('/') || !GLIBC_FILES.contains(base_name(path)) {
-        return false;
-    }
-    let folder = path.split('/').next().unwrap_or_default();
-    path.starts_with("../sysdeps/")
-        || path.contains("/../sysdeps/")
-        || path.contains(&format!("{folder}/./{folder}/"))
-        || matches!(folder, "nptl" | "csu")
 }
 
 /// Returns true if a function in a file with this name can belong to glibc: an exported function, a function named after its

@@ -13,6 +13,7 @@ mod dependencies;
 mod facts;
 mod neighbours;
 mod places;
+mod places_of_code;
 mod tables;
 
 use std::ops::Range;
@@ -22,6 +23,7 @@ use cg_stream::record::{Frame, Name};
 pub use crate_files::{FileFit, fit_file};
 pub use facts::{Facts, UNKNOWN_INLINED, is_unplaced_address};
 pub use neighbours::classify_frame;
+pub use places_of_code::FactsFinder;
 
 /// The origin of code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

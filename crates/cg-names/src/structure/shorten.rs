@@ -14,72 +14,107 @@ pub fn shorten(name: &str, fits: impl Fn(&str) -> bool) -> String {
     if fits(name) {
         return name.to_owned();
     }
-    narrowed(&tokens(name.as_bytes()), &IN_TABLES, fits).text()
+    let tokens = tokens(name.as_bytes());
+    narrowed(&tokens, &IN_TABLES, |form| fits(&form.text())).text()
 }
 
 /// A step of shortening. A higher number hides more.
-type Step = fn(&mut Form<'_>, usize);
+struct Step {
+    hide: fn(&mut Form<'_>, usize),
+    /// True if all numbers above 0 hide the same.
+    is_single: bool,
+}
+
+impl Step {
+    const fn graded(hide: fn(&mut Form<'_>, usize)) -> Step {
+        let is_single = false;
+        Step { hide, is_single }
+    }
+
+    const fn single(hide: fn(&mut Form<'_>, usize)) -> Step {
+        let is_single = true;
+        Step { hide, is_single }
+    }
+}
 
 const IN_TABLES: [Step; 4] = [
-    |form, number| form.hide_generic_arguments(number),
-    |form, number| form.hide_parameters(number),
-    |form, number| form.hide_paths_of_types(number),
-    |form, number| form.hide_leading_path(number),
+    Step::graded(|form, number| form.hide_generic_arguments(number)),
+    Step::single(|form, number| form.hide_parameters(number)),
+    Step::single(|form, number| form.hide_paths_of_types(number)),
+    Step::graded(|form, number| form.hide_leading_path(number)),
 ];
 
 const IN_LABELS: [Step; 6] = [
-    |form, number| form.hide_parameters(number),
-    |form, number| form.hide_generic_arguments(number),
-    |form, number| form.hide_qualifiers(number),
-    |form, number| form.hide_paths_of_types(number),
-    |form, number| form.hide_leading_path(number),
-    |form, number| form.hide_all_but_own_name(number),
+    Step::single(|form, number| form.hide_parameters(number)),
+    Step::graded(|form, number| form.hide_generic_arguments(number)),
+    Step::single(|form, number| form.hide_qualifiers(number)),
+    Step::single(|form, number| form.hide_paths_of_types(number)),
+    Step::graded(|form, number| form.hide_leading_path(number)),
+    Step::single(|form, number| form.hide_all_but_own_name(number)),
 ];
 
 /// Returns the longest shortened form that fits, or the shortest form if none fits.
 fn narrowed<'t>(
     tokens: &'t [NameToken<'t>],
     steps: &[Step],
-    fits: impl Fn(&str) -> bool,
+    fits: impl Fn(&Form<'t>) -> bool,
 ) -> Form<'t> {
-    let mut form = Form {
-        tokens,
-        shown: vec![Shown::Whole; tokens.len()],
-    };
+    let mut form = Form::whole(tokens);
+    let mut tried = form.clone();
     for step in steps {
-        // Find the lowest number that fits with a binary search.
-        let most = tokens.len();
-        let apply = |number: usize| {
-            let mut form = form.clone();
-            step(&mut form, number);
-            form
+        let most = match step.is_single {
+            true => tokens.len().min(1),
+            false => tokens.len(),
         };
-        let last = apply(most);
-        if !fits(&last.text()) {
-            form = last;
+        let apply = |number: usize, to: &mut Form<'t>| {
+            to.shown.copy_from_slice(&form.shown);
+            (step.hide)(to, number);
+        };
+        apply(most, &mut tried);
+        // A step that hides nothing leaves a form that does not fit.
+        if tried.shown == form.shown {
             continue;
         }
+        if !fits(&tried) {
+            std::mem::swap(&mut form, &mut tried);
+            continue;
+        }
+        // Find the lowest number that fits with a binary search.
         let (mut too_few, mut enough) = (0, most);
         while enough - too_few > 1 {
             let number = too_few + (enough - too_few) / 2;
-            if fits(&apply(number).text()) {
+            apply(number, &mut tried);
+            if fits(&tried) {
                 enough = number;
             } else {
                 too_few = number;
             }
         }
-        return apply(enough);
+        apply(enough, &mut tried);
+        return tried;
     }
     form
 }
 
-/// A form of a name.
+/// A form of a name, as the removed parts of the name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NameForm {
-    /// The text of the form.
-    pub text: String,
     /// The removed parts of the name, in order.
     pub cuts: Vec<NameCut>,
+}
+
+impl NameForm {
+    /// Returns the text of the form of a name.
+    pub fn text(&self, name: &str) -> String {
+        let (mut text, mut from) = (String::with_capacity(name.len()), 0);
+        for cut in &self.cuts {
+            text.push_str(name.get(from..cut.place.start).unwrap_or_default());
+            text.push_str(if cut.is_marked { "…" } else { "" });
+            from = cut.place.end;
+        }
+        text.push_str(name.get(from..).unwrap_or_default());
+        text
+    }
 }
 
 /// A part of a name that a form omits.
@@ -94,24 +129,21 @@ pub struct NameCut {
 /// Returns the forms of a name for labels in ever narrower places, longest first. The first form is the name itself. Each form is at
 /// least an eighth shorter than the previous one, so there are few forms.
 pub fn forms(name: &str) -> Vec<NameForm> {
-    let length = |form: &str| form.chars().count();
+    let mut forms = vec![NameForm::default()];
+    // A name without paths, parameters and generic arguments has no parts to remove.
+    if !name.bytes().any(|byte| matches!(byte, b':' | b'<' | b'(')) {
+        return forms;
+    }
     let tokens = tokens(name.as_bytes());
-    let mut last = length(name);
-    let mut forms = vec![NameForm {
-        text: name.to_owned(),
-        cuts: Vec::new(),
-    }];
+    let mut last = Form::whole(&tokens).length();
     loop {
-        let next = narrowed(&tokens, &IN_LABELS, |form| length(form) <= last * 7 / 8);
-        let text = next.text();
-        if length(&text) >= last {
+        let next = narrowed(&tokens, &IN_LABELS, |form| form.length() <= last * 7 / 8);
+        let length = next.length();
+        if length >= last {
             return forms;
         }
-        last = length(&text);
-        forms.push(NameForm {
-            text,
-            cuts: next.cuts(),
-        });
+        last = length;
+        forms.push(NameForm { cuts: next.cuts() });
     }
 }
 
@@ -128,12 +160,21 @@ enum Shown {
 #[derive(Clone)]
 struct Form<'t> {
     tokens: &'t [NameToken<'t>],
+    is_ascii: bool,
     shown: Vec<Shown>,
 }
 
-impl Form<'_> {
+impl<'t> Form<'t> {
+    fn whole(tokens: &'t [NameToken<'t>]) -> Form<'t> {
+        Form {
+            tokens,
+            is_ascii: tokens.iter().all(|token| token.text.is_ascii()),
+            shown: vec![Shown::Whole; tokens.len()],
+        }
+    }
+
     fn text(&self) -> String {
-        let mut bytes = Vec::new();
+        let mut bytes = Vec::with_capacity(self.tokens.last().map_or(0, NameToken::end) + 3);
         for (token, shown) in self.tokens.iter().zip(&self.shown) {
             match shown {
                 Shown::Whole => bytes.extend_from_slice(token.text),
@@ -143,6 +184,25 @@ impl Form<'_> {
         }
         // Signs are ASCII, so tokens end at character boundaries.
         String::from_utf8_lossy(&bytes).into_owned()
+    }
+
+    /// Returns the length of the text in characters.
+    fn length(&self) -> usize {
+        let mut length = 0;
+        for (token, shown) in self.tokens.iter().zip(&self.shown) {
+            length += match shown {
+                Shown::Whole if self.is_ascii => token.text.len(),
+                // Counts the bytes that begin a character.
+                Shown::Whole => token
+                    .text
+                    .iter()
+                    .filter(|byte| (**byte as i8) >= -64)
+                    .count(),
+                Shown::Ellipsis => 1,
+                Shown::Hidden => 0,
+            };
+        }
+        length
     }
 
     fn cuts(&self) -> Vec<NameCut> {
@@ -235,7 +295,7 @@ impl Form<'_> {
         if levels == 0 {
             return;
         }
-        let start = self.path_separators().last().map_or_else(
+        let start = self.path_separators().next_back().map_or_else(
             // The first name that is still visible.
             || self.shown.iter().position(|shown| *shown == Shown::Whole),
             |separator| Some(separator + 1),
@@ -256,7 +316,7 @@ impl Form<'_> {
     }
 
     /// Returns the positions of the `::` that end a segment of the path before the function.
-    fn path_separators(&self) -> Vec<usize> {
+    fn path_separators(&self) -> impl DoubleEndedIterator<Item = usize> {
         let separators = (0..self.tokens.len()).filter(|position| {
             let token = &self.tokens[*position];
             token.kind == TokenKind::Separator && token.depth == 0
@@ -266,7 +326,7 @@ impl Form<'_> {
             let next = self.tokens.get(position + 1);
             next.is_some_and(|next| next.kind != TokenKind::Braces && next.text != "<")
         };
-        separators.filter(is_informative).collect()
+        separators.filter(is_informative)
     }
 
     /// Hides the paths of types inside brackets, without an ellipsis: `core::fmt::Display` becomes `Display`.
@@ -291,11 +351,9 @@ impl Form<'_> {
 
     /// Hides the first `segments` segments of the path before the function, but never the last segment.
     fn hide_leading_path(&mut self, segments: usize) {
-        let separators = self.path_separators();
-        let Some(last) = segments.min(separators.len()).checked_sub(1) else {
+        let Some(end) = self.path_separators().take(segments).last() else {
             return;
         };
-        let end = separators[last];
         self.shown[..end].fill(Shown::Hidden);
         self.shown[0] = Shown::Ellipsis;
     }
@@ -382,13 +440,12 @@ mod tests {
 
     #[test]
     fn a_name_has_few_forms_and_the_last_is_the_function() {
-        let forms = |name: &str| -> Vec<String> {
+        let texts = |name: &str| -> Vec<String> {
             let forms = forms(name).into_iter();
-            forms.map(|form| form.text).collect()
+            forms.map(|form| form.text(name)).collect()
         };
-        assert_eq!(forms("main"), ["main"]);
         assert_eq!(
-            forms("core::iter::Map<a::b::Long, core::Other>::fold(a::b::C)"),
+            texts("core::iter::Map<a::b::Long, core::Other>::fold(a::b::C)"),
             [
                 "core::iter::Map<a::b::Long, core::Other>::fold(a::b::C)",
                 "core::iter::Map<…>::fold(…)",
@@ -398,7 +455,7 @@ mod tests {
             ]
         );
         assert_eq!(
-            forms("void shop::io::print<char>(std::ostream&, int) const"),
+            texts("void shop::io::print<char>(std::ostream&, int) const"),
             [
                 "void shop::io::print<char>(std::ostream&, int) const",
                 "void shop::io::print<char>(…) const",
@@ -408,7 +465,6 @@ mod tests {
                 "print",
             ]
         );
-        assert_eq!(forms("Run the task"), ["Run the task"]);
         let bomb = format!("{}x{}", "a<b::".repeat(10_000), ">".repeat(10_000));
         assert!(forms(&bomb).len() < 100);
     }
@@ -442,18 +498,39 @@ mod tests {
             "<alloc::vec::Vec<u8> as core::iter::Iterator>::fold::<\u{e9}::\u{1F600}>",
             "void std::vector<std::pair<int, char>, std::allocator<int>>::push_back(int) const",
         ] {
-            let forms = forms(name);
-            assert!(forms.len() > 2, "{name}");
-            for form in forms {
-                let (mut text, mut from) = (String::new(), 0);
-                for cut in &form.cuts {
-                    text.push_str(&name[from..cut.place.start]);
-                    text.push_str(if cut.is_marked { "…" } else { "" });
-                    from = cut.place.end;
-                }
-                text.push_str(&name[from..]);
-                assert_eq!(text, form.text);
+            assert!(forms(name).len() > 2, "{name}");
+            let tokens = tokens(name.as_bytes());
+            for width in 0..name.len() {
+                let form = narrowed(&tokens, &IN_LABELS, |form| form.length() <= width);
+                let cuts = form.cuts();
+                let text = NameForm { cuts }.text(name);
+                assert_eq!(text, form.text());
+                assert_eq!(text.chars().count(), form.length());
             }
+        }
+    }
+
+    #[test]
+    fn names_without_paths_and_brackets_have_one_form() {
+        for name in [
+            "",
+            "main",
+            "Run the task",
+            "operator",
+            "operator new[]",
+            "memcpy@@GLIBC_2.14",
+            "java/lang/Thread.run",
+            "{closure#0}",
+            "a b.c-d->e",
+            "[unknown]",
+            "\u{e9}>x)",
+            "'lambda0'",
+            "-",
+        ] {
+            assert_eq!(forms(name).len(), 1, "{name}");
+            let tokens = tokens(name.as_bytes());
+            let shortest = narrowed(&tokens, &IN_LABELS, |_| false);
+            assert_eq!(shortest.text(), name);
         }
     }
 
