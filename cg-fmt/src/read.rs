@@ -82,7 +82,15 @@ pub(crate) fn read(
             files.len()
         ));
     }
-    let (mut profile, mut framing) = read_all(empty_profile(options), files, &parse, diagnostics)?;
+    // Inlined functions, levels and parts change the functions whose stacks are estimated.
+    let has_plain_stacks = !parse.inline && !parse.levels && !parse.per_part && !parse.stacks;
+    // A page of a pipe equals the page of its stream, which has no stacks.
+    let reads_stacks = options.is_full_page() && has_plain_stacks && can_be_read_again(files);
+    let mut stacks = Profile::default();
+    let (mut profile, mut framing) = match reads_stacks {
+        true => read_with_stacks(files, &parse, &mut stacks, diagnostics)?,
+        false => read_all(empty_profile(options), files, &parse, diagnostics)?,
+    };
     // Snapshots of several runs have no common time, and their heaps do not add up, so only the peaks are listed.
     let has_heap = !profile.table(RecordType::Heap).is_empty();
     let has_several_heaps = profile.runs().len() > 1 && is_heap_report(options) && has_heap;
@@ -112,6 +120,7 @@ pub(crate) fn read(
     let has_stacks = profile.types().any(is_of_callers);
     let has_calls = !profile.table(RecordType::Call).is_empty();
     let estimated = match options.is_full_page() && has_calls && !has_stacks {
+        true if reads_stacks => Some(stacks).filter(has_samples),
         true => estimated_stacks(files, diagnostics)?,
         false => None,
     };
@@ -193,6 +202,22 @@ fn read_all(
     let mut framing = Framing::default();
     for file in &cg_parse::without_empty_bases(files) {
         framing.add(stream::read(file, parse, diagnostics, &mut profile)?);
+    }
+    Ok((profile, framing))
+}
+
+/// Reads all inputs, and adds up the stacks of raw Callgrind profiles separately.
+fn read_with_stacks(
+    files: &[PathBuf],
+    parse: &cg_parse::Options,
+    stacks: &mut Profile,
+    diagnostics: &mut Diagnostics,
+) -> anyhow::Result<(Profile, Framing)> {
+    let mut profile = Profile::default();
+    let mut framing = Framing::default();
+    for file in &cg_parse::without_empty_bases(files) {
+        let read = stream::read_with_stacks(file, parse, diagnostics, &mut profile, stacks)?;
+        framing.add(read);
     }
     Ok((profile, framing))
 }

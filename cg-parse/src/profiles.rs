@@ -138,6 +138,20 @@ pub(crate) fn parse_lines(
     parse_with(Parser::new(None, options, sink), source, lines, diagnostics)
 }
 
+/// Parses one open input like [`parse_lines`]. If it is a Callgrind profile, passes its stacks to `stacks`.
+pub(crate) fn parse_lines_and_stacks(
+    source: &str,
+    lines: Lines,
+    options: &Options,
+    (sink, stacks): (&mut dyn RowSink, &mut dyn RowSink),
+    diagnostics: &mut Diagnostics,
+) -> Result<Framing, Error> {
+    let mut parser = Parser::new(None, options, sink);
+    let stacks = Out::new(stacks).with_overriding_labels(options.labels.clone());
+    parser.sums = parser.sums.with_stacks_apart(stacks);
+    parse_with(parser, source, lines, diagnostics)
+}
+
 /// Parses one open input like [`parse_lines`]. Searches text of no known format for reports, and accepts that there are none.
 pub(crate) fn parse_job_output(
     source: &str,

@@ -73,7 +73,35 @@ pub fn read(
     diagnostics: &mut Diagnostics,
     sink: &mut dyn RowSink,
 ) -> Result<Framing, Error> {
-    read_with(profiles::parse_lines, path, options, diagnostics, sink)
+    read_with(&mut profiles::parse_lines, path, options, diagnostics, sink)
+}
+
+/// Reads one input like [`read`]. If it is a raw profile of Callgrind, passes its stacks to `stacks` as a separate section.
+/// These are the rows of a second reading with only [`Options::stacks`].
+///
+/// The options must not contain [`Options::inline`], [`Options::levels`], [`Options::per_part`] and [`Options::stacks`].
+///
+/// # Errors
+/// Returns errors of the sinks in the same way as [`read`].
+pub fn read_with_stacks(
+    path: &Path,
+    options: &Options,
+    diagnostics: &mut Diagnostics,
+    sink: &mut dyn RowSink,
+    stacks: &mut dyn RowSink,
+) -> Result<Framing, Error> {
+    let mut redacted;
+    let stacks: &mut dyn RowSink = match options.redact {
+        true => {
+            redacted = Redacted::new(stacks);
+            &mut redacted
+        }
+        false => stacks,
+    };
+    let parse: ParseLines<'_> = &mut |name, lines, options, sink, diagnostics| {
+        profiles::parse_lines_and_stacks(name, lines, options, (sink, stacks), diagnostics)
+    };
+    read_with(parse, path, options, diagnostics, sink)
 }
 
 /// Reads one input like [`read`]. A text of no known format is accepted, and searched for reports to its end. An input
@@ -87,15 +115,21 @@ pub fn read_job_output(
     diagnostics: &mut Diagnostics,
     sink: &mut dyn RowSink,
 ) -> Result<Framing, Error> {
-    read_with(profiles::parse_job_output, path, options, diagnostics, sink)
+    let parse = &mut profiles::parse_job_output;
+    read_with(parse, path, options, diagnostics, sink)
 }
 
 /// Parses an open input that is not a stream.
-type ParseLines =
-    fn(&str, Lines, &Options, &mut dyn RowSink, &mut Diagnostics) -> Result<Framing, Error>;
+type ParseLines<'p> = &'p mut dyn FnMut(
+    &str,
+    Lines,
+    &Options,
+    &mut dyn RowSink,
+    &mut Diagnostics,
+) -> Result<Framing, Error>;
 
 fn read_with(
-    parse: ParseLines,
+    parse: ParseLines<'_>,
     path: &Path,
     options: &Options,
     diagnostics: &mut Diagnostics,

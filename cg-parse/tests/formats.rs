@@ -9,8 +9,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use cg_parse::{Answer, FORMATS, Format, Options};
-use cg_stream::Diagnostics;
+use cg_parse::{Answer, FORMATS, Format, Options, stream};
+use cg_stream::{Diagnostics, Writer};
 use serde_json::Value;
 
 fn workspace() -> &'static Path {
@@ -339,4 +339,48 @@ fn an_empty_file_beside_files_of_threads_names_them() {
         "{:?}",
         parsed.messages
     );
+}
+
+fn written(mut rows: Writer<Vec<u8>>) -> Vec<u8> {
+    rows.flush().unwrap();
+    rows.into_inner()
+}
+
+#[test]
+fn one_reading_gives_the_records_and_the_stacks_of_two() {
+    let stacks = Options {
+        stacks: true,
+        ..Options::default()
+    };
+    let mut with_stacks = 0;
+    for name in ["callgrind", "cachegrind", "massif", "folded"] {
+        let format = Format::find(name).unwrap();
+        for seed in seeds(format) {
+            let read = |options: &Options| {
+                let mut diagnostics = Diagnostics::to(|_, _| {});
+                let mut rows = Writer::new(Vec::new());
+                stream::read(&seed, options, &mut diagnostics, &mut rows).unwrap();
+                (written(rows), diagnostics.has_errors())
+            };
+            let mut diagnostics = Diagnostics::to(|_, _| {});
+            let mut rows = Writer::new(Vec::new());
+            let mut apart = Writer::new(Vec::new());
+            let options = &options();
+            stream::read_with_stacks(&seed, options, &mut diagnostics, &mut rows, &mut apart)
+                .unwrap();
+            let (records, has_errors) = read(options);
+            assert!(written(rows) == records, "{}", seed.display());
+            let apart = written(apart);
+            if name != "callgrind" {
+                assert!(apart.is_empty(), "{}", seed.display());
+                continue;
+            }
+            let (expected, has_errors_in_stacks) = read(&stacks);
+            assert!(apart == expected, "{}", seed.display());
+            let has_either = has_errors || has_errors_in_stacks;
+            assert_eq!(diagnostics.has_errors(), has_either, "{}", seed.display());
+            with_stacks += usize::from(!apart.is_empty());
+        }
+    }
+    assert!(with_stacks > 5, "{with_stacks}");
 }

@@ -21,12 +21,12 @@ pub enum Summed {
 }
 
 impl Summed {
-    fn section(self, options: &Options) -> Section {
+    fn section(self, options: &Options, has_stacks: bool) -> Section {
         match self {
             Summed::Callgrind => {
                 let mut section = Section::new("callgrind", true);
                 section.trace = (options.inline || options.code).then(CostLines::default);
-                section.stacks = options.stacks.then(StackGraph::default);
+                section.stacks = has_stacks.then(StackGraph::default);
                 section
             }
             Summed::Cachegrind => Section::new("cachegrind", false),
@@ -53,13 +53,8 @@ impl Summed {
         }
     }
 
-    /// Writes a complete section. Returns messages, for example about inlined functions that remain unknown.
-    fn write(
-        self,
-        section: &mut Section,
-        options: &Options,
-        out: &mut Out,
-    ) -> Result<Vec<String>, Error> {
+    /// Folds the recursion levels of a section that remain after its parts have been added up.
+    fn fold_levels(self, section: &mut Section, options: &Options) -> Result<(), Error> {
         let folded = match self {
             // With `--per-part`, a recursion level keeps the cost that it has in its part.
             Summed::Callgrind if !options.per_part && !options.levels => {
@@ -67,7 +62,17 @@ impl Summed {
             }
             Summed::Callgrind | Summed::Cachegrind => Ok(()),
         };
-        folded.map_err(|no_room| Error::whole(no_room.to_string()))?;
+        folded.map_err(|no_room| Error::whole(no_room.to_string()))
+    }
+
+    /// Writes a complete section. Returns messages, for example about inlined functions that remain unknown.
+    fn write(
+        self,
+        section: &mut Section,
+        options: &Options,
+        out: &mut Out,
+    ) -> Result<Vec<String>, Error> {
+        self.fold_levels(section, options)?;
         let mut messages = Vec::new();
         if options.code {
             messages = read_code(section, &options.search)?;
@@ -108,6 +113,8 @@ fn find_launcher(command: &str) -> Option<&str> {
 pub struct Sums<'a> {
     options: &'a Options,
     sections: Vec<(Summed, Section)>,
+    /// The output of the stacks, if they do not follow the other records.
+    stacks: Option<Out<'a>>,
 }
 
 impl<'a> Sums<'a> {
@@ -116,6 +123,16 @@ impl<'a> Sums<'a> {
         Sums {
             options,
             sections: Vec::new(),
+            stacks: None,
+        }
+    }
+
+    /// Writes the stacks of Callgrind profiles to another output, as `--stacks` without other record types writes them.
+    /// `--inline`, `--levels` and `--per-part` change these records, so the options must not contain them.
+    pub fn with_stacks_apart(self, out: Out<'a>) -> Sums<'a> {
+        Sums {
+            stacks: Some(out),
+            ..self
         }
     }
 
@@ -129,7 +146,7 @@ impl<'a> Sums<'a> {
             ));
         }
         if options.per_part {
-            let mut section = tool.section(options);
+            let mut section = tool.section(options, options.stacks);
             let mut messages: Vec<String> = Vec::new();
             let mut write = |section: &mut Section| {
                 messages.extend(tool.write(section, options, reading.out)?);
@@ -158,7 +175,9 @@ impl<'a> Sums<'a> {
             .iter()
             .position(|(known, _)| *known == tool)
             .unwrap_or_else(|| {
-                self.sections.push((tool, tool.section(options)));
+                let has_stacks = options.stacks || self.stacks.is_some();
+                self.sections
+                    .push((tool, tool.section(options, has_stacks)));
                 self.sections.len() - 1
             });
         let section = &mut self.sections[place].1;
@@ -204,17 +223,35 @@ impl<'a> Sums<'a> {
                     section.run.sources.join(", ")
                 ));
             }
-            match tool.write(section, self.options, out) {
-                Err(error @ Error::Malformed { .. }) => {
-                    diagnostics.error(error.in_file(&section.run.sources.join(", ")));
-                }
-                result => {
-                    for message in result? {
-                        diagnostics.warn(message);
-                    }
-                }
+            if let Some(out) = &mut self.stacks
+                && let Some(graph) = section.stacks.take()
+            {
+                let result = tool.fold_levels(section, self.options);
+                let result = result.and_then(|()| write::write_stacks(section, &graph, out));
+                report(section, result.map(Vec::from_iter), diagnostics)?;
             }
+            let result = tool.write(section, self.options, out);
+            report(section, result, diagnostics)?;
         }
         Ok(())
     }
+}
+
+/// Reports the messages of a written section, or the error if it concerns the input.
+fn report(
+    section: &Section,
+    written: Result<Vec<String>, Error>,
+    diagnostics: &mut Diagnostics,
+) -> Result<(), Error> {
+    let messages = match written {
+        Err(error @ Error::Malformed { .. }) => {
+            diagnostics.error(error.in_file(&section.run.sources.join(", ")));
+            return Ok(());
+        }
+        written => written?,
+    };
+    for message in messages {
+        diagnostics.warn(message);
+    }
+    Ok(())
 }

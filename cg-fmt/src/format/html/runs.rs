@@ -26,28 +26,19 @@ impl RunOfDiff {
 
     fn read(path: &Path) -> Option<RunOfDiff> {
         // Drop the messages, because cg-diff already printed them.
-        let mut quiet = Diagnostics::to(|_, _| {});
-        let mut read = |parse: &cg_parse::Options| -> Option<Profile> {
-            let mut profile = Profile::default();
-            stream::read(path, parse, &mut quiet, &mut profile).ok()?;
-            profile.check_sums().ok()?;
-            Some(profile)
-        };
+        let quiet = &mut Diagnostics::to(|_, _| {});
         let parse = cg_parse::Options {
             calls: true,
             lines: true,
             snapshots: Snapshots::Peak,
             ..cg_parse::Options::default()
         };
-        let code = read(&parse)?;
+        let (mut code, mut stacks) = (Profile::default(), Profile::default());
+        stream::read_with_stacks(path, &parse, quiet, &mut code, &mut stacks).ok()?;
+        code.check_sums().ok()?;
         let has_stacks = code.types().any(RecordType::has_stack);
-        let stacks = match has_stacks || code.table(RecordType::Call).is_empty() {
-            true => None,
-            false => read(&cg_parse::Options {
-                stacks: true,
-                ..cg_parse::Options::default()
-            }),
-        };
+        let is_estimated = !has_stacks && !code.table(RecordType::Call).is_empty();
+        let stacks = Some(stacks).filter(|stacks| is_estimated && stacks.check_sums().is_ok());
         Some(RunOfDiff { code, stacks })
     }
 }

@@ -170,7 +170,7 @@ impl<'a> CallgrindReader<'a> {
             addresses: options.instr,
             calls: options.calls,
             call_addresses: options.instr || options.inline,
-            arcs: options.stacks,
+            arcs: section.stacks.is_some(),
         };
         section.run.add_source(source);
         CallgrindReader {

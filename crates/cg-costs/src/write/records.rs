@@ -1,5 +1,7 @@
 //! The records of a section, in the order of law 5: by cost, largest first, then by names as bytes.
 
+use std::rc::Rc;
+
 use cg_collections::intern::Id as _;
 use cg_collections::maps::Map;
 use cg_collections::sorting::Order as _;
@@ -15,6 +17,9 @@ use crate::inlines::{At, Inlines};
 use crate::section::Section;
 use crate::tables::{LineKey, Signedness};
 
+/// Functions sorted by name, and the position of each function in this order.
+type FunctionOrder = (Vec<FunctionId>, Vec<u32>);
+
 /// The state for writing the records of a section.
 pub(super) struct RecordWriting<'t, 's> {
     section: &'s Section,
@@ -23,6 +28,8 @@ pub(super) struct RecordWriting<'t, 's> {
     part: PartAndThread,
     /// The event that determines the order of records.
     ranking: usize,
+    /// The functions sorted by name, and their positions in this order, once they are known.
+    by_name: Option<Rc<FunctionOrder>>,
     /// Chains of inlined functions, by object and innermost function.
     chains: Map<(StringId, ChainNodeId), Vec<FrameId>>,
 }
@@ -39,6 +46,7 @@ impl<'t, 's> RecordWriting<'t, 's> {
             tables,
             inlines,
             part,
+            by_name: None,
             chains: Map::default(),
         }
     }
@@ -80,7 +88,8 @@ impl<'t, 's> RecordWriting<'t, 's> {
     pub(super) fn write_lines(&mut self, out: &mut Out) -> Result<(), Error> {
         let section = self.section;
         let lines = section.lines();
-        let (functions, order) = section.functions_by_name();
+        let by_name = self.by_name();
+        let (functions, order) = &*by_name;
         let mut rows = Vec::with_capacity(lines.len());
         for (line, key) in lines.all() {
             let rank = self.rank_cell(lines.own_count(line, self.ranking));
@@ -138,7 +147,8 @@ impl<'t, 's> RecordWriting<'t, 's> {
     pub(super) fn write_arcs(&mut self, out: &mut Out) -> Result<(), Error> {
         let section = self.section;
         let arcs = section.arcs();
-        let (_, order) = section.functions_by_name();
+        let by_name = self.by_name();
+        let (_, order) = &*by_name;
         let mut rows = Vec::with_capacity(arcs.row_count());
         for (arc, key) in arcs.all() {
             let ends = [key.caller, key.callee].map(|function| order[function.index()]);
@@ -174,6 +184,12 @@ impl<'t, 's> RecordWriting<'t, 's> {
             out.row(row, &*self.tables)?;
         }
         Ok(())
+    }
+
+    fn by_name(&mut self) -> Rc<FunctionOrder> {
+        let section = self.section;
+        let sorted = || Rc::new(section.functions_by_name());
+        Rc::clone(self.by_name.get_or_insert_with(sorted))
     }
 
     /// Returns the sort key of a row. A larger count of the ranking event gives a smaller key.
