@@ -20,6 +20,9 @@ pub trait Order<T> {
 
 impl<T> Order<T> for [T] {
     fn order_by(&mut self, mut compare: impl FnMut(&T, &T) -> Ordering) {
+        if self.len() < 2 {
+            return;
+        }
         let places = sorted_places(self.len(), &mut |a, b| compare(&self[a], &self[b]));
         arrange(self, places);
     }

@@ -24,6 +24,9 @@ pub(super) fn apportion(sum: u64, weights: &[u64]) -> Vec<u64> {
     if all == 0 {
         return vec![0; weights.len()];
     }
+    if weights.len() == 1 {
+        return vec![sum];
+    }
     let exact = |weight: &u64| {
         let product = u128::from(sum) * u128::from(*weight);
         // No part is larger than the sum.

@@ -19,7 +19,7 @@ use cg_collections::maps::Map;
 use cg_collections::sorting::Order as _;
 
 use super::apportion::{ROUNDING, WHOLE, apportion, part};
-use super::unfollowed::{CutWay, StackShare, Unfollowed, UnfollowedStacks};
+use super::unfollowed::{CutWay, Unfollowed, UnfollowedStacks};
 use super::units::{ContextGraph, ContextUnits};
 
 /// The divisor of the total that gives the minimum cost of a path, after the first [`ENOUGH`] paths.
@@ -97,7 +97,7 @@ struct Way {
     unit: usize,
     entry: usize,
     /// The share of the unit that enters by this path, by event.
-    share: Box<[u64]>,
+    share: Rc<[u64]>,
     /// True if no other path enters the unit.
     is_certain: bool,
 }
@@ -105,7 +105,7 @@ struct Way {
 /// A stack that gets a share of a function's self cost.
 struct ChargedStack {
     path: usize,
-    share: Box<[u64]>,
+    share: Rc<[u64]>,
     is_certain: bool,
 }
 
@@ -121,7 +121,11 @@ struct Expansion<'g> {
     /// The minimum cost of a followed path, in units of 1/[`WHOLE`].
     threshold: u128,
     trees: Map<(usize, usize), Rc<CircleTree>>,
+    /// The tree of a unit with a single member.
+    single: Rc<CircleTree>,
     inside_left: usize,
+    /// The known stacks of the current unit's members, and the members whose stacks are missing.
+    buffers: (Map<usize, usize>, Vec<usize>),
 }
 
 /// The callers of a cycle's members, for one entry member.
@@ -158,7 +162,12 @@ pub(super) fn estimate(graph: &ContextGraph) -> Estimate {
         found: 0,
         threshold: total.saturating_mul(u128::from(WHOLE)) / FINEST,
         trees: Map::default(),
+        single: Rc::new(CircleTree {
+            first: 0,
+            callers: None,
+        }),
         inside_left: MOST_INSIDE,
+        buffers: Default::default(),
     };
     expansion.begin();
     expansion.follow();
@@ -170,7 +179,7 @@ impl Expansion<'_> {
     fn begin(&mut self) {
         let events = self.graph.event_count();
         for (position, unit) in self.units.all.iter().enumerate() {
-            let share: Box<[u64]> = (0..events).map(|event| unit.root_share(event)).collect();
+            let share: Rc<[u64]> = (0..events).map(|event| unit.root_share(event)).collect();
             let is_certain = unit.entering.is_empty();
             let entry = unit.root(self.graph);
             self.find(None, 0, position, entry, share, is_certain);
@@ -184,21 +193,14 @@ impl Expansion<'_> {
         depth: usize,
         unit: usize,
         entry: usize,
-        share: Box<[u64]>,
+        share: Rc<[u64]>,
         is_certain: bool,
     ) {
         let ranking = self.graph.ranking;
         let flow = self.units.all[unit].flow.get(ranking).copied().unwrap_or(0);
         let amount = u128::from(share.get(ranking).copied().unwrap_or(0)) * flow;
         if !self.is_worth(amount) || depth >= DEEPEST {
-            self.unfollowed.enter(
-                unit,
-                StackShare {
-                    stack: outer,
-                    share,
-                },
-                &self.paths,
-            );
+            self.unfollowed.enter(unit, outer, &share, &self.paths);
             return;
         }
         self.ways.push(Way {
@@ -225,9 +227,9 @@ impl Expansion<'_> {
         while let Some(way) = self.ways.pop() {
             followed += 1;
             if followed > MOST_CONTEXTS {
-                let (stack, share) = (way.outer, way.share);
-                let share = StackShare { stack, share };
-                self.unfollowed.enter(way.unit, share, &self.paths);
+                let paths = &self.paths;
+                self.unfollowed
+                    .enter(way.unit, way.outer, &way.share, paths);
                 continue;
             }
             self.follow_way(&way);
@@ -238,7 +240,8 @@ impl Expansion<'_> {
         let (graph, units) = (self.graph, self.units);
         let unit = &units.all[way.unit];
         let tree = self.tree(way.unit, way.entry);
-        let mut paths: Map<usize, usize> = Map::default();
+        let (mut paths, mut missing) = std::mem::take(&mut self.buffers);
+        paths.clear();
         let is_certain = way.is_certain && unit.members.len() == 1 && !unit.recurses;
         let (mut members, mut arcs) = (0, 0);
         for (position, context) in unit.members.iter().enumerate() {
@@ -256,7 +259,7 @@ impl Expansion<'_> {
             if own.iter().all(|count| *count == 0) {
                 continue;
             }
-            let path = self.path(way, &tree, position, &mut paths);
+            let path = self.path(way, &tree, position, (&mut paths, &mut missing));
             self.charged[*context].push(ChargedStack {
                 path,
                 share: way.share.clone(),
@@ -272,8 +275,8 @@ impl Expansion<'_> {
                 break;
             }
             arcs += 1;
-            let share = units.shares(graph, *arc, &way.share);
-            let path = self.path(way, &tree, position, &mut paths);
+            let share = units.shares(graph, *arc, &way.share).collect();
+            let path = self.path(way, &tree, position, (&mut paths, &mut missing));
             let into = units.unit_of[callee];
             let is_only = is_certain && units.all[into].entering.len() == 1;
             let is_only = is_only && units.all[into].root_share(graph.ranking) <= ROUNDING;
@@ -281,15 +284,16 @@ impl Expansion<'_> {
         }
         if members < unit.members.len() || arcs < unit.leaving.len() {
             let entry = units.position[way.entry];
-            let stack = Some(self.path(way, &tree, entry, &mut paths));
-            let share = way.share.clone();
+            let stack = Some(self.path(way, &tree, entry, (&mut paths, &mut missing)));
             let cut = CutWay {
-                share: StackShare { stack, share },
+                stack,
+                share: way.share.clone(),
                 members,
                 arcs,
             };
             self.unfollowed.cut(way.unit, cut);
         }
+        self.buffers = (paths, missing);
     }
 
     /// Returns the stack of a unit's member, for a unit entered by the path `way`. Adds the stack if it is new.
@@ -298,9 +302,8 @@ impl Expansion<'_> {
         way: &Way,
         tree: &CircleTree,
         position: usize,
-        known: &mut Map<usize, usize>,
+        (known, inwards): (&mut Map<usize, usize>, &mut Vec<usize>),
     ) -> usize {
-        let mut inwards = Vec::new();
         let mut at = Some(position);
         let mut outer = loop {
             let Some(position) = at else { break way.outer };
@@ -311,7 +314,7 @@ impl Expansion<'_> {
             at = tree.caller(position).0;
         };
         let members = &self.units.all[way.unit].members;
-        for position in inwards.into_iter().rev() {
+        for position in inwards.drain(..).rev() {
             let context = members[position];
             let path = push_path(
                 &mut self.paths,
@@ -332,12 +335,15 @@ impl Expansion<'_> {
             return Rc::clone(tree);
         }
         let members = &self.units.all[unit];
+        if members.members.len() == 1 {
+            return Rc::clone(&self.single);
+        }
         let flat = CircleTree {
             first: self.units.position[entry],
             callers: None,
         };
         let size = members.inside.len() + members.members.len();
-        let Some(left) = self.inside_left.checked_sub(size).filter(|_| size > 1) else {
+        let Some(left) = self.inside_left.checked_sub(size) else {
             return Rc::new(flat);
         };
         self.inside_left = left;
@@ -397,10 +403,9 @@ impl Expansion<'_> {
             let followed = charged.len();
             // Shares of shares can become too small for a number.
             if followed == 0 && unfollowed.is_empty() {
-                let share = vec![0; graph.event_count()].into();
-                unfollowed.push(StackShare { stack: None, share });
+                unfollowed.push(None, &vec![0; graph.event_count()]);
             }
-            for StackShare { stack, share } in unfollowed {
+            for (stack, share) in unfollowed.iter() {
                 let paths = &mut estimate.paths;
                 let pruned = *pruned_stacks
                     .entry(stack)
@@ -408,7 +413,7 @@ impl Expansion<'_> {
                 let at = PathFrame::Context(context);
                 charged.push(ChargedStack {
                     path: push_path(paths, Some(pruned), at, graph),
-                    share,
+                    share: share.into(),
                     is_certain: false,
                 });
             }
@@ -461,7 +466,7 @@ fn keep_largest(
         let others = stacks.extract_if(.., |stack| !is_kept[stack.path]);
         for stack in others {
             let outer = paths[stack.path].outer;
-            unfollowed.add(context, outer, stack.share);
+            unfollowed.add(context, outer, &stack.share);
         }
     }
     kept

@@ -5,8 +5,8 @@
 //! so that few remain for each unit.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
+use std::ops::Range;
+use std::rc::Rc;
 
 use cg_collections::sorting::Order as _;
 
@@ -23,24 +23,69 @@ const MOST_WAITING: usize = 4096;
 /// The fraction of the total below which the cost of a function gets no stack of its own, if another stack can have it.
 const FINEST_ROW: u128 = 20_000;
 
-/// The share of a unit that enters below a followed stack; below no stack if that is `None`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct StackShare {
-    pub(super) stack: Option<usize>,
-    /// By event.
-    pub(super) share: Box<[u64]>,
+/// Shares of a unit, each of which enters below a followed stack, or below no stack if that is `None`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct StackShares {
+    stacks: Vec<Option<usize>>,
+    /// The shares of the first stack by event, then those of the others.
+    shares: Vec<u64>,
 }
 
-impl StackShare {
-    /// Returns the share over all events, for comparisons with other shares of the same unit.
-    fn weight(&self) -> u128 {
-        self.share.iter().map(|share| u128::from(*share)).sum()
+impl StackShares {
+    /// Creates an empty list with room for as many shares as this one has.
+    fn with_room_for(shares: &StackShares) -> StackShares {
+        StackShares {
+            stacks: Vec::with_capacity(shares.stacks.len()),
+            shares: Vec::with_capacity(shares.shares.len()),
+        }
     }
+
+    fn len(&self) -> usize {
+        self.stacks.len()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.stacks.is_empty()
+    }
+
+    /// Returns the places of a stack's shares.
+    fn places(&self, position: usize) -> Range<usize> {
+        let events = self.shares.len() / self.stacks.len().max(1);
+        position * events..(position + 1) * events
+    }
+
+    fn share(&self, position: usize) -> &[u64] {
+        &self.shares[self.places(position)]
+    }
+
+    /// Iterates over the stacks, each with its shares by event.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Option<usize>, &[u64])> {
+        let stacks = self.stacks.iter().enumerate();
+        stacks.map(|(position, stack)| (*stack, self.share(position)))
+    }
+
+    pub(super) fn push(&mut self, stack: Option<usize>, share: &[u64]) {
+        self.stacks.push(stack);
+        self.shares.extend_from_slice(share);
+    }
+
+    /// Adds the shares at a position to those at another one.
+    fn add(&mut self, from: usize, to: usize) {
+        for (from, to) in self.places(from).zip(self.places(to)) {
+            self.shares[to] = self.shares[to].saturating_add(self.shares[from]);
+        }
+    }
+}
+
+/// Returns a share over all events, for comparisons with other shares of the same unit.
+fn weight(share: &[u64]) -> u128 {
+    share.iter().map(|share| u128::from(*share)).sum()
 }
 
 /// A path that was followed into a unit, but not to all of its members and callees.
 pub(super) struct CutWay {
-    pub(super) share: StackShare,
+    pub(super) stack: Option<usize>,
+    pub(super) share: Rc<[u64]>,
     /// The number of members that were reached.
     pub(super) members: usize,
     /// The number of leaving arcs that were followed.
@@ -49,26 +94,32 @@ pub(super) struct CutWay {
 
 /// The shares of all units that are not followed.
 pub(super) struct Unfollowed {
-    entering: Vec<Vec<StackShare>>,
+    entering: Vec<StackShares>,
     cut: Vec<Vec<CutWay>>,
 }
 
 /// For each context, the stacks below which it spends cost that is not followed.
-pub(super) struct UnfollowedStacks(Vec<Vec<StackShare>>);
+pub(super) struct UnfollowedStacks(Vec<StackShares>);
 
 impl Unfollowed {
     pub(super) fn new(units: usize) -> Unfollowed {
         Unfollowed {
-            entering: (0..units).map(|_| Vec::new()).collect(),
+            entering: vec![StackShares::default(); units],
             cut: (0..units).map(|_| Vec::new()).collect(),
         }
     }
 
     /// Adds a share of a unit that is not followed at all.
-    pub(super) fn enter(&mut self, unit: usize, share: StackShare, paths: &[Path]) {
+    pub(super) fn enter(
+        &mut self,
+        unit: usize,
+        stack: Option<usize>,
+        share: &[u64],
+        paths: &[Path],
+    ) {
         let entering = &mut self.entering[unit];
-        if share.weight() > 0 {
-            entering.push(share);
+        if weight(share) > 0 {
+            entering.push(stack, share);
         }
         if entering.len() > MOST_WAITING {
             fold_small(entering, paths);
@@ -87,26 +138,29 @@ impl Unfollowed {
         units: &ContextUnits,
         paths: &[Path],
     ) -> UnfollowedStacks {
-        let mut stacks = vec![Vec::new(); graph.own.len()];
+        let mut stacks = vec![StackShares::default(); graph.own.len()];
+        let mut passed_on = Vec::new();
         for unit in units.callers_first(graph) {
             let mut entering = std::mem::take(&mut self.entering[unit]);
             fold_small(&mut entering, paths);
             let mut cut = std::mem::take(&mut self.cut[unit]);
             let unit = &units.all[unit];
-            cut.order_by_key(|way| (way.members, way.share.stack));
-            let members = growing(entering.clone(), &cut, |way| way.members, paths);
-            for (context, shares) in unit.members.iter().zip(members) {
+            cut.order_by_key(|way| (way.members, way.stack));
+            let mut members = GrowingShares::new(entering.clone(), &cut, paths);
+            for (position, context) in unit.members.iter().enumerate() {
+                let shares = members.advance(position, |way| way.members);
                 if graph.own[*context].iter().any(|count| *count > 0) {
-                    stacks[*context] = shares;
+                    stacks[*context] = shares.clone();
                 }
             }
-            cut.order_by_key(|way| (way.arcs, way.share.stack));
-            let arcs = growing(entering, &cut, |way| way.arcs, paths);
-            for (arc, shares) in unit.leaving.iter().zip(arcs) {
+            cut.order_by_key(|way| (way.arcs, way.stack));
+            let mut arcs = GrowingShares::new(entering, &cut, paths);
+            for (position, arc) in unit.leaving.iter().enumerate() {
                 let callee = units.unit_of[graph.arcs[*arc].callee];
-                for StackShare { stack, share } in shares {
-                    let share = units.shares(graph, *arc, &share);
-                    self.enter(callee, StackShare { stack, share }, paths);
+                for (stack, share) in arcs.advance(position, |way| way.arcs).iter() {
+                    passed_on.clear();
+                    passed_on.extend(units.shares(graph, *arc, share));
+                    self.enter(callee, stack, &passed_on, paths);
                 }
             }
         }
@@ -114,34 +168,42 @@ impl Unfollowed {
     }
 }
 
-/// Returns the shares at each position: those of `entering`, and those of the paths that were followed only to an earlier
-/// position. `cut` is sorted by position.
-fn growing<'c>(
-    mut shares: Vec<StackShare>,
+/// The shares at each position: those that enter, and those of the paths that were followed only to an earlier position.
+struct GrowingShares<'c> {
+    shares: StackShares,
+    /// The remaining paths, sorted by position.
     cut: &'c [CutWay],
-    position_of: impl Fn(&CutWay) -> usize + 'c,
     paths: &'c [Path],
-) -> impl Iterator<Item = Vec<StackShare>> + 'c {
-    let mut next = 0;
-    (0..).map(move |position| {
-        let first = next;
-        while let Some(way) = cut.get(next)
-            && position_of(way) <= position
-        {
-            shares.push(way.share.clone());
-            next += 1;
+}
+
+impl<'c> GrowingShares<'c> {
+    fn new(entering: StackShares, cut: &'c [CutWay], paths: &'c [Path]) -> GrowingShares<'c> {
+        GrowingShares {
+            shares: entering,
+            cut,
+            paths,
         }
-        if next > first {
-            fold_small(&mut shares, paths);
+    }
+
+    /// Returns the shares at the next position.
+    fn advance(&mut self, position: usize, position_of: impl Fn(&CutWay) -> usize) -> &StackShares {
+        let ended = self.cut.partition_point(|way| position_of(way) <= position);
+        let (ended, rest) = self.cut.split_at(ended);
+        self.cut = rest;
+        for way in ended {
+            self.shares.push(way.stack, &way.share);
         }
-        shares.clone()
-    })
+        if !ended.is_empty() {
+            fold_small(&mut self.shares, self.paths);
+        }
+        &self.shares
+    }
 }
 
 impl UnfollowedStacks {
     /// Adds a share of a context.
-    pub(super) fn add(&mut self, context: usize, stack: Option<usize>, share: Box<[u64]>) {
-        self.0[context].push(StackShare { stack, share });
+    pub(super) fn add(&mut self, context: usize, stack: Option<usize>, share: &[u64]) {
+        self.0[context].push(stack, share);
     }
 
     /// Returns the minimum size of the records with these stacks.
@@ -160,7 +222,7 @@ impl UnfollowedStacks {
         graph: &ContextGraph,
         paths: &[Path],
         room: usize,
-    ) -> Vec<Vec<StackShare>> {
+    ) -> Vec<StackShares> {
         let own = |context: usize| u128::from(graph.own[context][graph.ranking]);
         let total: u128 = (0..graph.own.len()).map(own).sum();
         let (mut least, mut deepest) = (total / FINEST_ROW, usize::MAX);
@@ -168,16 +230,13 @@ impl UnfollowedStacks {
         loop {
             let mut bytes = 0;
             for (context, shares) in stacks.iter_mut().enumerate() {
-                let cost = |share: &StackShare| part(share.share[graph.ranking], own(context));
+                let cost = |share: &[u64]| part(share[graph.ranking], own(context));
                 fold(shares, paths, deepest, |share| cost(share) >= least);
-                let outer = |share: &StackShare| {
-                    share.stack.map_or(RECORD_BYTES, |stack| paths[stack].bytes)
-                };
+                let outer =
+                    |stack: &Option<usize>| stack.map_or(RECORD_BYTES, |stack| paths[stack].bytes);
                 let leaf = leaf_bytes(graph, context);
-                bytes += shares
-                    .iter()
-                    .map(|share| outer(share) + leaf)
-                    .sum::<usize>();
+                let sizes = shares.stacks.iter().map(|stack| outer(stack) + leaf);
+                bytes += sizes.sum::<usize>();
             }
             if bytes <= room || deepest == 0 {
                 return stacks;
@@ -197,53 +256,131 @@ fn leaf_bytes(graph: &ContextGraph, context: usize) -> usize {
 }
 
 /// Folds stacks with a small part of all shares.
-fn fold_small(shares: &mut Vec<StackShare>, paths: &[Path]) {
-    let all: u128 = shares.iter().map(StackShare::weight).sum();
+fn fold_small(shares: &mut StackShares, paths: &[Path]) {
+    let all: u128 = shares.iter().map(|(_, share)| weight(share)).sum();
     fold(shares, paths, usize::MAX, |share| {
-        share.weight() * MOST_STACKS >= all
+        weight(share) * MOST_STACKS >= all
     });
 }
 
-/// Shares by the depth of their stack and the stack, the deepest first.
-type WaitingShares = BTreeMap<(Reverse<usize>, Option<usize>), Box<[u64]>>;
-
 /// Adds the shares of each stack that is not large, or deeper than `deepest`, to the stack of its caller. Begins with the
-/// deepest stacks. The last stack stays if it is not too deep.
+/// deepest stacks. The last stack stays if it is not too deep. The result has the deepest stacks first.
 fn fold(
-    shares: &mut Vec<StackShare>,
+    shares: &mut StackShares,
     paths: &[Path],
     deepest: usize,
-    is_large: impl Fn(&StackShare) -> bool,
+    is_large: impl Fn(&[u64]) -> bool,
 ) {
-    let depth = |stack: Option<usize>| stack.map_or(0, |stack| paths[stack].depth);
-    let mut waiting = WaitingShares::new();
-    let add = |waiting: &mut WaitingShares, StackShare { stack, share }: StackShare| match waiting
-        .entry((Reverse(depth(stack)), stack))
-    {
-        Entry::Vacant(place) => {
-            place.insert(share);
-        }
-        Entry::Occupied(mut known) => {
-            for (sum, share) in known.get_mut().iter_mut().zip(share) {
-                *sum = sum.saturating_add(share);
-            }
-        }
+    let depth_of = |stack: Option<usize>| stack.map_or(0, |stack| paths[stack].depth);
+    let place = |stack: Option<usize>| (Reverse(depth_of(stack)), stack);
+    let stacks = &shares.stacks;
+    let is_in_order = stacks.windows(2).all(|two| place(two[0]) < place(two[1]));
+    let stays = |(stack, share): (Option<usize>, &[u64])| {
+        stack.is_none() || (depth_of(stack) <= deepest && (stacks.len() == 1 || is_large(share)))
     };
-    for share in shares.drain(..) {
-        add(&mut waiting, share);
+    if is_in_order && shares.iter().all(stays) {
+        return;
     }
-    while let Some(((Reverse(depth), stack), share)) = waiting.pop_first() {
-        let share = StackShare { stack, share };
-        let is_last = waiting.is_empty() && shares.is_empty();
-        match stack {
-            Some(stack) if depth > deepest || !(is_last || is_large(&share)) => {
-                let outer = StackShare {
-                    stack: paths[stack].outer,
-                    ..share
-                };
-                add(&mut waiting, outer);
-            }
-            _ => shares.push(share),
+    let mut order: Vec<_> = (stacks.iter().zip(0..))
+        .map(|(stack, position)| (place(*stack), position))
+        .collect();
+    if !is_in_order {
+        order.sort_unstable();
+    }
+    let mut sums = StackShares::with_room_for(shares);
+    std::mem::swap(shares, &mut sums);
+    let mut waiting = order.into_iter().peekable();
+    // The stacks of one depth, each with the position of a sum.
+    let mut level: Vec<(Option<usize>, usize)> = Vec::new();
+    let mut outer: Vec<(Option<usize>, usize)> = Vec::new();
+    let mut depth = 0;
+    loop {
+        depth = match (level.is_empty(), waiting.peek()) {
+            (true, None) => return,
+            (true, Some(((Reverse(depth), _), _))) => *depth,
+            (false, _) => depth - 1,
+        };
+        let folded = level.len();
+        while let Some(((_, stack), sum)) = waiting.next_if(|((next, _), _)| next.0 == depth) {
+            level.push((stack, sum));
         }
+        // The waiting stacks are in order.
+        if folded > 0 {
+            level.sort_unstable();
+        }
+        let mut groups = level.chunk_by(|a, b| a.0 == b.0).peekable();
+        while let Some(group) = groups.next() {
+            let (stack, sum) = group[0];
+            for (_, other) in &group[1..] {
+                sums.add(*other, sum);
+            }
+            let is_last = groups.peek().is_none() && waiting.peek().is_none();
+            let is_last = is_last && outer.is_empty() && shares.is_empty();
+            match stack {
+                Some(stack) if depth > deepest || !(is_last || is_large(sums.share(sum))) => {
+                    outer.push((paths[stack].outer, sum));
+                }
+                _ => shares.push(stack, sums.share(sum)),
+            }
+        }
+        std::mem::swap(&mut level, &mut outer);
+        outer.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::expand::PathFrame;
+    use super::*;
+
+    /// `main` calls `a` and `b`; `a` calls `c`, and `b` calls `d`.
+    fn paths() -> Vec<Path> {
+        let outer = [None, Some(0), Some(0), Some(1), Some(2)];
+        let depth = [1, 2, 2, 3, 3];
+        let paths = outer.into_iter().zip(depth).enumerate();
+        let path = |(context, (outer, depth))| Path {
+            outer,
+            at: PathFrame::Context(context),
+            depth,
+            bytes: 0,
+        };
+        paths.map(path).collect()
+    }
+
+    /// Folds the shares of one event. Returns the remaining ones.
+    fn folded(
+        shares: &[(Option<usize>, u64)],
+        deepest: usize,
+        least: u64,
+    ) -> Vec<(Option<usize>, u64)> {
+        let mut all = StackShares::default();
+        for (stack, share) in shares {
+            all.push(*stack, &[*share]);
+        }
+        fold(&mut all, &paths(), deepest, |share| share[0] >= least);
+        all.iter().map(|(stack, share)| (stack, share[0])).collect()
+    }
+
+    #[test]
+    fn small_shares_move_to_their_callers() {
+        const ANY: usize = usize::MAX;
+        let leaves = [(Some(3), 5), (Some(4), 6)];
+        // All are large, but out of order, and two of them are equal.
+        assert_eq!(folded(&leaves, ANY, 5), leaves);
+        let unordered = [(Some(4), 4), (Some(0), 9), (Some(3), 5), (Some(4), 2)];
+        let ordered = [(Some(3), 5), (Some(4), 6), (Some(0), 9)];
+        assert_eq!(folded(&unordered, ANY, 5), ordered);
+        // `c` moves to `a`. The sum is still small, so it moves further.
+        let chain = [(Some(4), 6), (Some(3), 2), (Some(1), 1)];
+        assert_eq!(folded(&chain, ANY, 6), [(Some(4), 6), (None, 3)]);
+        // The shares are large together.
+        assert_eq!(folded(&leaves, ANY, 11), [(Some(0), 11)]);
+        // The last one stays where it is, unless it is too deep.
+        assert_eq!(folded(&leaves, ANY, 99), [(Some(0), 11)]);
+        assert_eq!(folded(&[(Some(3), 1)], ANY, 99), [(Some(3), 1)]);
+        assert_eq!(folded(&[(Some(3), 9)], 1, 0), [(Some(0), 9)]);
+        assert_eq!(folded(&leaves, 2, 0), [(Some(1), 5), (Some(2), 6)]);
+        assert_eq!(folded(&leaves, 0, 99), [(None, 11)]);
+        assert_eq!(folded(&[(None, 1)], 0, 99), [(None, 1)]);
     }
 }

@@ -102,6 +102,7 @@ impl ContextUnits {
             units.unit_of.push(unit);
             units.all[unit].members.push(context);
         }
+        units.reserve_arcs(graph);
         for (position, arc) in graph.arcs.iter().enumerate() {
             let (caller, callee) = (units.unit_of[arc.caller], units.unit_of[arc.callee]);
             if arc.caller == arc.callee {
@@ -144,6 +145,22 @@ impl ContextUnits {
         self.all.len() - 1
     }
 
+    /// Reserves the space for the arcs between units.
+    fn reserve_arcs(&mut self, graph: &ContextGraph) {
+        let mut counts = vec![(0, 0); self.all.len()];
+        for arc in &graph.arcs {
+            let (caller, callee) = (self.unit_of[arc.caller], self.unit_of[arc.callee]);
+            if caller != callee {
+                counts[caller].0 += 1;
+                counts[callee].1 += 1;
+            }
+        }
+        for (unit, (leaving, entering)) in self.all.iter_mut().zip(counts) {
+            unit.leaving.reserve_exact(leaving);
+            unit.entering.reserve_exact(entering);
+        }
+    }
+
     /// Returns the share of the callee's unit that enters by an arc, given the share of the caller's unit.
     pub(super) fn share(&self, graph: &ContextGraph, arc: usize, event: usize, caller: u64) -> u64 {
         let arc = &graph.arcs[arc];
@@ -159,11 +176,14 @@ impl ContextUnits {
     }
 
     /// Returns these shares of the callee's unit for all events.
-    pub(super) fn shares(&self, graph: &ContextGraph, arc: usize, caller: &[u64]) -> Box<[u64]> {
+    pub(super) fn shares(
+        &self,
+        graph: &ContextGraph,
+        arc: usize,
+        caller: &[u64],
+    ) -> impl Iterator<Item = u64> {
         let shares = caller.iter().enumerate();
-        shares
-            .map(|(event, share)| self.share(graph, arc, event, *share))
-            .collect()
+        shares.map(move |(event, share)| self.share(graph, arc, event, *share))
     }
 
     /// Returns the units in an order in which callers precede their callees.
