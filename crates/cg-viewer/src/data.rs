@@ -231,6 +231,12 @@ fn encoded(mut form: u8, numbers: &[Option<Count>]) -> (u8, Vec<u8>) {
         form |= form::SIGNED;
     }
     let mut bytes = Vec::with_capacity(numbers.len() * 2);
+    // Differences of these numbers fit in 64 bits even with zigzag encoding.
+    let is_small = |number: &Count| number.unsigned_abs() < 1 << 60;
+    if numbers.iter().flatten().all(is_small) {
+        encode_small(form, numbers, &mut bytes);
+        return (form, bytes);
+    }
     let mut before = 0;
     for number in numbers {
         let Some(number) = number else {
@@ -254,6 +260,35 @@ fn encoded(mut form: u8, numbers: &[Option<Count>]) -> (u8, Vec<u8>) {
         bytes.push(written as u8);
     }
     (form, bytes)
+}
+
+/// Encodes numbers below 2^60, as [`encoded`] does.
+fn encode_small(form: u8, numbers: &[Option<Count>], bytes: &mut Vec<u8>) {
+    let has = |flag: u8| form & flag != 0;
+    let (is_rising, is_signed) = (has(form::RISING), has(form::SIGNED));
+    let least = u64::from(has(form::OPTIONAL));
+    let mut before = 0;
+    for number in numbers {
+        let Some(number) = number else {
+            bytes.push(0);
+            continue;
+        };
+        let number = *number as i64;
+        let mut written = number;
+        if is_rising {
+            written -= before;
+            before = number;
+        }
+        if is_signed {
+            written = (written << 1) ^ (written >> 63);
+        }
+        let mut written = written.cast_unsigned() + least;
+        while written >= 0x80 {
+            bytes.push(written as u8 | 0x80);
+            written >>= 7;
+        }
+        bytes.push(written as u8);
+    }
 }
 
 #[cfg(test)]
@@ -285,6 +320,22 @@ mod tests {
             ),
         ] {
             assert_eq!(encoded(form, &numbers), expected, "{form} {numbers:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_all_sizes_have_the_same_form() {
+        let numbers: Vec<Option<Count>> = (0..60)
+            .flat_map(|bit| [Some(1 << bit), None, Some(-((1 << bit) - 1)), Some(0)])
+            .collect();
+        // A number of 64 bits selects the other way to encode.
+        let with_large = [&numbers[..], &[Some(Count::from(u64::MAX))]].concat();
+        for form in [0, form::RISING] {
+            let (small_form, small) = encoded(form, &numbers);
+            let (large_form, large) = encoded(form, &with_large);
+            assert_eq!(small_form, large_form);
+            assert_eq!(small, large[..small.len()]);
+            assert!(large.len() >= small.len() + 9);
         }
     }
 
