@@ -11,7 +11,7 @@
  * @property {boolean} isFirst shown even in the narrowest window
  * @property {((group: Group) => any) | null} sum the sum over rows; null if the column does not add up
  * @property {(row: number) => any} value
- * @property {(value: any, total: any) => string} show
+ * @property {(value: any, total: any, row?: number) => string} show
  * @property {((value: any, entry: number) => any) | null} element the contents of the cell, if it is more than a text
  * @property {boolean} hasBar
  * @property {string} givesWay the prefix in `GIVE_WAY` that selects when the column is hidden
@@ -25,6 +25,9 @@ const NARROW = 700;
 
 /** The maximum number of other events with columns by default. */
 const USUAL_OTHERS = 2;
+
+/** The column that marks inclusive costs that are upper bounds. The costs have a `≤`, so the column is for CSV. */
+const BOUND = "incl_bound";
 
 /** The least and most width of file names, in characters. */
 const FILE_WIDTH = [12, 30];
@@ -112,7 +115,7 @@ const allColumns = (app, isWide) => {
   } else if (model.isFindings) {
     columns.push(count("self", "found", (at) => findingText(model, at), isWide ? "16ch" : "12ch", { isFirst: true, show: (text) => text }), column("kind", "kind", row.kind, isWide ? "16ch" : "9ch", { isFirst: true }));
   } else columns.push(figure("self", words, figures.self, { saved: name, isFirst: true, ...adds(figures.self) }));
-  if (!model.isFindings && model.has(`r.${model.isDiff ? "incl.new" : "incl"}.${event}`) && !model.isInclusive) columns.push(figure("incl", `${words}, inclusive`, figures.incl, { saved: `incl.${name}` }));
+  if (!model.isFindings && model.has(`r.${model.isDiff ? "incl.new" : "incl"}.${event}`) && !model.isInclusive) columns.push(figure("incl", `${words}, inclusive`, figures.incl, { saved: `incl.${name}`, show: (value, total, at) => figureText(model, event, value, total, row.isBound(at)) }));
   columns.push(...eventColumns(app, count, adds));
   if (model.has("r.calls") || model.has("r.calls.new")) columns.push(count("calls", "calls", row.calls, "10ch"));
   columns.push(column("fn", "function", row.fn, isWide ? "minmax(19rem,6fr)" : "minmax(9rem,6fr)", { show: nameText, isFirst: true }));
@@ -184,7 +187,7 @@ const eventColumns = (app, count, adds) => {
 const otherColumns = (model, column) => model.others.map(({ name, title, form, value }) => {
   const show = { text: visible, count: grouped, ratio: (hundredths) => (hundredths === null ? "" : (Number(hundredths) / 100).toFixed(2)) }[form];
   const isAll = model.events.length === 0;
-  return column(name, title, value, form === "text" ? "minmax(9rem,2fr)" : "12ch", { isCount: form !== "text", isFirst: isAll, givesWay: isAll ? name : "x.", show });
+  return column(name, title, value, form === "text" ? "minmax(9rem,2fr)" : "12ch", { isCount: form !== "text", isUsual: name !== BOUND, isFirst: isAll, givesWay: isAll ? name : "x.", show });
 });
 
 /** The figures of rows. */

@@ -78,11 +78,11 @@ const updateSelection = (app, place) => {
   if (rows.length === 1) {
     const figures = figuresOf(model, app.eventIndex);
     const [at] = rows;
-    const figure = (value) => figureText(model, app.eventIndex, value, app.total).replaceAll("\u2007", "");
+    const figure = (value, isBound = false) => figureText(model, app.eventIndex, value, app.total, isBound).replaceAll("\u2007", "");
     const [own, incl] = [figures.self(at), figures.incl(at)];
     if (model.isFindings) parts.push(findingText(model, at));
     else if (own !== null) parts.push(`self ${figure(own)}`);
-    if (incl !== null) parts.push(`inclusive ${figure(incl)}`);
+    if (incl !== null) parts.push(`inclusive ${figure(incl, model.row.isBound(at))}`);
     if (model.isDiff) parts.push(signedFigure(model, app.eventIndex, figures.delta(at)));
   } else if (rows.length) parts.push(`${grouped(rows.length)} rows`);
   if (functions.length) parts.push(visible(model.fn.file(functions[0]) || model.fn.obj(functions[0])));

@@ -25,12 +25,13 @@ const nameText = (name) => visible(name) || NAMELESS;
 /** A share of a whole, between 0 and 1. */
 const shareOf = (part, whole) => (part === null || !whole ? 0 : Number(part) / Number(whole));
 
-/** A figure of an event with its percentage, in columns of equal width. */
-const figureText = (model, event, part, whole) => {
+/** A figure of an event with its percentage, in columns of equal width. `≤` marks an upper bound. */
+const figureText = (model, event, part, whole, isBound = false) => {
   if (part === null || part === undefined) return "";
-  const figure = eventFigure(model, event, part);
+  const mark = isBound ? "≤" : "";
+  const figure = mark + eventFigure(model, event, part);
   if (!whole) return figure;
-  return `${figure} ${percentText(shareOf(part, whole)).padStart(7, "\u2007")}`;
+  return `${figure} ${(mark + percentText(shareOf(part, whole))).padStart(7, "\u2007")}`;
 };
 
 /** The range of visible rows in a list of rows of equal height, and some rows around them. */

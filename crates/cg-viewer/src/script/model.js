@@ -46,12 +46,14 @@ const makeModel = (data) => {
     shown: (id) => visible(fnName(id)) || NAMELESS, /** @type {(id: number) => string[]} */ forms: () => [],
   };
   addForms(fn, data);
-  const functions = column("r.function");
+  const functions = column("r.function"), bounds = texts(`x.${BOUND}`);
   const row = {
     fn: (at) => fn.name(functions[at]), file: (at) => fn.file(functions[at]), obj: (at) => fn.obj(functions[at]),
     function: (at) => functions[at], whose: (at) => fn.whose(functions[at]), kind: texts("r.kind"), what: texts("r.what"),
     status: (at) => statusOf(at), line: numbers("r.line"), snapshot: numbers("r.snapshot"),
     calls: numbers(isDiff ? "r.calls.new" : "r.calls"), oldCalls: numbers("r.calls.old"),
+    /** @type {(at: number) => boolean} true if the inclusive cost is an upper bound */
+    isBound: (at) => bounds(at) !== "",
   };
   const recordedStatus = texts("r.status");
   const of = (part) => (event) => numbers(`r.${part}.${event}`);

@@ -232,7 +232,7 @@ const rowElements = (app, list, columns) => {
 /** The text of an entry in a column. */
 const cellText = (app, column, entry) => {
   const group = groupOf(app.groups, entry);
-  if (!group) return column.show(column.value(entry), app.total);
+  if (!group) return column.show(column.value(entry), app.total, entry);
   if (column.key === "fn") return `${visible(group.label)} (${groupCount(app.model, group, app.state.group)})`;
   return column.sum ? column.show(column.sum(group), app.total) : "";
 };

@@ -5,12 +5,12 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { deflateSync } from "node:zlib";
 
-const files = ["data", "state", "units", "search", "narrow", "model", "stacks", "difference", "lines", "compare", "dom", "columns", "groups", "label", "flame", "timeline"];
+const files = ["data", "state", "units", "search", "narrow", "model", "stacks", "difference", "lines", "compare", "dom", "columns", "groups", "label", "flame", "timeline", "table"];
 const source = files.map((name) => readFileSync(new URL(`../${name}.js`, import.meta.url), "utf8")).join("\n");
 const names = [
   "unpack", "readNumbers", "readData", "parseHash", "printHash", "grouped", "percentText", "visible", "makeModel", "orderRows",
   "filterRows", "sumsByWhose", "makeStacks", "sumStacks", "flameTrees", "layOut", "arcsOfStacks", "sumFunctions", "branchOf", "innerBranches", "makeCode", "arcsOfCalls",
-  "eventWords", "timeText", "matcherOf", "parseTime", "timesOf", "narrowingOf", "activityOf", "roundTimes", "axisText", "differenceTree", "changeOf", "changeText", "boxAddress", "functionLines", "alignLines", "movedTo", "fittedLabel", "flameMove", "groupRows", "orderGroups", "compareRows", "comparedStatus", "groupFigures", "groupCount", "listGroups", "groupingsOf", "shownColumns", "printColumns", "parseColumns",
+  "eventWords", "timeText", "matcherOf", "parseTime", "timesOf", "narrowingOf", "activityOf", "roundTimes", "axisText", "differenceTree", "changeOf", "changeText", "boxAddress", "functionLines", "alignLines", "movedTo", "fittedLabel", "flameMove", "groupRows", "orderGroups", "compareRows", "comparedStatus", "groupFigures", "groupCount", "listGroups", "groupingsOf", "shownColumns", "printColumns", "parseColumns", "allColumns", "cellText", "tableCsv",
 ];
 const page = new Function(`${source}\nreturn {${names.join()}};`)();
 
@@ -433,4 +433,21 @@ test("a search is a text in letters of either case, or an expression between sla
   assert.deepEqual([matches("WASH", "a wash"), matches("/^wa/", "wash"), matches("/WA/", "wash"), matches("/WA/i", "wash")], [true, true, false, true]);
   const invalid = page.matcherOf("/(/");
   assert.deepEqual([invalid.isValid, invalid.isActive, page.matcherOf("").isActive], [false, false, false]);
+});
+
+test("an inclusive cost that is a bound has a mark, and sorts as a number", () => {
+  const model = modelOf({ events: [["Ir", ["1000"]]], rows: 2, others: [["incl_bound", "incl. is at most", "text"]] }, ["", "f", "g", "true"], [
+    ["f.name", 0, [1, 2]], ["f.file", 0, [0, 0]], ["f.obj", 0, [0, 0]], ["f.whose", 0, [0, 0]], ["r.function", 0, [0, 1]],
+    ["r.self.0", COUNT, [600, 400]], ["r.incl.0", COUNT, [600, 1000]], ["x.incl_bound", 0, [0, 3]],
+  ]);
+  const app = { model, eventIndex: 0, total: 1000, groups: null, shown: [0, 1], state: { sort: "incl" } };
+  const columns = page.allColumns(app, true);
+  const incl = columns.find(({ key }) => key === "incl");
+  const text = (row) => page.cellText(app, incl, row).replaceAll("\u2007", "");
+  assert.deepEqual([text(0), text(1)], ["600 60.00%", "≤1,000 ≤100.00%"]);
+  assert.deepEqual(page.orderRows(model, [0, 1], { sort: "incl", event: 0 }), [1, 0]);
+  // The mark of the rows is a column for CSV, which is shown on request.
+  const bound = columns.find(({ key }) => key === "incl_bound");
+  assert.equal(bound.isUsual, false);
+  assert.equal(page.tableCsv(app, [incl, bound]), "incl.Ir,incl_bound\n600,\n1000,true\n");
 });
