@@ -266,7 +266,7 @@ mod tests {
                         ..Frame::default()
                     };
                     let facts = finder.find(&frame);
-                    assert_eq!(facts, Facts::from_frame(&frame), "{frame}");
+                    assert_eq!(facts, Facts::from_frame(&frame), "{frame:?}");
                     if !distinct.contains(&facts) {
                         distinct.push(facts);
                     }
