@@ -16,7 +16,7 @@ use crate::names::{DwarfNames, SkeletonFiles};
 use crate::object_file::ObjectFile;
 use crate::search::{DebugFile, DebugSource, Search};
 use crate::walk::{NOTHING, RawNode, Walk};
-use crate::{Error, Limits, part, path_from_bytes};
+use crate::{Error, Limits, path_from_bytes};
 
 /// The DWARF of an object, in memory.
 pub struct DebugInfo {
@@ -44,34 +44,6 @@ impl DebugInfo {
         DebugInfo::read(object, search.debug_file(object)?, search)
     }
 
-    /// Returns the chain of functions and the line at each of `addresses`, as [`DebugInfo::chains`] does, and the debug file.
-    /// Reads only the beginning of the debug information if it suffices.
-    ///
-    /// # Errors
-    /// Returns the errors of [`DebugInfo::find`].
-    pub fn find_chains(
-        object: &ObjectFile,
-        search: &Search,
-        addresses: &[u64],
-    ) -> Result<(Chains, Option<ObjectFile>), Error> {
-        let mut info = DebugInfo::open(object, search.debug_file(object)?, search)?;
-        let read = info.file.as_ref().unwrap_or(object);
-        let is_alone =
-            info.alternate.is_none() && info.missing_alternate.is_none() && info.package.is_none();
-        if is_alone && let Some(sections) = part::load(read, addresses) {
-            info.sections = sections;
-            let chains = info.chains(addresses);
-            let mut innermost = addresses.iter().zip(&chains.innermost);
-            let are_all_found = chains.errors == Errors::default()
-                && innermost.all(|(address, node)| node.is_some() || read.is_in_stubs(*address));
-            if are_all_found {
-                return Ok((chains, info.file));
-            }
-        }
-        info.sections = load(info.file.as_ref().unwrap_or(object), false)?;
-        Ok((info.chains(addresses), info.file))
-    }
-
     /// Reads the debug information of an object, given its debug file.
     ///
     /// # Errors
@@ -81,13 +53,6 @@ impl DebugInfo {
         found: DebugFile,
         search: &Search,
     ) -> Result<DebugInfo, Error> {
-        let mut info = DebugInfo::open(object, found, search)?;
-        info.sections = load(info.file.as_ref().unwrap_or(object), false)?;
-        Ok(info)
-    }
-
-    /// Opens the files with the debug information of an object. The sections are still empty.
-    fn open(object: &ObjectFile, found: DebugFile, search: &Search) -> Result<DebugInfo, Error> {
         let DebugFile { file, source } = found;
         let read = file.as_ref().unwrap_or(object);
         let mut beside = Vec::new();
@@ -113,7 +78,7 @@ impl DebugInfo {
             object: object.path().to_owned(),
             source,
             endian: read.dwarf_endian(),
-            sections: DwarfSections::default(),
+            sections: load(read, false)?,
             alternate,
             package,
             missing_alternate,

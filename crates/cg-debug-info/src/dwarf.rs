@@ -41,7 +41,7 @@ impl From<crate::limits::Exhausted> for Stop {
 }
 
 /// The sections that are read for chains and lines.
-pub(crate) const SECTIONS: [SectionId; 9] = [
+const SECTIONS: [SectionId; 9] = [
     SectionId::DebugInfo,
     SectionId::DebugAbbrev,
     SectionId::DebugStr,

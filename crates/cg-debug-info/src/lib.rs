@@ -25,7 +25,6 @@ mod machine_code;
 mod names;
 mod object_file;
 mod parameters;
-mod part;
 mod regular_file;
 mod scopes;
 mod search;

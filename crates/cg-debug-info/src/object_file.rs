@@ -205,57 +205,16 @@ impl ObjectFile {
         }
         budget.decompressed =
             (budget.decompressed.checked_sub(section.size)).ok_or(Error::TooLarge)?;
-        section.decompress(self.stored(section)?, section.size)
-    }
-
-    /// Reads the beginning of a section, up to a number of bytes or its end.
-    pub(crate) fn read_beginning(
-        &self,
-        name: &[u8],
-        length: u64,
-        budget: &mut Budget,
-    ) -> Result<Vec<u8>, Error> {
-        let Some(section) = self.section(name) else {
-            return Ok(Vec::new());
-        };
-        let length = length.min(section.size);
-        if section.compression == SectionCompression::None {
-            budget.plain = budget.plain.checked_sub(length).ok_or(Error::TooLarge)?;
-            return self.bytes(section.offset, length);
-        }
-        let left = budget.decompressed.checked_sub(length);
-        budget.decompressed = left.ok_or(Error::TooLarge)?;
-        section.decompress(self.stored(section)?, length)
-    }
-
-    /// Returns the size of a section after decompression; 0 if there is no such section.
-    pub(crate) fn size_of(&self, name: &[u8]) -> u64 {
-        self.section(name).map_or(0, |section| section.size)
-    }
-
-    /// Returns true if an address is in a section of stubs, for which there is no debug information.
-    pub(crate) fn is_in_stubs(&self, address: u64) -> bool {
-        [&b".plt"[..], b".plt.sec", b".plt.got"].iter().any(|name| {
-            let section = self.section(name);
-            section.is_some_and(|section| section.addresses().contains(&address))
-        })
-    }
-
-    /// Returns a reader of a section's bytes in the file.
-    fn stored(&self, section: &ObjectSection) -> Result<impl Read, Error> {
-        let end = section.offset.checked_add(section.stored);
-        if end.is_none_or(|end| end > self.file.length) {
-            return Err(outside());
-        }
-        let mut file = &self.file.file;
-        file.seek(SeekFrom::Start(section.offset))?;
-        Ok(file.take(section.stored))
+        let stored = self.bytes(section.offset, section.stored)?;
+        section.decompress(&stored)
     }
 
     fn bytes(&self, offset: u64, length: u64) -> Result<Vec<u8>, Error> {
         let end = offset.checked_add(length);
         if end.is_none_or(|end| end > self.file.length) {
-            return Err(outside());
+            return Err(Error::Malformed(
+                "a section is outside of the file".to_owned(),
+            ));
         }
         let length = usize::try_from(length).map_err(|_| Error::TooLarge)?;
         let mut bytes = vec![0; length];
@@ -328,21 +287,21 @@ impl ObjectSection {
         self.address..self.address.saturating_add(self.size)
     }
 
-    /// Decompresses exactly this number of bytes. The caller has checked the number against the limits.
-    fn decompress(&self, stored: impl Read, length: u64) -> Result<Vec<u8>, Error> {
+    /// Decompresses exactly the claimed number of bytes. The caller has checked this number against the limits.
+    fn decompress(&self, stored: &[u8]) -> Result<Vec<u8>, Error> {
         let failed = |error: &dyn std::fmt::Display| Error::Compression(error.to_string());
-        let size = usize::try_from(length).map_err(|_| Error::TooLarge)?;
+        let size = usize::try_from(self.size).map_err(|_| Error::TooLarge)?;
         let mut bytes = Vec::with_capacity(size);
         match self.compression {
             SectionCompression::Zlib => {
-                let mut decoder = flate2::read::ZlibDecoder::new(stored).take(length);
+                let mut decoder = flate2::read::ZlibDecoder::new(stored).take(self.size);
                 decoder
                     .read_to_end(&mut bytes)
                     .map_err(|error| failed(&error))?;
             }
             SectionCompression::Zstandard => {
                 let decoder = ruzstd::decoding::StreamingDecoder::new(stored);
-                let mut decoder = decoder.map_err(|error| failed(&error))?.take(length);
+                let mut decoder = decoder.map_err(|error| failed(&error))?.take(self.size);
                 decoder
                     .read_to_end(&mut bytes)
                     .map_err(|error| failed(&error))?;
@@ -356,10 +315,6 @@ impl ObjectSection {
         }
         Ok(bytes)
     }
-}
-
-fn outside() -> Error {
-    Error::Malformed("a section is outside of the file".to_owned())
 }
 
 fn read_tables<Elf: FileHeader<Endian = Endianness>>(

@@ -173,14 +173,11 @@ impl FoundObject {
         asked.sort_unstable();
         asked.dedup_by_key(|(own, _)| *own);
         let sorted: Vec<u64> = asked.iter().map(|(own, _)| *own).collect();
-        let (chains, debug_file) = match DebugInfo::find_chains(&self.file, search, &sorted) {
-            Ok((chains, debug_file)) => (Some(chains), debug_file),
-            Err(_) => (None, None),
-        };
-        let debug_file = debug_file.as_ref();
+        let info = DebugInfo::find(&self.file, search).ok();
+        let debug_file = info.as_ref().and_then(DebugInfo::file);
         let files: Vec<&ObjectFile> = std::iter::once(&self.file).chain(debug_file).collect();
         FoundFunctions {
-            chains,
+            chains: info.as_ref().map(|info| info.chains(&sorted)),
             symbols: CoveringSymbols::covering(&files, &sorted).unwrap_or_default(),
             stubs: match outermost {
                 OutermostName::DebugInfo => BTreeMap::new(),
