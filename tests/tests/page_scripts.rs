@@ -141,6 +141,7 @@ const OWN_NAMES: [&str; 92] = [
     "most",
     "narrowing",
     "nodes",
+    "openView",
     "ordered",
     "outer",
     "passing",

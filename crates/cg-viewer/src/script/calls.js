@@ -6,6 +6,7 @@ const MOST_ARCS = 300;
 const callsPane = (app) => {
   const { model } = app;
   const heading = h("h2", {});
+  const fitted = nameFitter(model, heading);
   const note = h("p", "note");
   const lists = ["Callers", "Callees"].map((name) => h("ul", { "aria-label": name, class: "arcs" }));
   const pane = h("section", { "data-view": "calls", "aria-label": "Callers and callees" },
@@ -36,16 +37,18 @@ const callsPane = (app) => {
   };
   const update = () => {
     const { fn } = app.state;
-    heading.textContent = fn === null ? "No function is selected" : nameText(fn);
+    showHeading(app, heading, "No function is selected");
     note.textContent = fn === null ? "Select one in the table, the flame graph or the tree." : model.header.calls && app.narrowing.isWhole ? "" : `From stacks: a recursion counts once.${app.model.header.estimated ? ` ${estimateText(app)}` : ""}`;
     const found = fn === null ? { callers: new Map(), callees: new Map() } : arcs();
     const whole = app.total;
+    // A name has the room of two lines beside the figures.
+    const room = (lists[0].clientWidth - 32 * digitWidth) * 1.7;
     [found.callers, found.callees].forEach((arcsOf, at) => {
       const sorted = Array.from(arcsOf).sort(([, a], [, b]) => (a.incl < b.incl ? 1 : a.incl > b.incl ? -1 : 0));
       const items = sorted.slice(0, MOST_ARCS).map(([id, arc]) => {
         const old = arc.old === undefined ? "" : ` (${signedFigure(model, app.eventIndex, arc.incl - arc.old)})`;
-        const times = arc.calls === null ? "" : ` ${grouped(arc.calls)}×`;
-        const item = h("li", { style: `--p:${shareOf(arc.incl, whole).toFixed(4)}` }, h("span", "n", figureText(model, app.eventIndex, arc.incl, whole)), app.link(id), h("span", "more-figures", `${old}${times}`));
+        const times = arc.calls ? ` ${grouped(arc.calls)}×` : "";
+        const item = h("li", { class: old ? "changed" : null, style: `--p:${shareOf(arc.incl, whole).toFixed(4)}` }, h("span", "n", figureText(model, app.eventIndex, arc.incl, whole)), app.link(id, fitted(id, room)), h("span", "more-figures", `${old}${times}`));
         Object.assign(item.dataset, { fn: model.fn.name(id), incl: arc.incl, calls: arc.calls ?? "" });
         return item;
       });
@@ -54,4 +57,11 @@ const callsPane = (app) => {
     });
   };
   return { view: "calls", pane, update, clear: () => lists.forEach((list) => list.replaceChildren()) };
+};
+
+/** Shows the selected function in a heading. */
+const showHeading = (app, heading, words) => {
+  const { fn } = app.state;
+  heading.textContent = fn === null ? words : nameInLine(app.model, app.selected()[0]);
+  heading.title = fn === null ? "" : nameText(fn);
 };

@@ -4,7 +4,7 @@
  * @typedef {object} TableColumn
  * @property {string} key
  * @property {string} title
- * @property {string} saved the name in CSV
+ * @property {string} saved the name in CSV; empty if the column is not saved
  * @property {boolean} isCount
  * @property {string} width a track of a grid
  * @property {boolean} isUsual shown by default if there is room
@@ -18,7 +18,7 @@
  */
 
 /** The order in which columns are hidden if there is no room. */
-const GIVE_WAY = ["x.", "obj", "event.", "status", "line", "whose", "calls", "what", "file", "run.", "incl", "old", "new", "kind"];
+const GIVE_WAY = ["x.", "obj", "event.", "status", "line", "whose", "calls", "what", "callers", "file", "incl", "run.", "old", "new", "kind"];
 
 /** The width in pixels below which only the first columns are shown. */
 const NARROW = 700;
@@ -103,13 +103,14 @@ const allColumns = (app, isWide) => {
   const ofEvent = { show: (value) => eventFigure(model, event, value) };
   const withShare = { show: (value, total) => figureText(model, event, value, total), hasBar: true };
   const figure = (key, title, value, more = {}) => count(key, title, value, isWide ? "20ch" : "17ch", { ...withShare, ...more });
-  if (!model.events.length) return otherColumns(model, column);
+  if (!model.events.length) return otherColumns(model, column, isWide);
   const columns = [];
   if (model.isDiff) {
+    const runWidth = `${Math.max(10, eventFigure(model, event, model.events[event].totals.reduce((most, one) => (one > most ? one : most), model.zero)).length + 1)}ch`;
     columns.push(count("delta", `${words} change`, figures.delta, isWide ? "30ch" : "17ch", {
       saved: `${name}.delta`, show: (value) => signedFigure(model, event, value), isFirst: true, sum: (group) => groupDelta(model, group, event), element: deltaCell(app, figures, isWide),
     }));
-    if (model.runs.length) columns.push(...model.runs.map((run) => count(run.key, runTitle(run.name), run.value(event), "14ch", { ...ofEvent, saved: `${name}.${run.name}`, givesWay: "run.", ...adds(run.value(event)) })));
+    if (model.runs.length) columns.push(...model.runs.map((run) => count(run.key, runTitle(run.name), run.value(event), runWidth, { ...ofEvent, saved: `${name}.${run.name}`, givesWay: "run.", ...adds(run.value(event)) })));
     else columns.push(count("old", `old ${words}`, figures.old, "14ch", { ...ofEvent, saved: `${name}.old`, ...adds(figures.old) }), count("new", `new ${words}`, figures.self, "14ch", { ...ofEvent, saved: `${name}.new`, givesWay: "new", ...adds(figures.self) }));
     columns.push(column("status", "status", row.status, "9ch"));
   } else if (model.isFindings) {
@@ -119,6 +120,7 @@ const allColumns = (app, isWide) => {
   columns.push(...eventColumns(app, count, adds));
   if (model.has("r.calls") || model.has("r.calls.new")) columns.push(count("calls", "calls", row.calls, "10ch"));
   columns.push(column("fn", "function", row.fn, isWide ? "minmax(19rem,6fr)" : "minmax(9rem,6fr)", { show: nameText, isFirst: true }));
+  if (model.stackOf) columns.push(column("callers", "called by", row.callers, "minmax(12rem,4fr)", { saved: "" }));
   if (model.has("r.what")) columns.push(column("what", "what", row.what, "minmax(8rem,2fr)"));
   columns.push(column("whose", "whose", row.whose, "11ch"), column("file", "file", row.file, `minmax(${fileWidth(app)}ch,1.5fr)`, { element: pathCell }));
   if (model.has("r.line")) columns.push(column("line", "line", row.line, "7ch", { show: (line) => String(line ?? "") }));
@@ -177,17 +179,20 @@ const eventColumns = (app, count, adds) => {
   const others = model.events.map((event, at) => ({ ...event, event: at })).filter(({ event }) => event !== app.eventIndex);
   return others.map(({ name, words, event }, at) => {
     const value = model.figures.self(event);
-    return count(`event.${name}`, model.isDiff ? `new ${words}` : words, value, "12ch", {
+    return count(`event.${name}`, model.isDiff ? `new ${words}` : words, value, `${Math.max(12, words.length + (model.isDiff ? 6 : 2))}ch`, {
       saved: model.isDiff ? `${name}.new` : name, isUsual: at < USUAL_OTHERS && !model.isFindings, show: (figure) => eventFigure(model, event, figure), ...adds(value),
     });
   });
 };
 
+/** The columns of totals that are hidden in the narrowest window. */
+const WIDE_TOTALS = ["description", "tool", "detail", "ratio"];
+
 /** The columns that are specific to a format. If rows have no cost, there are no other columns of figures. */
-const otherColumns = (model, column) => model.others.map(({ name, title, form, value }) => {
+const otherColumns = (model, column, isWide = true) => model.others.map(({ name, title, form, value }) => {
   const show = { text: visible, count: grouped, ratio: (hundredths) => (hundredths === null ? "" : (Number(hundredths) / 100).toFixed(2)) }[form];
   const isAll = model.events.length === 0;
-  return column(name, title, value, form === "text" ? "minmax(9rem,2fr)" : "12ch", { isCount: form !== "text", isUsual: name !== BOUND, isFirst: isAll, givesWay: isAll ? name : "x.", show });
+  return column(name, (title || name).replaceAll("_", " "), value, form === "text" ? `minmax(${isWide ? 9 : 6}rem,2fr)` : `${Math.max(12, title.length + 3)}ch`, { isCount: form !== "text", isUsual: name !== BOUND, isFirst: isAll && !WIDE_TOTALS.includes(name), givesWay: isAll ? name : "x.", show });
 });
 
 /** The figures of rows. */

@@ -8,7 +8,7 @@ const MOST_THREADS = 500;
 
 const makeControls = (app, views) => {
   const { model } = app;
-  const tabs = views.map((view) => h("button", { "data-tab": view, onclick: () => app.choose({ view }) }, VIEW_WORDS[view]));
+  const tabs = views.map((view) => h("button", { "data-tab": view, onclick: () => app.openView(view) }, VIEW_WORDS[view]));
   const events = h("select", { "aria-label": "Event", onchange: () => app.choose({ event: events.value }) },
     ...model.events.map(({ name, words }) => h("option", { value: name }, visible(words))));
   const threads = model.header.threads && h("select", { "aria-label": "Thread", onchange: () => app.choose({ thread: threads.value }) },
@@ -18,7 +18,8 @@ const makeControls = (app, views) => {
   const status = h("span", { role: "status", "data-matches": "0" });
   const next = h("button", { "aria-label": "Next match", onclick: () => app.match(1) }, "↓");
   const previous = h("button", { "aria-label": "Previous match", onclick: () => app.match(-1) }, "↑");
-  const chips = model.header.whose.map((word) => h("button", { class: "chip", "data-whose": word, "aria-pressed": "false", onclick: () => app.toggleWhose(word) }));
+  const used = usedClasses(model);
+  const chips = model.header.whose.map((word) => h("button", { class: "chip", "data-whose": word, hidden: !used.has(word), "aria-pressed": "false", onclick: () => app.toggleWhose(word) }));
   const narrowed = h("span", "narrowed");
   listenToSearch(search, app);
   const more = h("div", { class: "more-tools", id: "more-tools" },
@@ -28,7 +29,7 @@ const makeControls = (app, views) => {
   const opener = h("button", { class: "opener", "aria-expanded": "false", "aria-controls": "more-tools", onclick: () => {
     set(opener, "aria-expanded", String(more.classList.toggle("open")));
   } }, "Filters");
-  const bar = h("div", "bar", h("div", "tabs", h("nav", { "aria-label": "Views" }, ...tabs), opener), more, narrowed);
+  const bar = h("div", "bar", h("div", "tabs", h("nav", { "aria-label": "Views" }, ...tabs), opener, makeHelp(app)), more, narrowed);
   const update = () => {
     const { state } = app;
     for (const tab of tabs) {
@@ -62,17 +63,26 @@ const makeControls = (app, views) => {
   return { bar, update };
 };
 
+/** The classes of code to show: the program's own, and the classes that some row or sum has. */
+const usedClasses = (model) => {
+  const used = new Set(model.events.length ? ["own"] : []);
+  for (let row = 0; row < model.rows && model.events.length; row++) used.add(model.row.whose(row));
+  for (const sums of model.header.sums ?? []) model.header.whose.forEach((word, at) => Number(sums[at]) && used.add(word));
+  return used;
+};
+
 /** The line about the selection, below the panes, where it moves no row. */
 const makeSelection = (app) => {
   const place = h("p", "selection");
   return { place, update: () => updateSelection(app, place) };
 };
 
-const updateSelection = (app, place) => {
+const updateSelection = (app, line) => {
   const { model, state } = app;
-  if (state.fn === null) return place.replaceChildren(h("span", "note", "Nothing is selected."));
+  if (state.fn === null) return line.replaceChildren(h("span", "note", "Nothing is selected. Select a function to see it in all views."));
   const functions = app.selected();
   const parts = [];
+  let place = "";
   const isSelected = model.isSelectedRow(state);
   const rows = app.ordered.filter(isSelected);
   if (rows.length === 1) {
@@ -85,9 +95,9 @@ const updateSelection = (app, place) => {
     if (incl !== null) parts.push(`inclusive ${figure(incl, model.row.isBound(at))}`);
     if (model.isDiff) parts.push(signedFigure(model, app.eventIndex, figures.delta(at)));
   } else if (rows.length) parts.push(`${grouped(rows.length)} rows`);
-  if (functions.length) parts.push(visible(model.fn.file(functions[0]) || model.fn.obj(functions[0])));
-  place.replaceChildren(
+  if (functions.length) place = visible(model.fn.file(functions[0]) || model.fn.obj(functions[0]));
+  line.replaceChildren(
     h("button", { "aria-label": "Clear the selection", onclick: () => app.choose({ fn: null, file: null, obj: null, finding: "" }) }, "×"),
     h("button", { onclick: () => copyText(state.fn) }, "Copy name"),
-    h("span", "what", h("strong", {}, nameText(state.fn)), ` ${parts.filter(Boolean).join(" · ")}`));
+    h("span", "what", h("strong", { title: nameText(state.fn) }, functions.length ? nameInLine(model, functions[0]) : nameText(state.fn)), h("span", {}, parts.filter(Boolean).join(" · ")), h("span", "place", place)));
 };

@@ -3,11 +3,13 @@
 /** The maximum number of items. Visible frames take precedence, then the widest frames. */
 const MOST_ITEMS = 1200;
 
-const FLAMES = [["icicle", "in order"], ["left-heavy", "largest left"], ["time", "in order of time"], ["reversed", "innermost first"], ["sandwich", "around the selection"], ["differential", "old and new"]];
+const FLAMES = [["icicle", "callers on top"], ["left-heavy", "callers on top, largest left"], ["time", "in order of time"], ["reversed", "innermost on top"], ["sandwich", "around the selection"], ["differential", "difference of the runs"]];
 const SIDES = [["both", "both runs"], ["old", "the old run"], ["new", "the new run"]];
 
 /** Returns true if a kind of flame graph exists: `differential` needs a comparison, `time` needs samples with times. */
 const hasFlame = (model, kind, isDiff) => (kind === "time" ? model.column("q.node").length > 0 : kind !== "differential" || isDiff);
+
+const FLAME_HINT = "Point at a frame to see its figures. A click zooms in, Escape zooms out, a right click focuses on a function or hides it.";
 
 const usualFlame = (model) => (model.isDiff ? "differential" : "icicle");
 
@@ -37,12 +39,12 @@ const flamePane = (app) => {
     const of = box ?? (part.element === document.activeElement ? part.activeBox() : null);
     for (const key of ["fn", "incl", "share", "parentShare"]) delete line.dataset[key];
     line.textContent = "";
-    if (!of) return;
+    if (!of) return line.append(h("span", "note", FLAME_HINT));
     const { branch } = of;
     const caller = of.branch.outer;
     const share = percentNumber(branch.incl, part.tree.root.incl), ofCaller = percentNumber(branch.incl, caller ? caller.incl : branch.incl);
     Object.assign(line.dataset, { fn: branch.fn < 0 ? "" : model.fn.name(branch.fn), incl: branch.incl, share, parentShare: ofCaller });
-    line.append(h("strong", {}, branchName(model, branch)), ` ${branchWords(app, branch)} · ${share} % of all · ${ofCaller} % of ${caller ? branchName(model, caller) : "itself"}`);
+    line.append(h("strong", {}, branchName(model, branch)), ` ${branchWords(app, branch)} · ${share} % of all · ${ofCaller} % of ${caller ? branchName(model, caller) : "itself"}`, h("span", "note", branch.fn < 0 ? "" : ` ${visible(model.fn.file(branch.fn) || model.fn.obj(branch.fn))}`));
   };
   const update = () => {
     const { state } = app;
@@ -51,7 +53,7 @@ const flamePane = (app) => {
     side.value = state.side;
     const isDifferential = state.flame === "differential";
     side.hidden = legend.hidden = !isDifferential;
-    const width = Math.floor(place.clientWidth);
+    const width = Math.floor(place.clientWidth - scrollbarWidth());
     const key = [state.flame, state.side, state.zoom, app.eventIndex, app.snapshot, app.base, app.narrowing.key, width, state.flame === "sandwich" ? `${state.fn} ${state.file} ${state.obj}` : ""].join("|");
     if (key !== drawn) {
       drawn = key;
@@ -59,7 +61,7 @@ const flamePane = (app) => {
       if (trees.length !== parts.length) {
         parts.forEach((part) => part.close());
         parts = trees.map((_, at) => flamePart(app, { most: Math.floor(MOST_ITEMS / trees.length), at, report }));
-        place.replaceChildren(...parts.map((part) => part.element));
+        place.replaceChildren(...parts.flatMap((part) => (parts.length > 1 ? [part.heading, part.element] : [part.element])));
       }
       parts.forEach((part, at) => part.show(trees[at], width));
     }
@@ -71,6 +73,7 @@ const flamePane = (app) => {
     note.textContent = flameNotes(app).join(" ");
     note.hidden = !note.textContent;
     parts.forEach((part) => part.update());
+    if (!line.firstChild) report({ element: null }, null);
   };
   const clear = () => {
     drawn = "";
@@ -138,7 +141,7 @@ const flamePart = (app, { most, at, report }) => {
   const canvas = h("canvas", { "aria-hidden": "true" });
   const items = h("div", "items");
   const part = {
-    app, most, prefix: `f${at}-`, report, canvas, items, element: h("div", { class: "flame scroller", tabindex: 0 }, canvas, items),
+    app, most, prefix: `f${at}-`, report, canvas, items, heading: h("p", "part-head"), element: h("div", { class: "flame scroller", tabindex: 0 }, canvas, items),
     tree: null, laid: NOTHING_LAID, places: [], width: 0, focused: 0,
   };
   listenToFlame(part);
@@ -152,6 +155,17 @@ const flamePart = (app, { most, at, report }) => {
     svg: () => flameSvg(drawingOf(part, depthOf(part) * FLAME_ROW, 0), (box) => `${branchWords(app, box.branch)}, ${percentNumber(box.branch.incl, part.tree.root.incl)} %`),
     close: () => watch.removeEventListener("change", redraw),
   });
+};
+
+/** The width of the scroll bar of a flame graph, measured once. */
+let barWidth = -1;
+const scrollbarWidth = () => {
+  if (barWidth >= 0) return barWidth;
+  const probe = h("div", { class: "flame scroller", style: "position:absolute;visibility:hidden;width:100px;height:100px" });
+  document.body.append(probe);
+  barWidth = Math.max(0, 100 - probe.clientWidth);
+  probe.remove();
+  return barWidth;
 };
 
 const depthOf = (part) => part.laid.boxes.reduce((deepest, box) => Math.max(deepest, box.level), 0);
@@ -173,6 +187,7 @@ const showTree = (part, tree, width) => {
   items.style.height = `${depthOf(part) * FLAME_ROW}px`;
   set(element, "role", boxes.length ? "tree" : "group");
   set(element, "aria-label", { callers: "Callers of the selection", callees: "Callees of the selection" }[tree.side] ?? "Frames");
+  part.heading.textContent = element.getAttribute("aria-label");
   if (tree.side) element.dataset.side = tree.side;
   else delete element.dataset.side;
   fillItems(part);

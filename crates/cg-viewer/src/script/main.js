@@ -47,6 +47,7 @@ const makeApp = (main, model) => {
     if (how !== "none") history[how === "push" ? "pushState" : "replaceState"](null, "", printHash(state, usual));
     app.refresh();
     const order = (of) => [of.sort, of.whose, of.q, of.event, of.snapshot, of.base, of.thread, of.time, of.focus, of.group, ...of.hide].join("\n");
+    if (causes && !causes.dataset.held && before?.view !== state.view) causes.open = state.view === "table" && innerWidth > NARROW;
     const isNewOrder = before === null || order(before) !== order(state);
     const isNewSelection = before === null || ["fn", "file", "obj", "finding", "view"].some((key) => before[key] !== state[key]) || app.activeRow !== before.activeRow;
     before = { ...state, activeRow: app.activeRow };
@@ -91,7 +92,7 @@ const addQuestions = (app) => {
     // Narrow panes leave room for the table.
     return pane.view === "table" && innerWidth >= 1200 && ["tree", "calls", "source", "timeline"].includes(view);
   };
-  app.link = (fn) => h("button", { class: "link", onclick: () => app.selectFunction(fn, "push") }, model.fn.shown(fn));
+  app.link = (fn, words = model.fn.shown(fn)) => h("button", { class: "link", title: words === model.fn.shown(fn) ? null : model.fn.shown(fn), onclick: () => app.selectFunction(fn, "push") }, words);
   app.refresh = () => {
     const { state } = app;
     app.eventIndex = Math.max(0, model.events.findIndex(({ name }) => name === state.event));
@@ -166,6 +167,15 @@ const addChoices = (app) => {
     const own = usualSort(model);
     const now = app.state.sort || own;
     app.choose({ sort: now === key ? `-${key}` : now === `-${key}` && key === own ? "" : key });
+  };
+  /** Shows a view. If nothing is selected, selects the first row that the view has something for. */
+  app.openView = (view) => {
+    const { state, shown } = app;
+    const has = { calls: () => true, source: (row) => app.code.lines(model.row.function(row)).length > 0 }[view];
+    const row = has && state.fn === null ? shown.find((at) => model.row.fn(at) && has(at)) : undefined;
+    if (row === undefined) return app.choose({ view });
+    app.state.view = view;
+    app.selectRow(row, "push");
   };
   app.toggleWhose = (word) => {
     const pressed = new Set(app.state.whose ? app.state.whose.split(",") : []);
@@ -247,7 +257,7 @@ const causeList = (app) => {
     items.forEach((item) => (item.hidden = false));
     more.remove();
   } }, `${grouped(items.length - FIRST_CAUSES)} more`);
-  return h("details", { class: "causes", open: innerWidth > NARROW }, h("summary", {}, `Where the difference comes from: ${grouped(model.header.causeCount)} causes`),
+  return h("details", { class: "causes", open: app.state.view === "table" && innerWidth > NARROW }, h("summary", { onclick: (event) => (event.currentTarget.parentElement.dataset.held = "true") }, `Where the difference comes from: ${grouped(model.header.causeCount)} causes`),
     h("ul", { "aria-label": "Causes" }, ...items), items.length > FIRST_CAUSES ? more : null, left > 0 ? h("p", "note", `${grouped(left)} more causes: cg-diff --causes | cg-fmt --type cause`) : null);
 };
 
@@ -265,7 +275,7 @@ const kindList = (model) => {
     sums.bytes += bytes(row) ?? model.zero;
     sums.blocks += blocks(row) ?? model.zero;
   }
-  return h("ul", { class: "kinds", "aria-label": "Kinds" }, ...Array.from(kinds).sort(([a], [b]) => severity(a) - severity(b)).map(([kind, sums]) => h("li", {
+  return h("ul", { class: "kinds", "aria-label": "Kinds", tabindex: 0 }, ...Array.from(kinds).sort(([a], [b]) => severity(a) - severity(b)).map(([kind, sums]) => h("li", {
     "data-kind": kind, "data-records": sums.records, "data-bytes": sums.isLeak ? sums.bytes : null, "data-blocks": sums.isLeak ? sums.blocks : null,
   }, h("strong", {}, kind), ` ${grouped(sums.records)} ${sums.records === 1 ? "record" : "records"}${sums.isLeak ? `, ${grouped(sums.bytes)} bytes in ${grouped(sums.blocks)} ${Number(sums.blocks) === 1 ? "block" : "blocks"}` : ""}`)));
 };

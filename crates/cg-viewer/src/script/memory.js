@@ -3,6 +3,12 @@
 /** The approximate maximum number of listed snapshots. If there are more, lists those with a tree and every nth of the others. */
 const MOST_SNAPSHOTS = 300;
 
+/** The head of the times, with the unit of the chart's axis. */
+const timeWords = (figure) => {
+  const label = Array.from(figure?.querySelectorAll("text") ?? [], (text) => /^time \((\w+)\)$/.exec(text.textContent)?.[1]).find(Boolean);
+  return label ? `time, ${{ i: "instructions", B: "bytes allocated" }[label] ?? label}` : "time";
+};
+
 const memoryPane = (app) => {
   const { snapshots } = app;
   const figure = app.chart;
@@ -10,7 +16,7 @@ const memoryPane = (app) => {
   const listed = snapshots.filter((one, at) => at % step === 0 || app.trees.has(one.number));
   const list = h("div", { role: "listbox", class: "snapshots", tabindex: 0, "aria-label": "Snapshots" }, ...listed.map((one) => snapshotOption(app, one)));
   const note = h("p", "note", step > 1 ? `${listed.length} of ${snapshots.length} snapshots are listed.` : "");
-  const heads = h("div", { class: "snapshot heads", "aria-hidden": "true" }, ...["snapshot", "time", "bytes"].map((name) => h("span", { "data-head": name }, name)), h("span", {}));
+  const heads = h("div", { class: "snapshot heads", "aria-hidden": "true" }, ...["snapshot", "time", "bytes"].map((name) => h("span", { "data-head": name }, name === "time" ? timeWords(figure) : name)), h("span", {}));
   const line = h("p", { class: "chart-line", "data-chart": "" });
   const place = figure && h("div", { class: "figure", tabindex: 0, role: "group", "aria-label": "Chart" }, figure);
   const save = figure && h("button", { onclick: () => saveFile(`${fileStem()}.svg`, "image/svg+xml", chartSvg(figure)) }, "Save as SVG");

@@ -17,6 +17,9 @@ const visible = (text) =>
 
 const NAMELESS = "???";
 
+/** The number of callers in a cell, and the length of their names. */
+const MOST_CALLERS = 5, CALLER_LETTERS = 24;
+
 /** The order of kinds of findings: errors first. */
 const KINDS = ["definite", "indirect", "possible", "reachable"];
 
@@ -43,7 +46,7 @@ const makeModel = (data) => {
   const fn = {
     count: column("f.name").length, name: fnName, file: fnFile, obj: fnObj,
     whose: (id) => header.whose[column("f.whose")[id] ?? 0] ?? "own",
-    shown: (id) => visible(fnName(id)) || NAMELESS, /** @type {(id: number) => string[]} */ forms: () => [],
+    shown: (id) => visible(fnName(id)) || NAMELESS, forms: (_) => /** @type {string[]} */ ([]),
   };
   addForms(fn, data);
   const functions = column("r.function"), bounds = texts(`x.${BOUND}`);
@@ -51,7 +54,7 @@ const makeModel = (data) => {
     fn: (at) => fn.name(functions[at]), file: (at) => fn.file(functions[at]), obj: (at) => fn.obj(functions[at]),
     function: (at) => functions[at], whose: (at) => fn.whose(functions[at]), kind: texts("r.kind"), what: texts("r.what"),
     status: (at) => statusOf(at), line: numbers("r.line"), snapshot: numbers("r.snapshot"),
-    calls: numbers(isDiff ? "r.calls.new" : "r.calls"), oldCalls: numbers("r.calls.old"),
+    calls: numbers(isDiff ? "r.calls.new" : "r.calls"), oldCalls: numbers("r.calls.old"), callers: (at) => callersOf(at),
     /** @type {(at: number) => boolean} true if the inclusive cost is an upper bound */
     isBound: (at) => bounds(at) !== "",
   };
@@ -77,12 +80,20 @@ const makeModel = (data) => {
   const runs = header.runs?.length > 2 ? header.runs.map((name, run) => ({ name, key: `run.${run + 1}`, value: of(`run.${run}`) })) : [];
   /** The functions in the stack of a row; null if rows have no stacks of their own. */
   const stackOf = stacksOfRows(column);
+  /** The own names of the nearest callers in the stack of a row. */
+  const callersOf = (at) => {
+    const stack = stackOf?.(at) ?? [];
+    const from = stack.indexOf(functions[at]) + 1;
+    return stack.slice(from, from + MOST_CALLERS).map((id) => fittedForm(fn.forms(id), (form) => form.length <= CALLER_LETTERS)).join(" ← ");
+  };
   // Arcs are compared only by inclusive cost, because they have no self cost.
   const isInclusive = isDiff && !column("r.old.0").length && !column("r.new.0").length;
   if (isInclusive) [figures.self, figures.old] = [figures.incl, figures.oldIncl];
   const has = (name) => column(name).length > 0;
   const isBelowThreshold = (at) => row.status(at) === "below-threshold";
   const delta = (event) => {
+    // A change is unknown if one of the runs does not count the event.
+    if (header.notCompared?.includes(events[event]?.name)) return () => null;
     const [before, after] = [figures.old(event), figures.self(event)];
     return (at) => ((before(at) === null && after(at) === null) || isBelowThreshold(at) ? null : (after(at) ?? zero) - (before(at) ?? zero));
   };
@@ -200,7 +211,7 @@ const sortKey = (model, name, event) => {
   const isOwnOrder = name === usualSort(model) && event === 0 && !model.shownPart.costs && !model.pair.rows;
   if (isOwnOrder || (model.isFindings && name === "self")) return null;
   if (Object.hasOwn(counts, name)) return { value: counts[name], isCount: true };
-  const texts = { fn: row.fn, file: row.file, obj: row.obj, whose: row.whose, what: row.what, status: row.status };
+  const texts = { fn: row.fn, file: row.file, obj: row.obj, whose: row.whose, callers: row.callers, what: row.what, status: row.status };
   if (Object.hasOwn(texts, name)) return { value: texts[name], isCount: false };
   if (name === "line") return { value: row.line, isCount: false };
   if (name === "kind") return { value: (at) => severity(row.kind(at)) + row.kind(at), isCount: false };

@@ -21,12 +21,12 @@ const sourcePane = (app) => {
     delete pane.dataset.elsewhere;
     lines.replaceChildren();
     if (fn === undefined) {
-      heading.textContent = app.state.fn === null ? "No function is selected" : nameText(app.state.fn);
+      showHeading(app, heading, "No function is selected");
       note.textContent = app.state.fn === null ? "Select one to see its lines." : "The profile has no lines of this function.";
       return;
     }
     const now = functionLines(code, fn, app.eventIndex, newest(model));
-    heading.textContent = model.fn.shown(fn);
+    showHeading(app, heading, "");
     pane.dataset.elsewhere = String(now.elsewhere);
     const sentences = [visible(now.file)];
     if (!app.narrowing.isWhole) sentences.push("The lines have the costs of the whole profile.");

@@ -13,14 +13,16 @@ const tablePane = (app) => {
   const choices = tableChoices(app, save);
   const pane = h("section", { "data-view": "table", "aria-label": "Table" }, choices.bar, empty, grid, stack);
   const list = makeList(app);
+  const fitted = nameFitter(app.model, grid);
   let columns = [];
   let headings = "";
+  let nameWidth = 0;
   let isMeasured = false;
 
   const render = () => {
     const { entries } = list;
     const [first, last] = inSight(grid, ROW_HEIGHT, entries.length, ROW_HEIGHT);
-    const elements = rowElements(app, list, columns);
+    const elements = rowElements(app, list, columns, (fn) => fitted(fn, nameWidth - (app.groups ? 20 : 0)));
     const rows = [];
     for (let position = first; position < last; position++) {
       const element = elements(entries[position]);
@@ -53,7 +55,7 @@ const tablePane = (app) => {
       return h("div", {
         role: "columnheader", "data-column": column.key, class: column.isCount ? "n" : "t",
         "aria-sort": isSorted ? (down ? "descending" : "ascending") : null,
-      }, h("button", { tabindex: -1, onclick: () => app.sortBy(column.key) }, column.title));
+      }, h("button", { tabindex: -1, title: column.title, onclick: () => app.sortBy(column.key) }, column.title));
     }));
   };
 
@@ -73,6 +75,7 @@ const tablePane = (app) => {
     pane.style.setProperty("--least", `${leastWidth(columns)}px`);
     grid.classList.toggle("wider", leastWidth(columns) > width);
     renderHead();
+    nameWidth = head.children[columns.findIndex(({ key }) => key === "fn")]?.clientWidth || width;
     set(grid, "role", app.groups ? "treegrid" : "grid");
     set(grid, "aria-colcount", columns.length);
     relist();
@@ -113,7 +116,10 @@ const tablePane = (app) => {
   });
   on(body, "dblclick", (event) => {
     const name = event.target.closest(".name")?.querySelector(".text");
-    if (name) getSelection().selectAllChildren(name);
+    if (!name) return;
+    const { fn } = name.closest("[role=row]").dataset;
+    if (fn !== undefined) name.textContent = nameText(fn);
+    getSelection().selectAllChildren(name);
   });
   on(body, "click", (event) => {
     const row = event.target.closest("[role=row]");
@@ -203,7 +209,7 @@ const makeList = (app) => {
 const entryId = (entry) => (entry < 0 ? `g${-1 - entry}` : `r${entry}`);
 
 /** Returns the function that creates the element of an entry, without its position. */
-const rowElements = (app, list, columns) => {
+const rowElements = (app, list, columns, fitted) => {
   const { model, groups } = app;
   const isSelected = model.isSelectedRow(app.state);
   const own = figuresOf(model, app.eventIndex);
@@ -215,10 +221,10 @@ const rowElements = (app, list, columns) => {
       const text = cellText(app, column, entry);
       const hasElement = column.element && (!group || column.sum);
       return h("div", {
-        role: "gridcell", class: cellClass(column),
+        role: "gridcell", class: cellClass(column) + (column.isCount && value !== null && Number(value) === 0 ? " zero" : ""),
         style: column.hasBar && value !== null ? `--p:${Math.min(1, Math.abs(shareOf(value, app.total))).toFixed(4)}` : null,
         title: column.isCount || text.length < 12 ? null : text,
-      }, ...(hasElement ? column.element(value, entry) : column.key === "fn" ? [group && `${list.isOpen(group) ? "▾" : "▸"} `, h("span", "text", text)] : [text]));
+      }, ...(hasElement ? column.element(value, entry) : column.key === "fn" ? [group && `${list.isOpen(group) ? "▾" : "▸"} `, h("span", "text", group || text !== model.fn.shown(model.row.function(entry)) ? text : fitted(model.row.function(entry)))] : [text]));
     });
     const element = h("div", {
       role: "row", class: group ? "row group" : "row", id: entryId(entry), "aria-selected": String(!group && isSelected(entry)),
@@ -246,7 +252,7 @@ const groupData = (model, group, { self, old, delta }) => {
 /** The choices for the table: groups and columns. */
 const tableChoices = (app, save) => {
   const grouping = h("select", { "aria-label": "Group by", onchange: () => app.choose({ group: grouping.value }) },
-    h("option", { value: "" }, "no groups"), ...app.groupings.map((by) => h("option", { value: by }, GROUPINGS[by])));
+    h("option", { value: "" }, "not grouped"), ...app.groupings.map((by) => h("option", { value: by }, GROUPINGS[by])));
   const fields = h("div", { class: "choices", role: "group", "aria-label": "Columns" });
   const usual = h("button", { onclick: () => app.choose({ cols: "" }) }, "the usual ones");
   const summary = h("summary", {}, "Columns");
@@ -332,7 +338,8 @@ const csvField = (value) => {
 
 /** The rows that pass in their order, in the shown columns, with names and counts in full. */
 const tableCsv = (app, columns) => {
-  const lines = [columns.map((column) => csvField(column.saved)), ...app.shown.map((row) => columns.map((column) => csvField(column.value(row))))];
+  const saved = columns.filter((column) => column.saved);
+  const lines = [saved.map((column) => csvField(column.saved)), ...app.shown.map((row) => saved.map((column) => csvField(column.value(row))))];
   return `${lines.map((fields) => fields.join()).join("\n")}\n`;
 };
 

@@ -60,10 +60,12 @@ const timelinePane = (app) => {
   const sliders = ["From", "To"].map((name) => h("div", { role: "slider", class: "slider", tabindex: 0, "aria-label": name, "aria-valuemin": 0, "aria-valuemax": secondsText(seconds) }));
   const rail = h("div", "rail", ...sliders);
   const lanes = h("div", "lanes");
+  const scroller = h("div", { class: "scroller times", tabindex: 0, role: "group", "aria-label": "Threads" });
   const note = h("p", "note");
   const pane = h("section", { "data-view": "timeline", "aria-label": "Timeline", "data-seconds": secondsText(seconds) },
     h("div", "tools", whole, chosen), note,
-    h("div", { class: "scroller times", tabindex: 0, role: "group", "aria-label": "Threads" }, h("div", "time-head", h("span", {}), h("div", "scale", axis, rail)), lanes));
+    scroller);
+  scroller.append(h("div", "time-head", h("span", {}), h("div", "scale", axis, rail)), lanes);
   const range = () => parseTime(app.state.time) ?? [0, seconds];
   const choose = (from, to, how) => {
     const [first, last] = [Math.max(0, Math.min(from, to)), Math.min(seconds, Math.max(from, to))];
@@ -106,6 +108,9 @@ const timelinePane = (app) => {
     const key = [app.eventIndex, JSON.stringify([state.focus, state.hide])].join();
     if (key !== drawn) fill();
     drawn = key;
+    // Few lanes share the height.
+    const height = (scroller.clientHeight - 60) / (lanes.children.length || 1);
+    pane.style.setProperty("--lane", `${Math.max(48, Math.min(110, Math.floor(height)))}px`);
     const values = range();
     sliders.forEach((slider, at) => {
       set(slider, "aria-valuenow", secondsText(values[at]));

@@ -8,9 +8,11 @@ const treePane = (app) => {
   const items = h("div", { class: "items", role: "presentation" });
   tree.append(items);
   const hides = h("input", { type: "checkbox", id: "hide-runtime", onchange: () => { shown = ""; update(); } });
+  const costliest = h("button", { onclick: () => showCostliest() }, "Costliest path");
   const note = h("p", "note");
+  const fitted = nameFitter(model, tree);
   const pane = h("section", { "data-view": "tree", "aria-label": "Call tree" },
-    h("div", "tools", h("label", {}, hides, " hide libraries and runtime"), note), tree);
+    h("div", "tools", costliest, h("label", "check", hides, " hide libraries and runtime"), note), tree);
   /** The listed entries, some of them unfolded. */
   let entries = [];
   let shown = "";
@@ -83,21 +85,38 @@ const treePane = (app) => {
     return entry.level ? entry : null;
   };
 
+  /** Unfolds the largest callee of each function until a function's own cost is larger, and selects this function. */
+  const showCostliest = () => {
+    let entry = root;
+    for (let next = childrenOf(entry)[0]; next && next.branch.incl > entry.own; next = childrenOf(entry)[0]) {
+      if (entry.level) entry.open = true;
+      entry = next;
+      childrenOf(entry);
+    }
+    relist();
+    active = Math.max(0, entries.indexOf(entry));
+    reveal(tree, TREE_ROW, active, 0);
+    if (entry.level) select(active);
+  };
+
   const render = () => {
     const [first, last] = inSight(tree, TREE_ROW, entries.length, 0);
     const selected = new Set(app.selected());
     const whole = root.branch.incl;
     const rows = [];
+    const [figureWidth, step] = innerWidth > NARROW ? [22, 14] : [16, 8];
+    const room = tree.clientWidth - figureWidth * digitWidth - 48;
     for (let at = first; at < last; at++) {
       const { branch, level, open, size, place, own } = entries[at];
       const canOpen = childrenOf(entries[at]).length > 0;
       const name = model.fn.shown(branch.fn);
+      const indent = Math.min(level - 1, 40) * step;
       const one = h("div", {
         role: "treeitem", id: `t${at}`, "aria-level": level, "aria-setsize": size, "aria-posinset": place,
         "aria-expanded": canOpen ? String(open) : null, "aria-selected": String(selected.has(branch.fn)), class: at === active ? "row active" : "row",
         style: `top:${at * TREE_ROW}px;--p:${shareOf(branch.incl, whole).toFixed(4)}`, title: `${name}, own ${eventFigure(model, app.eventIndex, own)}`, "data-inlined": branch.isInlined ? "true" : null,
       }, h("span", "n", figureText(model, app.eventIndex, branch.incl, whole)),
-      h("span", { class: "name", style: `padding-left:${Math.min(level - 1, 40) * 14}px` }, `${canOpen ? (open ? "▾ " : "▸ ") : "  "}${name}`));
+      h("span", { class: "name", style: `padding-left:${indent}px` }, `${canOpen ? (open ? "▾ " : "▸ ") : "  "}${fitted(branch.fn, room - indent)}`));
       Object.assign(one.dataset, { fn: model.fn.name(branch.fn), incl: branch.incl, self: entries[at].own, x: "0", whose: model.fn.whose(branch.fn) });
       if (branch.old !== null) Object.assign(one.dataset, { old: branch.old, new: branch.incl });
       rows.push(one);

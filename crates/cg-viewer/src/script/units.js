@@ -30,7 +30,7 @@ const TIME_UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
 const timeText = (nanoseconds) => {
   const size = Math.abs(nanoseconds);
   const [unit, length] = TIME_UNITS.find(([, least]) => size >= least) ?? TIME_UNITS[3];
-  const value = nanoseconds / length;
+  const value = unit === "ns" ? nanoseconds : Number((nanoseconds / length).toPrecision(4));
   const decimals = unit === "ns" ? 0 : Math.abs(value) >= 100 ? 1 : Math.abs(value) >= 10 ? 2 : 3;
   return `${grouped(value.toFixed(decimals))} ${unit}`;
 };

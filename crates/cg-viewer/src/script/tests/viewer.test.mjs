@@ -5,12 +5,12 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { deflateSync } from "node:zlib";
 
-const files = ["data", "state", "units", "search", "narrow", "model", "stacks", "difference", "lines", "compare", "dom", "columns", "groups", "label", "flame", "timeline", "table"];
+const files = ["data", "state", "units", "search", "narrow", "model", "stacks", "difference", "lines", "compare", "dom", "columns", "groups", "label", "names", "flame", "timeline", "table"];
 const source = files.map((name) => readFileSync(new URL(`../${name}.js`, import.meta.url), "utf8")).join("\n");
 const names = [
   "unpack", "readNumbers", "readData", "parseHash", "printHash", "grouped", "percentText", "visible", "makeModel", "orderRows",
   "filterRows", "sumsByWhose", "makeStacks", "sumStacks", "flameTrees", "layOut", "arcsOfStacks", "sumFunctions", "branchOf", "innerBranches", "makeCode", "arcsOfCalls",
-  "eventWords", "timeText", "matcherOf", "parseTime", "timesOf", "narrowingOf", "activityOf", "roundTimes", "axisText", "differenceTree", "changeOf", "changeText", "boxAddress", "functionLines", "alignLines", "movedTo", "fittedLabel", "flameMove", "groupRows", "orderGroups", "compareRows", "comparedStatus", "groupFigures", "groupCount", "listGroups", "groupingsOf", "shownColumns", "printColumns", "parseColumns", "allColumns", "cellText", "tableCsv",
+  "eventWords", "timeText", "matcherOf", "parseTime", "timesOf", "narrowingOf", "activityOf", "roundTimes", "axisText", "differenceTree", "changeOf", "changeText", "boxAddress", "functionLines", "alignLines", "movedTo", "fittedLabel", "fittedForm", "flameMove", "groupRows", "orderGroups", "compareRows", "comparedStatus", "groupFigures", "groupCount", "listGroups", "groupingsOf", "shownColumns", "printColumns", "parseColumns", "allColumns", "cellText", "tableCsv",
 ];
 const page = new Function(`${source}\nreturn {${names.join()}};`)();
 
@@ -450,4 +450,15 @@ test("an inclusive cost that is a bound has a mark, and sorts as a number", () =
   const bound = columns.find(({ key }) => key === "incl_bound");
   assert.equal(bound.isUsual, false);
   assert.equal(page.tableCsv(app, [incl, bound]), "incl.Ir,incl_bound\n600,\n1000,true\n");
+});
+
+test("a name that does not fit keeps the function's own name", () => {
+  const forms = ["a::b<int>::find(int)", "a::b<…>::find(…)", "…::find(…)", "find"];
+  const within = (letters) => page.fittedForm(forms, (form) => form.length <= letters);
+  assert.equal(within(20), "a::b<int>::find(int)");
+  assert.equal(within(19), "a::b<…>::find(…)");
+  assert.equal(within(10), "…::find(…)");
+  // The last form is never left out, because the place cuts its end.
+  assert.equal(within(9), "find");
+  assert.equal(within(2), "find");
 });
