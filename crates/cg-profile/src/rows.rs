@@ -358,6 +358,11 @@ macro_rules! into_row {
         let sum = numbers.records.sum($row, 1);
         sum.map_err(|beyond| beyond.with_name("records"))?;
     };
+    // Each error record has this field.
+    (key what of $added:ident, $table:ident, $row:ident, $adding:ident) => {
+        let sum = $table.numbers.records.sum($row, 1);
+        sum.map_err(|beyond| beyond.with_name("records"))?;
+    };
     (sum $field:ident of $added:ident, $table:ident, $row:ident, $adding:ident) => {
         let sum = $table.numbers.$field.sum($row, $added.$field);
         sum.map_err(|beyond| beyond.with_name(stringify!($field)))?;

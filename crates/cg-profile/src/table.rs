@@ -33,7 +33,7 @@ pub struct OtherNumbers {
     pub cycle: Numbers<u64>,
     /// Indirectly lost bytes, in `leak` records.
     pub indirect_bytes: Numbers<u64>,
-    /// The number of added records, in `leak` records.
+    /// The number of added records, in `leak` and `error` records.
     pub records: Numbers<u64>,
     /// Numbers of places, in `heap` records.
     pub places: Numbers<u64>,

@@ -6,6 +6,7 @@ use std::fmt::Write as _;
 use cg_document::number::{grouped, percent, signed};
 use cg_document::{Cell, NAMELESS};
 use cg_names::code_origin::CodeOwner;
+use cg_names::structure::shorten::shorten;
 use cg_profile::Profile;
 use cg_stream::record::{Count, RecordType};
 
@@ -15,6 +16,14 @@ use crate::report::kinds;
 
 /// The maximum number of counters to list.
 const MOST_COUNTERS: usize = 4;
+
+/// The maximum number of letters of a function's name in a sentence. Longer names are shortened by meaning.
+const MOST_LETTERS: usize = 80;
+
+/// Returns a function's name for a sentence.
+fn name_in_sentence(name: &str) -> String {
+    shorten(name, |form| form.chars().count() <= MOST_LETTERS)
+}
 
 /// Adds the sentences that the report lacks before its own, and the share of estimated stacks after the first sentence.
 pub(super) fn complete(
@@ -35,6 +44,12 @@ pub(super) fn complete(
     if let Some(first) = lead.first_mut() {
         first.extend(estimate(rows, estimated));
     }
+    if let Some((event, _)) = rows.events.first() {
+        let words = format!(" of {} ", event_words(event));
+        for sentence in lead {
+            *sentence = sentence.replace(&format!(" of {event} "), &words);
+        }
+    }
 }
 
 /// Adds the number of errors and the most frequent error before the totals of the leak kinds. Adds the function with the
@@ -45,7 +60,7 @@ fn findings(lead: &mut Vec<String>, rows: &PageRows<'_>) {
         cells.map(|cell| cell_text(&cell)).collect()
     };
     let [names, errors, kinds] = ["fn", "what", "kind"].map(texts);
-    let name = |row: usize| names[row].as_deref().unwrap_or(NAMELESS);
+    let name = |row: usize| name_in_sentence(names[row].as_deref().unwrap_or(NAMELESS));
     if let (Some(worst), Some(bytes)) = (lead.first_mut(), rows.counts("bytes")) {
         // Rows of leaks are sorted by kind, the worst kind first.
         let first = bytes.iter().position(Option::is_some);
@@ -111,7 +126,7 @@ fn greatest_change(rows: &PageRows<'_>) -> Option<String> {
     let deltas = rows.counts(&format!("{event}.delta"))?;
     let benches = rows.cells("bench").map(|cell| cell_text(&cell));
     let names = rows.cells("fn").zip(benches).map(|(cell, bench)| {
-        let name = cell_text(&cell).unwrap_or_else(|| NAMELESS.to_owned());
+        let name = name_in_sentence(cell_text(&cell).as_deref().unwrap_or(NAMELESS));
         match bench {
             Some(bench) if rows.is_suite => format!("{name} of {bench}"),
             _ => name,
@@ -159,6 +174,20 @@ impl ShownCosts {
     }
 }
 
+/// Returns the words for an event. The viewer has the same words (`script/units.js`).
+fn event_words(event: &str) -> &str {
+    match event.split(':').next().unwrap_or_default() {
+        "cpu-clock" | "task-clock" | "cpu" => "CPU time",
+        "alloc_space" | "total_bytes" => "allocated bytes",
+        "alloc_objects" => "allocated objects",
+        "inuse_space" => "bytes in use",
+        "inuse_objects" => "objects in use",
+        "total_blocks" => "allocated blocks",
+        "page-faults" => "page faults",
+        _ => event,
+    }
+}
+
 /// Returns a total with its event: `708 Ir`, or `384.7 ms CPU time` for the event of a clock. The viewer writes figures in
 /// the same form.
 fn amount(profile: &Profile, event: &str, total: Count) -> String {
@@ -167,7 +196,7 @@ fn amount(profile: &Profile, event: &str, total: Count) -> String {
     let mut units = profile.runs().iter().map(|run| &run.sampling.units);
     let is_time = is_clock || units.any(|units| units.get(event).is_some_and(|unit| unit == "ns"));
     if !is_time {
-        return format!("{} {event}", grouped(total));
+        return format!("{} {}", grouped(total), event_words(event));
     }
     let nanoseconds = total as f64;
     let units = [("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)];
@@ -182,11 +211,7 @@ fn amount(profile: &Profile, event: &str, total: Count) -> String {
         value if value >= 10.0 => 2,
         _ => 3,
     };
-    let words = if is_clock || plain == "cpu" {
-        "CPU time"
-    } else {
-        plain
-    };
+    let words = event_words(plain);
     format!("{value:.decimals$} {unit} {words}")
 }
 
@@ -199,7 +224,7 @@ fn costs(rows: &PageRows<'_>, profile: &Profile) -> Option<String> {
     let kind = rows.kinds.first().copied().unwrap_or(RecordType::Fn);
     let noun = kinds::noun(kind, costs.len());
     let name = rows.cells("fn").nth(row).and_then(|cell| cell_text(&cell));
-    let name = name.unwrap_or_else(|| NAMELESS.to_owned());
+    let name = name_in_sentence(name.as_deref().unwrap_or(NAMELESS));
     let count = grouped(costs.len() as Count);
     let amount = amount(profile, event, total);
     let start = format!("{amount}{at} in {count} {noun}; {name}");

@@ -197,6 +197,7 @@ impl PageContent {
         header.insert("whose".to_owned(), json!(owners));
         header.insert("findings".to_owned(), rows.are_findings().into());
         header.insert("levels".to_owned(), json!(rows.levels));
+        header.insert("notCompared".to_owned(), json!(rows.not_compared));
         let units = profile.runs().iter().flat_map(|run| &run.sampling.units);
         let units: serde_json::Map<String, Value> = units
             .map(|(event, unit)| (event.clone(), json!(unit)))

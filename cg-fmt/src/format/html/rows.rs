@@ -39,6 +39,8 @@ pub(super) enum RowSource<'a> {
 pub(super) struct PageRows<'t> {
     pub(super) tables: Vec<Table<'t>>,
     pub(super) kinds: Vec<RecordType>,
+    /// The events of a diff that one of the compared runs does not count.
+    pub(super) not_compared: Vec<String>,
     /// The names of events with their totals; in a diff, the totals of the old run and of the new run.
     pub(super) events: Vec<(String, Vec<Count>)>,
     is_diff: bool,
@@ -85,6 +87,7 @@ impl<'a> RowSource<'a> {
             events: Vec::new(),
             is_diff: matches!(self, RowSource::Diff(_)),
             is_suite: matches!(self, RowSource::Diff(diffs) if diffs.is_suite),
+            not_compared: Vec::new(),
             runs: Vec::new(),
             compared: [0; 2],
             levels: None,
@@ -95,6 +98,12 @@ impl<'a> RowSource<'a> {
                 rows.runs = diffs.run_columns();
                 rows.compared = runs;
                 for event in diffs.event_names() {
+                    if runs
+                        .iter()
+                        .any(|run| diffs.event_total(event, *run).is_none())
+                    {
+                        rows.not_compared.push(event.to_owned());
+                    }
                     let total = |run: usize| diffs.event_total(event, run).unwrap_or(0);
                     rows.events.push((event.to_owned(), runs.map(total).into()));
                 }
@@ -286,7 +295,8 @@ impl PageRows<'_> {
         data.header.insert("others".to_owned(), listed.into());
     }
 
-    /// Writes the stack of each row with its lines, and the number of leak records that a row stands for. Findings and allocations are identified by their stacks.
+    /// Writes the stack of each row with its lines, and the number of findings that a row stands for. Findings and allocations
+    /// are identified by their stacks.
     pub(super) fn write_stacks(
         &self,
         profile: &Profile,

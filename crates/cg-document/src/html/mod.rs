@@ -80,7 +80,7 @@ fn page(document: &Document, tone: Tone) -> String {
         .iter()
         .filter(|block| matches!(block, Block::Details { .. }));
     let mut writer = HtmlWriter {
-        page: head(title, &[], SCRIPT),
+        page: head(title, title, &[], SCRIPT),
         sections: 0,
         unfolds: folds.count() <= FEW,
     };
@@ -101,7 +101,7 @@ fn page(document: &Document, tone: Tone) -> String {
 
 /// Returns the page up to its title, with the common style sheet and these. The policy allows only these styles and the
 /// script with this hash.
-fn head(title: &str, styles: &[&'static str], script: Script) -> Markup {
+fn head(title: &str, heading: &str, styles: &[&'static str], script: Script) -> Markup {
     let mut page = Markup::default();
     page.tag("<!doctype html>\n<html lang=en>\n<head>\n<meta charset=utf-8>\n");
     page.tag("<meta http-equiv=Content-Security-Policy content=\"");
@@ -118,7 +118,7 @@ fn head(title: &str, styles: &[&'static str], script: Script) -> Markup {
         page.tag(style);
     }
     page.tag("</style>\n</head>\n<body>\n<header>\n<h1>");
-    page.text(title);
+    page.text(heading);
     page.tag("</h1>\n");
     page
 }

@@ -26,7 +26,7 @@ pub fn write(page: &mut Markup, table: &Table) {
         .iter()
         .map(|column| Beginnings::new(column, &table.rows))
         .collect();
-    page.tag("<div class=scroll tabindex=0 role=region aria-label=Table>\n<table class=\"");
+    page.tag("<div class=scroll tabindex=0 role=group aria-label=Table>\n<table class=\"");
     if table.group_starts.is_empty() {
         page.tag("sorts ");
     }
@@ -42,7 +42,9 @@ pub fn write(page: &mut Markup, table: &Table) {
     }
     page.tag("\">\n<thead>\n<tr>");
     for column in &table.columns {
+        // Screen readers announce a header without words as empty.
         page.tag(match column.is_right_aligned() {
+            _ if column.title.is_empty() => "<td>",
             true => "<th scope=col class=number>",
             false => "<th scope=col>",
         });
