@@ -252,6 +252,13 @@ pub const CAPABILITIES: &[Capability] = &[
         commands: &[],
     },
     Capability {
+        name: "axe",
+        purpose: "checks the accessibility of pages",
+        probe: "[ -e \"$NEEDS_FOLDER/node/node_modules/axe-core/axe.min.js\" ] || [ -e \"$(npm root --global)/axe-core/axe.min.js\" ]",
+        install: Node(&["axe-core@4.14.1"]),
+        commands: &[],
+    },
+    Capability {
         name: "inferno",
         purpose: "reads the folded stacks that cg-fmt writes",
         probe: "echo 'a;b 1' | inferno-flamegraph",
