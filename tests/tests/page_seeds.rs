@@ -142,7 +142,10 @@ impl Seed {
             "program_point" => snapshot.is_null(),
             _ => true,
         };
-        let of_event = move |record: &&Value| record["cost"].get(event).is_some();
+        // A function may have only the cost of its callees.
+        let of_event = move |record: &&Value| {
+            record["cost"].get(event).is_some() || record["type"] == "fn"
+        };
         let records = self.records.iter().filter(of_event);
         let records = records.filter(move |record| is_shown(record));
         records.map(move |record| (record, count(&record["cost"][event])))

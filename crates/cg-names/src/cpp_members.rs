@@ -34,6 +34,8 @@ pub(crate) fn restore(demangled: &str) -> String {
     let mut restored = String::with_capacity(demangled.len());
     // The depth of the brackets around each open mark, and its position in the output.
     let mut open: Vec<(usize, usize)> = Vec::new();
+    // The depth around each member whose parentheses are left out.
+    let mut hidden: Vec<usize> = Vec::new();
     let mut depth = 0usize;
     let mut rest = demangled;
     while let Some(next) = rest.chars().next() {
@@ -45,13 +47,22 @@ pub(crate) fn restore(demangled: &str) -> String {
         } else if next == ')' && open.last().is_some_and(|(outer, _)| outer + 1 == depth) {
             depth -= 1;
             let begin = open.pop().map_or(0, |(_, begin)| begin);
-            if rest.starts_with(END) {
+            if let Some(member) = rest.strip_prefix(END) {
                 restored.push_str("::");
                 length = END.len();
+                // `cpp_demangle` encloses a member with template arguments in parentheses.
+                if member.starts_with('(') {
+                    hidden.push(depth);
+                    length += 1;
+                    depth += 1;
+                }
             } else {
                 restored.insert_str(begin, BEGIN);
                 restored.push(next);
             }
+        } else if next == ')' && hidden.last().is_some_and(|outer| outer + 1 == depth) {
+            depth -= 1;
+            hidden.pop();
         } else {
             match next {
                 '(' => depth += 1,
@@ -158,6 +169,7 @@ mod tests {
                 "f<alignof (a<alignof (b)->v>)->w>(int)",
                 "f<a<b::v>::w>(int)",
             ),
+            ("f<alignof (a)->(v<(int)1>)>(int)", "f<a::v<(int)1>>(int)"),
             ("f<alignof (int)>()", "f<alignof (int)>()"),
             ("f<alignof (a<alignof (b)->v>)>()", "f<alignof (a<b::v>)>()"),
         ] {

@@ -121,9 +121,9 @@ pub fn filter_address<'p>(pairs: impl IntoIterator<Item = (&'p str, &'p str)>) -
 /// Returns the errors of the writer.
 pub fn write_findings(page: &FindingsPage<'_>, out: &mut dyn io::Write) -> io::Result<()> {
     // The first sentences repeat the rest of the title.
-    let heading = page.title.split(": ").next().unwrap_or_default();
+    let shown = page.title.split(": ").next().unwrap_or_default();
     let mut writer = HtmlWriter {
-        page: head(&page.title, heading, &[STYLE], SCRIPT),
+        page: head(&page.title, shown, &[STYLE], SCRIPT),
         sections: 0,
         unfolds: false,
     };
