@@ -79,7 +79,7 @@ fn output_of(program: &str, args: &[&str], input: &str) -> String {
 }
 
 /// Properties of the viewer that get short names. Neither the browser nor the data of a page has properties with these names.
-const OWN_NAMES: [&str; 92] = [
+const OWN_NAMES: [&str; 93] = [
     "activeBox",
     "activeGroup",
     "activeRow",
