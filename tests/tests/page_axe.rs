@@ -3,7 +3,6 @@
 //! `PAGE_AXE=FOLDER` checks all pages of a folder instead, and prints their number and the number of states.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot run fails")]
-#![expect(clippy::print_stdout, reason = "the figures of a full run")]
 
 use std::path::{Path, PathBuf};
 

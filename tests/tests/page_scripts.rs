@@ -79,17 +79,20 @@ fn output_of(program: &str, args: &[&str], input: &str) -> String {
 }
 
 /// Properties of the viewer that get short names. Neither the browser nor the data of a page has properties with these names.
-const OWN_NAMES: [&str; 93] = [
+const OWN_NAMES: [&str; 110] = [
     "activeBox",
     "activeGroup",
     "activeRow",
     "address",
     "addressOf",
+    "below",
     "boxes",
     "branch",
+    "byCost",
     "choose",
     "chosenSnapshot",
     "column",
+    "costs",
     "element",
     "eventIndex",
     "figures",
@@ -98,6 +101,7 @@ const OWN_NAMES: [&str; 93] = [
     "focusOn",
     "focused",
     "functionsNamed",
+    "ghosts",
     "givesWay",
     "groupings",
     "groups",
@@ -106,6 +110,8 @@ const OWN_NAMES: [&str; 93] = [
     "hasBoxes",
     "hasFindings",
     "hasStacks",
+    "header",
+    "inner",
     "isActive",
     "isBelowThreshold",
     "isBound",
@@ -144,6 +150,8 @@ const OWN_NAMES: [&str; 93] = [
     "openView",
     "ordered",
     "outer",
+    "pair",
+    "paper",
     "passing",
     "placeOf",
     "places",
@@ -151,12 +159,15 @@ const OWN_NAMES: [&str; 93] = [
     "relist",
     "report",
     "rowsOfSnapshot",
+    "saved",
     "selectFunction",
     "selectRow",
     "selected",
     "selectedIn",
     "shown",
     "shownPart",
+    "slices",
+    "sliders",
     "slotOf",
     "sortBy",
     "stackOf",
@@ -164,16 +175,102 @@ const OWN_NAMES: [&str; 93] = [
     "state",
     "sumsByWhose",
     "sumsKey",
+    "timeAt",
+    "times",
     "toggleWhose",
+    "totals",
     "trees",
+    "turned",
     "unfoldedFor",
     "usual",
     "weights",
+    "whole",
     "wholeTotal",
+    "words",
     "zero",
     "zoomed",
     "zoomedFunction",
 ];
+
+/// Long names of properties that the viewer reads often. A variable holds each of them, because `x[a]` is shorter.
+const ALIASED: [&str; 52] = [
+    "replaceChildren",
+    "textContent",
+    "preventDefault",
+    "querySelectorAll",
+    "querySelector",
+    "getAttribute",
+    "getBoundingClientRect",
+    "clientHeight",
+    "clientWidth",
+    "toFixed",
+    "dataset",
+    "scrollTop",
+    "includes",
+    "removeEventListener",
+    "addEventListener",
+    "indexOf",
+    "forEach",
+    "entries",
+    "removeAttribute",
+    "setProperty",
+    "padStart",
+    "reduce",
+    "slice",
+    "filter",
+    "findIndex",
+    "closest",
+    "append",
+    "snapshot",
+    "number",
+    "events",
+    "target",
+    "children",
+    "whose",
+    "incl",
+    "self",
+    "length",
+    "push",
+    "map",
+    "value",
+    "hidden",
+    "style",
+    "thread",
+    "calls",
+    "count",
+    "before",
+    "width",
+    "rows",
+    "function",
+    "records",
+    "finding",
+    "file",
+    "time",
+];
+
+/// Replaces the reading of a property by its alias.
+fn with_alias(script: &str, name: &str) -> String {
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
+    let read = format!(".{name}");
+    let mut parts = script.split(&read);
+    let mut made = parts.next().unwrap().to_owned();
+    for part in parts {
+        // A text that begins with a word and a dot is the name of a column: `"c.calls"`.
+        let before = made.trim_end_matches(|letter| is_word(letter) || letter == '.');
+        let is_text = before.len() < made.len() && before.ends_with(['"', '\'', '`']);
+        // A longer name follows, or the dots of a spread precede.
+        if part.starts_with(is_word) || made.ends_with('.') || is_text {
+            made.push_str(&read);
+        } else {
+            if made.ends_with('?') {
+                made.push('.');
+            }
+            made.push_str(&format!("[ALIAS_{name}]"));
+        }
+        made.push_str(part);
+    }
+    made
+}
 
 /// Minifies the script of a kind of page.
 fn minified(kind: &str, script: &str) -> String {
@@ -183,8 +280,17 @@ fn minified(kind: &str, script: &str) -> String {
         return output_of("esbuild", &args, script);
     }
     args.push(&names);
+    let start = "\"use strict\";(()=>{\n";
+    let mut script = script.strip_prefix(start).unwrap().to_owned();
+    for name in ALIASED {
+        script = with_alias(&script, name);
+    }
+    let aliases = ALIASED.map(|name| format!("const ALIAS_{name} = \"{name}\";\n"));
+    let script = format!("{start}{}{script}", aliases.concat());
     // `let` is shorter. The type check finds assignments to constants.
-    output_of("esbuild", &args, &script.replace("const ", "let "))
+    let minified = output_of("esbuild", &args, &script.replace("const ", "let "));
+    assert!(!minified.contains("ALIAS_"), "an alias is in a text");
+    minified
 }
 
 /// Returns the SHA-256 hash of a script in base64, with a newline.

@@ -138,14 +138,13 @@ impl Seed {
         snapshot: &'s Value,
     ) -> impl Iterator<Item = (&'s Value, i128)> {
         let is_shown = move |record: &Value| match text(&record["type"]) {
-            "heap" => snapshot.is_null() || record["snapshot"].to_string() == text(snapshot),
+            "heap" => snapshot.is_null() || count(&record["snapshot"]) == count(snapshot),
             "program_point" => snapshot.is_null(),
             _ => true,
         };
         // A function may have only the cost of its callees.
-        let of_event = move |record: &&Value| {
-            record["cost"].get(event).is_some() || record["type"] == "fn"
-        };
+        let of_event =
+            move |record: &&Value| record["cost"].get(event).is_some() || record["type"] == "fn";
         let records = self.records.iter().filter(of_event);
         let records = records.filter(move |record| is_shown(record));
         records.map(move |record| (record, count(&record["cost"][event])))

@@ -98,10 +98,7 @@ impl<'a> RowSource<'a> {
                 rows.runs = diffs.run_columns();
                 rows.compared = runs;
                 for event in diffs.event_names() {
-                    if runs
-                        .iter()
-                        .any(|run| diffs.event_total(event, *run).is_none())
-                    {
+                    if !diffs.is_compared(event) {
                         rows.not_compared.push(event.to_owned());
                     }
                     let total = |run: usize| diffs.event_total(event, run).unwrap_or(0);

@@ -43,6 +43,8 @@ pub(crate) struct Diffs<'a> {
     nouns: (&'static str, &'static str),
     events: Vec<String>,
     totals: Vec<PerRun>,
+    /// The events that one of the compared runs does not count.
+    not_compared: Vec<String>,
     /// The position of the run that figures are relative to.
     base: usize,
     /// The snapshots of the runs, if any.
@@ -138,6 +140,11 @@ impl<'a> Diffs<'a> {
             .iter()
             .map(|event| total(event, &diffs, &records, runs.len()))
             .collect();
+        let ends = [base, runs.len().saturating_sub(1)];
+        let not_compared = events
+            .iter()
+            .filter(|event| !is_compared(event, &diffs, ends));
+        let not_compared = not_compared.cloned().collect();
         Diffs {
             causes,
             timeline: Timeline::new(profile),
@@ -148,6 +155,7 @@ impl<'a> Diffs<'a> {
             summary,
             records,
             nouns,
+            not_compared,
             events,
             totals,
             base,
@@ -258,6 +266,11 @@ impl<'a> Diffs<'a> {
         self.events.iter().map(String::as_str).collect()
     }
 
+    /// Returns true if both compared runs count an event.
+    pub(crate) fn is_compared(&self, event: &str) -> bool {
+        !self.not_compared.iter().any(|known| known == event)
+    }
+
     /// Returns the total of an event in a run; `None` if the run does not have it.
     pub(crate) fn event_total(&self, event: &str, run: usize) -> Option<Count> {
         let position = self.events.iter().position(|known| known == event)?;
@@ -285,6 +298,20 @@ fn run_names(diffs: &[&RunRecord], records: &[DiffRecord]) -> Vec<String> {
     };
     let count = records.iter().filter_map(entries).max().unwrap_or(2);
     (1..=count).map(|number| format!("run{number}")).collect()
+}
+
+/// Returns true if both compared runs count an event, in one of the `run` records at least.
+fn is_compared(event: &str, diffs: &[&RunRecord], ends: [usize; 2]) -> bool {
+    let totals = diffs
+        .iter()
+        .filter_map(|run| run.total.per_run()?.get(event));
+    let mut has_both = totals
+        .map(|counts| {
+            ends.iter()
+                .all(|at| counts.0.get(*at).copied().flatten().is_some())
+        })
+        .peekable();
+    has_both.peek().is_none() || has_both.any(|has_both| has_both)
 }
 
 /// Returns the totals of an event, summed over the `run` records. For a fragment, sums the records.

@@ -29,7 +29,7 @@ const makeControls = (app, views) => {
   const opener = h("button", { class: "opener", "aria-expanded": "false", "aria-controls": "more-tools", onclick: () => {
     set(opener, "aria-expanded", String(more.classList.toggle("open")));
   } }, "Filters");
-  const bar = h("div", "bar", h("div", "tabs", h("nav", { "aria-label": "Views" }, ...tabs), opener, makeHelp(app)), more, narrowed);
+  const bar = h("div", "bar", h("div", "tabs", h("nav", { "aria-label": "Views" }, ...tabs), opener, makeHelp()), more, narrowed);
   const update = () => {
     const { state } = app;
     for (const tab of tabs) {
@@ -79,7 +79,7 @@ const makeSelection = (app) => {
 
 const updateSelection = (app, line) => {
   const { model, state } = app;
-  if (state.fn === null) return line.replaceChildren(h("span", "note", "Nothing is selected. Select a function to see it in all views."));
+  if (state.fn === null) return line.replaceChildren(h("span", "note", "Nothing is selected."));
   const functions = app.selected();
   const parts = [];
   let place = "";

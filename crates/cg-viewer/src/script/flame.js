@@ -9,7 +9,7 @@ const SIDES = [["both", "both runs"], ["old", "the old run"], ["new", "the new r
 /** Returns true if a kind of flame graph exists: `differential` needs a comparison, `time` needs samples with times. */
 const hasFlame = (model, kind, isDiff) => (kind === "time" ? model.column("q.node").length > 0 : kind !== "differential" || isDiff);
 
-const FLAME_HINT = "Point at a frame to see its figures. A click zooms in, Escape zooms out, a right click focuses on a function or hides it.";
+const FLAME_HINT = "Click: zoom in. Escape: zoom out. Right click: focus or hide.";
 
 const usualFlame = (model) => (model.isDiff ? "differential" : "icicle");
 

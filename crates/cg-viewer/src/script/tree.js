@@ -20,7 +20,7 @@ const treePane = (app) => {
   let unfoldedFor = "";
 
   const below = (branch) => {
-    const found = innerBranches(app.stacks, app.sums(), branch).filter((child) => child.incl > 0 || child.old > 0);
+    const found = innerBranches(app.stacks, app.sums(), branch).filter((child) => child.incl || child.old);
     found.sort((a, b) => (a.incl < b.incl ? 1 : a.incl > b.incl ? -1 : model.fn.name(a.fn) < model.fn.name(b.fn) ? -1 : 1));
     return found;
   };
