@@ -171,6 +171,11 @@ fn limit_is_judged_for_each_benchmark_of_a_stream() {
         assert_eq!(files.status, streams.status, "{limit}");
         assert_eq!(files.stderr, streams.stderr, "{limit}");
     }
+    // The runs of all benchmarks have the same names, so the report names the benchmark.
+    let broken = gate("Ir<-0.1%", ["old.jsonl", "new.jsonl"]);
+    let report = suite.run("cg-fmt", &[], &broken.stdout);
+    let sentence = "limit broken: words: Ir<-0.1%";
+    assert!(report.text().contains(sentence), "{}", report.text());
 }
 
 #[test]

@@ -5,22 +5,23 @@ use cg_stream::record::{DiffSummary, RunRecord};
 use super::benchmarks::name_of;
 
 /// Adds up the summaries in the `run` records of diffs. A limit that one comparison breaks is broken, and its sentence gets
-/// the name of the benchmark, or of the last run.
+/// the name of the last run or, if all comparisons have the same runs, of the benchmark.
 pub(super) fn sum_summaries(diffs: &[&RunRecord]) -> DiffSummary {
     let Some((first, others)) = diffs.split_first() else {
         return DiffSummary::default();
     };
-    let is_same = |run: &RunRecord| run.runs == first.runs && name_of(run) == name_of(first);
-    let is_one_comparison = others.iter().all(|run| is_same(run));
+    let have_same_runs = others.iter().all(|run| run.runs == first.runs);
+    let have_same_name = others.iter().all(|run| name_of(run) == name_of(first));
+    let name_limits = |summary: &mut DiffSummary, run: &RunRecord| match run.runs.last() {
+        Some(last) if !have_same_runs => name_limits(summary, last),
+        _ if !have_same_name => name_limits(summary, name_of(run)),
+        _ => {}
+    };
     let mut sum = DiffSummary::from_run(first);
-    if !is_one_comparison {
-        name_limits(&mut sum, first);
-    }
+    name_limits(&mut sum, first);
     for run in others {
         let mut other = DiffSummary::from_run(run);
-        if !is_one_comparison {
-            name_limits(&mut other, run);
-        }
+        name_limits(&mut other, run);
         sum.inclusive |= other.inclusive;
         // Each comparison numbers its own cycles.
         sum.cycles.clear();
@@ -62,8 +63,7 @@ pub(super) fn title(diffs: &[&RunRecord], runs: &[String]) -> String {
     }
 }
 
-fn name_limits(summary: &mut DiffSummary, run: &RunRecord) {
-    let name = name_of(run);
+fn name_limits(summary: &mut DiffSummary, name: &str) {
     for sentence in summary.broken_limits.iter_mut().flatten() {
         *sentence = format!("{name}: {sentence}");
     }
