@@ -84,16 +84,8 @@ impl<'a> Diffs<'a> {
             "previous" => last.saturating_sub(1),
             name => runs.iter().position(|run| run == name).unwrap_or(0),
         };
-        let mut events = profile.events().to_vec();
-        for record in profile.diffs() {
-            for (event, _) in record.cost.0.iter().chain(&record.incl.0) {
-                if !events.iter().any(|known| known == event.as_str()) {
-                    events.push(event.as_str().to_owned());
-                }
-            }
-        }
         let kind = common_kind(profile.diffs());
-        events.retain(|event| kind.is_none_or(|kind| has_event(kind, event)));
+        let events = shown_events(profile, kind);
         let first = events.first().map(String::as_str).unwrap_or_default();
         // Use inclusive cost if cg-diff ranked by it, if rows are sorted by it, or if the rows are arcs, which have no self
         // cost.
@@ -298,6 +290,20 @@ fn run_names(diffs: &[&RunRecord], records: &[DiffRecord]) -> Vec<String> {
     };
     let count = records.iter().filter_map(entries).max().unwrap_or(2);
     (1..=count).map(|number| format!("run{number}")).collect()
+}
+
+/// Returns the events of a diff that records of this type can have.
+fn shown_events(profile: &Profile, kind: Option<RecordType>) -> Vec<String> {
+    let mut events = profile.events().to_vec();
+    for record in profile.diffs() {
+        for (event, _) in record.cost.0.iter().chain(&record.incl.0) {
+            if !events.iter().any(|known| known == event.as_str()) {
+                events.push(event.as_str().to_owned());
+            }
+        }
+    }
+    events.retain(|event| kind.is_none_or(|kind| has_event(kind, event)));
+    events
 }
 
 /// Returns true if both compared runs count an event, in one of the `run` records at least.
