@@ -292,7 +292,9 @@ fn compare_with_llvm_symbolizer(build: &Build) {
         );
         for (ours, theirs) in ours.iter().zip(&theirs) {
             assert_eq!(ours.1, theirs.1, "{name}: {address:#x}");
-            let are_comparable = theirs.0 != "{…}" && ours.0 != "{…}" && !theirs.0.is_empty();
+            // LLVM leaves a name mangled if g++ mangles members of dependent types in its own way.
+            let is_name = |name: &str| name != "{…}" && !name.is_empty() && !name.starts_with("_Z");
+            let are_comparable = is_name(&theirs.0) && ours.0 != "{…}";
             assert!(
                 !are_comparable || ours.0 == theirs.0,
                 "{name}: {address:#x}: {ours:?} {theirs:?}"
