@@ -253,13 +253,19 @@ fn string_length(text: &[u8]) -> Result<usize, Malformed> {
     }
 }
 
+/// A word with 1 in each byte.
+pub(crate) const ONES: u64 = u64::from_ne_bytes([1; 8]);
+
+/// Returns a word whose lowest set bit marks the first zero byte. Higher bits may be wrong, because borrows go up.
+#[inline]
+pub(crate) fn zeros(word: u64) -> u64 {
+    word.wrapping_sub(ONES) & !word & (ONES << 7)
+}
+
 /// Returns the number of bytes before the first quote or backslash; `None` if the next eight bytes have none. Most keys and
 /// many values are so short that this takes fewer instructions than the setup of `memchr`.
 #[inline]
 fn short_string_length(text: &[u8]) -> Option<usize> {
-    const ONES: u64 = u64::from_ne_bytes([1; 8]);
-    // The lowest set bit marks a zero byte. Higher bits may be wrong, because borrows go up.
-    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & (ONES << 7);
     let word = u64::from_le_bytes(*text.first_chunk()?);
     let found = zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
     (found != 0).then(|| found.trailing_zeros() as usize / 8)

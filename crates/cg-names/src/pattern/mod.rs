@@ -106,18 +106,15 @@ impl NamePattern {
     /// Returns true if the pattern matches the whole name. The first two characters exclude most patterns.
     #[inline]
     pub(crate) fn matches(&self, name: &str) -> bool {
-        let may_be = |at: usize, characters: u128| match name.as_bytes().get(at) {
-            Some(byte) => !byte.is_ascii() || (characters >> *byte) & 1 != 0,
+        let may_continue = match name.as_bytes().get(1) {
+            Some(byte) => !byte.is_ascii() || (self.second_characters >> *byte) & 1 != 0,
             None => true,
         };
-        may_be(0, self.first_characters)
-            && may_be(1, self.second_characters)
-            && self.search_whole(name)
+        self.may_begin(name, 0) && may_continue && self.search_whole(name)
     }
 
     fn search_whole(&self, name: &str) -> bool {
-        self.may_begin(name, 0)
-            && name.contains(self.required)
+        name.contains(self.required)
             && PatternSearch::new(&self.steps, name, true)
                 .find_end(0)
                 .is_some()
@@ -153,6 +150,7 @@ impl NamePattern {
     }
 
     /// Returns true if the character at a position can be the first one of a match.
+    #[inline]
     fn may_begin(&self, name: &str, at: usize) -> bool {
         match name.as_bytes().get(at) {
             Some(byte) if byte.is_ascii() => (self.first_characters >> *byte) & 1 != 0,

@@ -1,6 +1,6 @@
 //! Finds the end of a text and its hash in one pass, eight bytes at a time.
 
-const ONES: u64 = u64::from_ne_bytes([1; 8]);
+use crate::fields::{ONES, zeros};
 
 /// A text up to a stop byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,12 +48,6 @@ pub(super) fn hash(text: &[u8]) -> u64 {
 fn padded(bytes: &[u8]) -> u64 {
     let bytes = bytes.iter().rev();
     bytes.fold(0, |word, byte| word << 8 | u64::from(*byte))
-}
-
-/// Returns a word whose lowest set bit marks the first zero byte. Higher bits may be wrong, because borrows go up.
-#[inline]
-fn zeros(word: u64) -> u64 {
-    word.wrapping_sub(ONES) & !word & (ONES << 7)
 }
 
 /// Any odd numbers with about as many ones as zeros.
