@@ -16,7 +16,7 @@ use crate::filter::{Options, Prints};
 use crate::label::WantedLabel;
 use crate::membership::WantedCode;
 use crate::pattern::{PatternOptions, Patterns};
-use crate::positionals::{self, Positionals, Stdin};
+use crate::positionals::{self, GivenOptions, Positionals, Stdin};
 use crate::predicate::{NamePredicates, Types};
 use crate::rank::Selection;
 use crate::time::TimeRange;
@@ -308,13 +308,36 @@ impl CommandLine for Args {
 impl Args {
     /// Splits the arguments without an option into a regular expression and files.
     pub(crate) fn positionals(&self, stdin: impl FnOnce() -> Stdin) -> Positionals {
-        let has_regexp = !self.regexps.is_empty();
-        let mut split = positionals::split_arguments(&self.positionals, has_regexp, stdin);
-        // With a crate or a module, nobody expects the path of a file to be a regular expression.
-        if split.regex.is_none() && !(self.crates.is_empty() && self.modules.is_empty()) {
-            split.note = None;
-        }
-        split
+        let options = GivenOptions {
+            has_regexp: !self.regexps.is_empty(),
+            has_condition: self.has_condition(),
+        };
+        positionals::split_arguments(&self.positionals, options, stdin)
+    }
+
+    /// Returns true if there is a condition other than a regular expression for function names.
+    fn has_condition(&self) -> bool {
+        let on_names = [
+            &self.crates,
+            &self.modules,
+            &self.file,
+            &self.obj,
+            &self.frame,
+            &self.caller,
+            &self.callee,
+            &self.thread,
+            &self.process,
+        ];
+        on_names.iter().any(|conditions| !conditions.is_empty())
+            || !self.types.is_empty()
+            || !self.whose.is_empty()
+            || !self.with_label.is_empty()
+            || !self.min.is_empty()
+            || !self.min_percent.is_empty()
+            || !self.min_change.is_empty()
+            || self.time.is_some()
+            || self.top.is_some()
+            || self.threshold.is_some()
     }
 
     /// Converts the arguments.

@@ -15,25 +15,33 @@ struct Unsupported {
     at: Option<usize>,
     /// The bytes that identify the input.
     bytes: Vec<u8>,
-    /// The kind of input.
-    kind: &'static str,
-    /// A command, or other advice.
-    advice: &'static str,
+    /// The kind of input and a command or other advice, as the row has them.
+    message: &'static str,
 }
 
 impl Unsupported {
+    /// Parses what every input needs of a row. The message is split only for an input that matches.
     fn parse(row: &'static str) -> Option<Unsupported> {
-        let (sign, message) = row.split_once(" => ")?;
-        let (kind, advice) = message.split_once(" => ")?;
-        let (at, sign) = sign.split_at(sign.find('"')?);
-        let sign: String = serde_json::from_str(sign).ok()?;
+        let (at, rest) = row.split_once('"')?;
+        let mut quotes = rest.match_indices('"');
+        let (length, _) = quotes.find(|(at, _)| !rest[..*at].ends_with('\\'))?;
+        let (sign, message) = (&rest[..length], &rest[length + 1..]);
+        let sign = match sign.contains('\\') {
+            true => serde_json::from_str(&row[at.len()..row.len() - message.len()]).ok()?,
+            false => sign.to_owned(),
+        };
         let bytes = sign.chars().map(|byte| u8::try_from(byte).ok());
         Some(Unsupported {
             at: at.trim_end().parse().ok(),
             bytes: bytes.collect::<Option<_>>()?,
-            kind,
-            advice,
+            message,
         })
+    }
+
+    /// Returns the kind of input, and a command or other advice.
+    fn hint(&self) -> (&'static str, &'static str) {
+        let message = self.message.trim_start_matches(" => ");
+        message.split_once(" => ").unwrap_or((message, ""))
     }
 }
 
@@ -55,7 +63,7 @@ const GOROUTINES: (&str, &str) = (
 /// Returns the hints for all inputs that no reader supports. Each hint has the kind of input, and a command that converts it
 /// or other advice. In commands, `FILE` is the input and `PROGRAM` is the program to profile.
 pub fn hints() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let rows = ROWS.iter().map(|row| (row.kind, row.advice));
+    let rows = ROWS.iter().map(Unsupported::hint);
     rows.chain([LZ4_DATA, GOROUTINES])
 }
 
@@ -91,7 +99,7 @@ pub(crate) fn match_binary(bytes: &[u8]) -> Binary {
         }
         // Earlier rows are more specific than later ones, so wait while an earlier one may still match.
         if rest.starts_with(&row.bytes) && !may_be {
-            return Binary::Is(message((row.kind, row.advice)));
+            return Binary::Is(message(row.hint()));
         }
         may_be |= row.bytes.starts_with(rest);
     }
@@ -109,9 +117,7 @@ fn lz4(bytes: &[u8]) -> Binary {
     match bytes.get(NAME_AT..NAME_AT + NAME.len()) {
         Some(name) => {
             let memray = ROWS.iter().find(|row| name == NAME && row.bytes == NAME);
-            Binary::Is(message(
-                memray.map_or(LZ4_DATA, |row| (row.kind, row.advice)),
-            ))
+            Binary::Is(message(memray.map_or(LZ4_DATA, Unsupported::hint)))
         }
         None => Binary::MayBe,
     }
@@ -126,7 +132,7 @@ pub(crate) fn identify_text(bytes: &[u8]) -> Option<String> {
         .iter()
         .find(|row| row.at.is_none() && memchr::memmem::find(&head, &row.bytes).is_some());
     if let Some(row) = printout {
-        return Some(message((row.kind, row.advice)));
+        return Some(message(row.hint()));
     }
     if head.starts_with(b"goroutine ") && memchr::memmem::find(&head, b"]:\n").is_some() {
         return Some(message(GOROUTINES));
@@ -209,10 +215,11 @@ mod tests {
             let mut file = vec![b'x'; at];
             file.extend_from_slice(&row.bytes);
             file.extend_from_slice(b"\0\xff\x1b[31m and some more");
-            let message = format!("this is {}; {}", row.kind, row.advice);
+            let (kind, advice) = row.hint();
+            let message = format!("this is {kind}; {advice}");
             assert_eq!(match_binary(&file), Binary::Is(message));
             for length in 0..at + row.bytes.len() {
-                assert_eq!(match_binary(&file[..length]), Binary::MayBe, "{}", row.kind);
+                assert_eq!(match_binary(&file[..length]), Binary::MayBe, "{kind}");
             }
         }
     }
@@ -235,7 +242,9 @@ mod tests {
     fn every_row_can_be_parsed() {
         let rows = include_str!("unsupported.txt").lines();
         for row in rows.filter(|row| !row.is_empty() && !row.starts_with('#')) {
-            assert!(Unsupported::parse(row).is_some(), "{row}");
+            let (kind, advice) = Unsupported::parse(row).unwrap().hint();
+            assert!(row.ends_with(&format!("\" => {kind} => {advice}")), "{row}");
+            assert!(!kind.is_empty() && !advice.is_empty(), "{row}");
         }
     }
 

@@ -292,14 +292,14 @@ fn host_and_inlined(
     let frames = runs.names.stacks.frames_of(key.stack);
     match (frames.first(), frames.last()) {
         (Some(first), Some(last)) if nodes.has_chains => {
-            let host = nodes.node(last.function, key)?;
+            let host = nodes.inlined_node(last.function, key)?;
             let next = frames.get(1);
             let next = next.filter(|_| !plain.contains_key(&last.function));
             let inlined = next.and_then(|next| {
                 Some(InlinedPair {
                     host,
-                    function: nodes.node(first.function, key)?,
-                    into: nodes.node(next.function, key).unwrap_or(host),
+                    function: nodes.inlined_node(first.function, key)?,
+                    into: nodes.inlined_node(next.function, key).unwrap_or(host),
                 })
             });
             Some((host, inlined))
@@ -332,6 +332,7 @@ fn plain_hosts(runs: &Runs, profile: usize) -> Map<FunctionKey, Count> {
 }
 
 /// Adds counts event by event.
+#[inline]
 pub(super) fn add(sums: &mut [Count], counts: &[Count]) {
     for (sum, count) in sums.iter_mut().zip(counts) {
         *sum += count;

@@ -100,6 +100,9 @@ impl<'a, 'r> Nodes<'a, 'r> {
                 for key in profile.table(kind).keys() {
                     let frames = runs.names.stacks.frames_of(key.stack).iter();
                     let frames = frames.map(|frame| frame.function);
+                    let frames = frames.filter(|function| {
+                        self.rows.row(with_object(*function, key), key).is_none()
+                    });
                     let ends = [Some(key.function), key.callee].into_iter().flatten();
                     keys.extend(
                         frames
@@ -121,6 +124,13 @@ impl<'a, 'r> Nodes<'a, 'r> {
             None => *self.by_key.get(&function)?,
         };
         (node != UNKNOWN).then_some(node)
+    }
+
+    /// Returns the node of a function in a chain. Its frame has no object, but the record has the object of the chain, and the
+    /// function's row too.
+    pub(super) fn inlined_node(&self, function: FunctionKey, key: &Key) -> Option<Node> {
+        self.node(with_object(function, key), key)
+            .or_else(|| self.node(function, key))
     }
 
     /// Returns the node of a row.
@@ -151,6 +161,14 @@ impl<'a, 'r> Nodes<'a, 'r> {
     /// The number of functions. It is also the node of everything outside of the program.
     pub(super) fn len(&self) -> usize {
         self.functions.len()
+    }
+}
+
+/// Returns a function of a chain with the object of the chain's record, unless it has one.
+fn with_object(function: FunctionKey, key: &Key) -> FunctionKey {
+    FunctionKey {
+        obj: function.obj.or(key.function.obj),
+        ..function
     }
 }
 

@@ -6,10 +6,10 @@
 
 use std::ops::Range;
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
-
 use cg_names::structure::shorten;
+use unicode_width::UnicodeWidthChar;
 
+use crate::width::TextWidth as _;
 use crate::{Cell, Column, Layout, Worth, visible};
 
 /// The minimum width of a path, or of a name other than the row's function.

@@ -12,6 +12,7 @@ mod fit;
 mod graph;
 mod markup;
 mod table;
+mod width;
 
 pub mod number;
 

@@ -6,9 +6,9 @@
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
-use unicode_width::UnicodeWidthStr;
 
 use crate::fit::{self, Fitted};
+use crate::width::TextWidth as _;
 use crate::{Block, Cell, Column, Document, NAMELESS, Span, Table, number, visible};
 
 mod bars;

@@ -61,10 +61,13 @@ pub(super) fn usage_error(
 pub(super) fn usage_error_for_word(written: &[OsString], spellings: Spellings) -> Option<String> {
     let word = written.first()?.to_str()?;
     let is_word = word.starts_with(|first: char| first.is_ascii_lowercase());
-    let instead = is_word.then(|| instead_of(word, spellings)).flatten()?;
-    let is_file = Path::new(word).exists();
-    (!is_file)
-        .then(|| format!("there is no {word} here, and no file of that name; write {instead}"))
+    if !is_word || Path::new(word).exists() {
+        return None;
+    }
+    let instead = instead_of(word, spellings)?;
+    Some(format!(
+        "there is no {word} here, and no file of that name; write {instead}"
+    ))
 }
 
 /// Returns the error of an ending of `-o`'s file for which the tool has no format; `None` if the ending is not in the table.

@@ -2,7 +2,7 @@
 //!
 //! Figures are in columns as wide as their widest text, in a monospaced font.
 
-use unicode_width::UnicodeWidthStr as _;
+use crate::width::TextWidth as _;
 
 use super::table::{cell, text, write_path};
 use crate::markup::Markup;
