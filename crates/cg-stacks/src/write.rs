@@ -4,7 +4,7 @@
 //! all other fields. So the order of the stacks in the input does not matter.
 
 use std::cell::{Cell, RefCell};
-use std::cmp::{Ordering, Reverse};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use cg_collections::intern::Id;
@@ -53,7 +53,7 @@ pub fn write_rows(table: &StackTable, out: &mut Out) -> Result<(), Error> {
     let writing = RowWriting::new(table);
     let is_zero = |event: &usize| (0..table.row_count()).all(|row| table.cost(row, *event) == 0);
     let ranked_by = (0..events).find(|event| !is_zero(event));
-    let cost = |row| Reverse(ranked_by.map_or(0, |event| table.cost(row, event)));
+    let cost = |row| descending(ranked_by.map_or(0, |event| table.cost(row, event)));
     let mut counts = Vec::new();
     let mut stack = Vec::new();
     for position in writing.ordered_by(cost) {
@@ -131,7 +131,8 @@ pub(crate) fn write_diff(
 
     let writing = RowWriting::new(table);
     let delta = |row: usize| table.cost(row, 1) - table.cost(row, 0);
-    let by_delta = |row: usize| (Reverse(delta(row).abs()), Reverse(delta(row)));
+    // Deltas of one size differ only in their sign.
+    let by_delta = |row: usize| descending(2 * delta(row).abs() + Count::from(delta(row) > 0));
     for position in writing.ordered_by(by_delta) {
         let blamed = writing.blamed_frame(position);
         let delta = i64::try_from(delta(position)).ok();
@@ -186,6 +187,11 @@ fn beyond(event: &str) -> Error {
     Error::whole(format!("the sum of {event} is beyond 64 bits"))
 }
 
+/// Returns a number that is smaller for a larger count.
+fn descending(count: Count) -> u128 {
+    !(count as u128 ^ 1 << 127)
+}
+
 /// Data that is computed once for all rows.
 struct RowWriting<'t> {
     table: &'t StackTable,
@@ -210,8 +216,10 @@ impl<'t> RowWriting<'t> {
         self.table.record_frame(&self.blamed_parts(row))
     }
 
-    /// Returns the rows sorted by the key `first`, then by their names, then by all other fields.
-    fn ordered_by<K: Ord>(&self, first: impl Fn(usize) -> K) -> Vec<usize> {
+    /// Returns the rows sorted by the number `first`, then by their names, then by all other fields.
+    fn ordered_by(&self, first: impl Fn(usize) -> u128) -> Vec<usize> {
+        /// A row with its number and the ranks of its names.
+        type Keyed = (u128, u128, usize);
         let texts = self.ranks_of_texts();
         let frames = self.ranks_of_frames(&texts);
         let rank = |text: Option<NameId>| text.map(|text| texts[text.index()]);
@@ -224,10 +232,10 @@ impl<'t> RowWriting<'t> {
                 names << 32 | rank(text).map_or(0, |rank| u128::from(rank) + 1)
             })
         };
-        let mut keyed: Vec<_> = (0..self.table.row_count())
+        let mut keyed: Vec<Keyed> = (0..self.table.row_count())
             .map(|row| (first(row), names(row), row))
             .collect();
-        keyed.order_by(|(a_first, a_names, a), (b_first, b_names, b)| {
+        let compare = |(_, a_names, a): &Keyed, (_, b_names, b): &Keyed| {
             let stacks = [*a, *b].map(|row| self.table.stack_at(row));
             let by_frames = || match stacks[0] == stacks[1] {
                 true => Ordering::Equal,
@@ -252,11 +260,12 @@ impl<'t> RowWriting<'t> {
                 });
                 a.cmp(&b)
             };
-            (a_first, a_names)
-                .cmp(&(b_first, b_names))
+            a_names
+                .cmp(b_names)
                 .then_with(by_frames)
                 .then_with(by_origin)
-        });
+        };
+        keyed.order_by_number(|(first, _, _)| *first, compare);
         keyed.into_iter().map(|(_, _, row)| row).collect()
     }
 

@@ -55,10 +55,11 @@ pub trait CommandLine: Parser {
 pub fn main<Args: CommandLine>(
     run: impl FnOnce(Args, &mut Output, &mut Diagnostics) -> anyhow::Result<Outcome>,
 ) -> ExitCode {
-    let command = whole_command::<Args>();
+    let mut command = whole_command::<Args>();
     let mut diagnostics = on_stderr(command.get_name());
     let written: Vec<OsString> = std::env::args_os().skip(1).collect();
-    let parsed = command.clone().try_get_matches().and_then(|matches| {
+    let parsed = command.try_get_matches_from_mut(std::env::args_os());
+    let parsed = parsed.and_then(|matches| {
         let common = CommonArgs::from_arg_matches(&matches)?;
         Ok((common, Args::from_arg_matches(&matches)?))
     });

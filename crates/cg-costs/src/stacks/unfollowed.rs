@@ -4,7 +4,6 @@
 //! A unit can be entered below many followed stacks. Stacks with a small share are folded into the stacks of their callers,
 //! so that few remain for each unit.
 
-use std::cmp::Reverse;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -32,12 +31,10 @@ pub(super) struct StackShares {
 }
 
 impl StackShares {
-    /// Creates an empty list with room for as many shares as this one has.
-    fn with_room_for(shares: &StackShares) -> StackShares {
-        StackShares {
-            stacks: Vec::with_capacity(shares.stacks.len()),
-            shares: Vec::with_capacity(shares.shares.len()),
-        }
+    /// Removes all stacks, but keeps the memory.
+    fn clear(&mut self) {
+        self.stacks.clear();
+        self.shares.clear();
     }
 
     fn len(&self) -> usize {
@@ -96,6 +93,9 @@ pub(super) struct CutWay {
 pub(super) struct Unfollowed {
     entering: Vec<StackShares>,
     cut: Vec<Vec<CutWay>>,
+    folding: Folding,
+    /// Lists that are no longer needed, whose memory serves for others.
+    spare: Vec<StackShares>,
 }
 
 /// For each context, the stacks below which it spends cost that is not followed.
@@ -106,6 +106,8 @@ impl Unfollowed {
         Unfollowed {
             entering: vec![StackShares::default(); units],
             cut: (0..units).map(|_| Vec::new()).collect(),
+            folding: Folding::default(),
+            spare: Vec::new(),
         }
     }
 
@@ -118,11 +120,17 @@ impl Unfollowed {
         paths: &[Path],
     ) {
         let entering = &mut self.entering[unit];
-        if weight(share) > 0 {
-            entering.push(stack, share);
+        if weight(share) == 0 {
+            return;
         }
+        if entering.is_empty()
+            && let Some(spare) = self.spare.pop()
+        {
+            *entering = spare;
+        }
+        entering.push(stack, share);
         if entering.len() > MOST_WAITING {
-            fold_small(entering, paths);
+            self.folding.fold_small(entering, paths);
         }
     }
 
@@ -140,31 +148,50 @@ impl Unfollowed {
     ) -> UnfollowedStacks {
         let mut stacks = vec![StackShares::default(); graph.own.len()];
         let mut passed_on = Vec::new();
+        let mut folding = std::mem::take(&mut self.folding);
         for unit in units.callers_first(graph) {
             let mut entering = std::mem::take(&mut self.entering[unit]);
-            fold_small(&mut entering, paths);
+            folding.fold_small(&mut entering, paths);
             let mut cut = std::mem::take(&mut self.cut[unit]);
             let unit = &units.all[unit];
             cut.order_by_key(|way| (way.members, way.stack));
-            let mut members = GrowingShares::new(entering.clone(), &cut, paths);
+            let mut members = GrowingShares::new(self.copied(&entering), &cut);
             for (position, context) in unit.members.iter().enumerate() {
-                let shares = members.advance(position, |way| way.members);
+                members.advance(position, |way| way.members, &mut folding, paths);
                 if graph.own[*context].iter().any(|count| *count > 0) {
-                    stacks[*context] = shares.clone();
+                    stacks[*context] = members.shares.clone();
                 }
             }
+            self.recycle(members.shares);
             cut.order_by_key(|way| (way.arcs, way.stack));
-            let mut arcs = GrowingShares::new(entering, &cut, paths);
+            let mut arcs = GrowingShares::new(entering, &cut);
             for (position, arc) in unit.leaving.iter().enumerate() {
                 let callee = units.unit_of[graph.arcs[*arc].callee];
-                for (stack, share) in arcs.advance(position, |way| way.arcs).iter() {
+                arcs.advance(position, |way| way.arcs, &mut folding, paths);
+                for (stack, share) in arcs.shares.iter() {
                     passed_on.clear();
                     passed_on.extend(units.shares(graph, *arc, share));
                     self.enter(callee, stack, &passed_on, paths);
                 }
             }
+            self.recycle(arcs.shares);
         }
         UnfollowedStacks(stacks)
+    }
+
+    fn copied(&mut self, shares: &StackShares) -> StackShares {
+        let mut copy = self.spare.pop().unwrap_or_default();
+        copy.stacks.extend_from_slice(&shares.stacks);
+        copy.shares.extend_from_slice(&shares.shares);
+        copy
+    }
+
+    /// Keeps the memory of a list for another one.
+    fn recycle(&mut self, mut shares: StackShares) {
+        if shares.stacks.capacity() > 0 {
+            shares.clear();
+            self.spare.push(shares);
+        }
     }
 }
 
@@ -173,20 +200,24 @@ struct GrowingShares<'c> {
     shares: StackShares,
     /// The remaining paths, sorted by position.
     cut: &'c [CutWay],
-    paths: &'c [Path],
 }
 
 impl<'c> GrowingShares<'c> {
-    fn new(entering: StackShares, cut: &'c [CutWay], paths: &'c [Path]) -> GrowingShares<'c> {
+    fn new(entering: StackShares, cut: &'c [CutWay]) -> GrowingShares<'c> {
         GrowingShares {
             shares: entering,
             cut,
-            paths,
         }
     }
 
-    /// Returns the shares at the next position.
-    fn advance(&mut self, position: usize, position_of: impl Fn(&CutWay) -> usize) -> &StackShares {
+    /// Goes on to the next position.
+    fn advance(
+        &mut self,
+        position: usize,
+        position_of: impl Fn(&CutWay) -> usize,
+        folding: &mut Folding,
+        paths: &[Path],
+    ) {
         let ended = self.cut.partition_point(|way| position_of(way) <= position);
         let (ended, rest) = self.cut.split_at(ended);
         self.cut = rest;
@@ -194,9 +225,8 @@ impl<'c> GrowingShares<'c> {
             self.shares.push(way.stack, &way.share);
         }
         if !ended.is_empty() {
-            fold_small(&mut self.shares, self.paths);
+            folding.fold_small(&mut self.shares, paths);
         }
-        &self.shares
     }
 }
 
@@ -227,11 +257,12 @@ impl UnfollowedStacks {
         let total: u128 = (0..graph.own.len()).map(own).sum();
         let (mut least, mut deepest) = (total / FINEST_ROW, usize::MAX);
         let UnfollowedStacks(mut stacks) = self;
+        let mut folding = Folding::default();
         loop {
             let mut bytes = 0;
             for (context, shares) in stacks.iter_mut().enumerate() {
                 let cost = |share: &[u64]| part(share[graph.ranking], own(context));
-                fold(shares, paths, deepest, |share| cost(share) >= least);
+                folding.fold(shares, paths, deepest, |share| cost(share) >= least);
                 let outer =
                     |stack: &Option<usize>| stack.map_or(RECORD_BYTES, |stack| paths[stack].bytes);
                 let leaf = leaf_bytes(graph, context);
@@ -255,76 +286,120 @@ fn leaf_bytes(graph: &ContextGraph, context: usize) -> usize {
     PRUNED_BYTES + 2 * graph.bytes[context]
 }
 
-/// Folds stacks with a small part of all shares.
-fn fold_small(shares: &mut StackShares, paths: &[Path]) {
-    let all: u128 = shares.iter().map(|(_, share)| weight(share)).sum();
-    fold(shares, paths, usize::MAX, |share| {
-        weight(share) * MOST_STACKS >= all
-    });
+/// A stack at a depth, with the position of its sum. Deep stacks come first, and stacks of one depth in their order.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Waiting {
+    /// The depth below the deepest path, and the stack's number. A stack without frames has neither.
+    place: u64,
+    sum: u32,
 }
 
-/// Adds the shares of each stack that is not large, or deeper than `deepest`, to the stack of its caller. Begins with the
-/// deepest stacks. The last stack stays if it is not too deep. The result has the deepest stacks first.
-fn fold(
-    shares: &mut StackShares,
-    paths: &[Path],
-    deepest: usize,
-    is_large: impl Fn(&[u64]) -> bool,
-) {
-    let depth_of = |stack: Option<usize>| stack.map_or(0, |stack| paths[stack].depth);
-    let place = |stack: Option<usize>| (Reverse(depth_of(stack)), stack);
-    let stacks = &shares.stacks;
-    let is_in_order = stacks.windows(2).all(|two| place(two[0]) < place(two[1]));
-    let stays = |(stack, share): (Option<usize>, &[u64])| {
-        stack.is_none() || (depth_of(stack) <= deepest && (stacks.len() == 1 || is_large(share)))
-    };
-    if is_in_order && shares.iter().all(stays) {
-        return;
+impl Waiting {
+    fn new(stack: Option<usize>, sum: u32, paths: &[Path]) -> Waiting {
+        // A path has fewer frames, and there are fewer paths.
+        let place = stack.map_or(u64::MAX, |stack| {
+            let depth = u64::from(u32::MAX) - paths[stack].depth as u64;
+            depth << 32 | stack as u64
+        });
+        Waiting { place, sum }
     }
-    let mut order: Vec<_> = (stacks.iter().zip(0..))
-        .map(|(stack, position)| (place(*stack), position))
-        .collect();
-    if !is_in_order {
-        order.sort_unstable();
+
+    fn stack(self) -> Option<usize> {
+        (self.place != u64::MAX).then_some((self.place & u64::from(u32::MAX)) as usize)
     }
-    let mut sums = StackShares::with_room_for(shares);
-    std::mem::swap(shares, &mut sums);
-    let mut waiting = order.into_iter().peekable();
-    // The stacks of one depth, each with the position of a sum.
-    let mut level: Vec<(Option<usize>, usize)> = Vec::new();
-    let mut outer: Vec<(Option<usize>, usize)> = Vec::new();
-    let mut depth = 0;
-    loop {
-        depth = match (level.is_empty(), waiting.peek()) {
-            (true, None) => return,
-            (true, Some(((Reverse(depth), _), _))) => *depth,
-            (false, _) => depth - 1,
+
+    /// Returns the number of frames.
+    fn depth(self) -> usize {
+        (u64::from(u32::MAX) - (self.place >> 32)) as usize
+    }
+}
+
+/// The memory for folding stacks, which is used again and again.
+#[derive(Default)]
+struct Folding {
+    /// The sums of the stacks, by the order in which they came.
+    sums: StackShares,
+    waiting: Vec<Waiting>,
+    /// The stacks of one depth.
+    level: Vec<Waiting>,
+    /// The callers of the stacks that were folded.
+    outer: Vec<Waiting>,
+}
+
+impl Folding {
+    /// Folds stacks with a small part of all shares.
+    fn fold_small(&mut self, shares: &mut StackShares, paths: &[Path]) {
+        let all: u128 = shares.iter().map(|(_, share)| weight(share)).sum();
+        self.fold(shares, paths, usize::MAX, |share| {
+            weight(share) * MOST_STACKS >= all
+        });
+    }
+
+    /// Adds the shares of each stack that is not large, or deeper than `deepest`, to the stack of its caller. Begins with
+    /// the deepest stacks. The last stack stays if it is not too deep. The result has the deepest stacks first.
+    fn fold(
+        &mut self,
+        shares: &mut StackShares,
+        paths: &[Path],
+        deepest: usize,
+        is_large: impl Fn(&[u64]) -> bool,
+    ) {
+        let Folding {
+            sums,
+            waiting,
+            level,
+            outer,
+        } = self;
+        waiting.clear();
+        let stacks = shares.stacks.iter().zip(0..);
+        waiting.extend(stacks.map(|(stack, sum)| Waiting::new(*stack, sum, paths)));
+        let is_in_order = waiting.windows(2).all(|two| two[0].place < two[1].place);
+        let stays = |(stack, share): (&Waiting, &[u64])| {
+            stack.stack().is_none()
+                || (stack.depth() <= deepest && (waiting.len() == 1 || is_large(share)))
         };
-        let folded = level.len();
-        while let Some(((_, stack), sum)) = waiting.next_if(|((next, _), _)| next.0 == depth) {
-            level.push((stack, sum));
+        let kept = (waiting.iter().zip(0..)).map(|(stack, at)| (stack, shares.share(at)));
+        if is_in_order && kept.into_iter().all(stays) {
+            return;
         }
-        // The waiting stacks are in order.
-        if folded > 0 {
-            level.sort_unstable();
+        if !is_in_order {
+            waiting.sort_unstable();
         }
-        let mut groups = level.chunk_by(|a, b| a.0 == b.0).peekable();
-        while let Some(group) = groups.next() {
-            let (stack, sum) = group[0];
-            for (_, other) in &group[1..] {
-                sums.add(*other, sum);
+        std::mem::swap(shares, sums);
+        shares.clear();
+        let mut waiting = waiting.iter().copied().peekable();
+        level.clear();
+        loop {
+            let depth = match (level.first(), waiting.peek()) {
+                (None, None) => return,
+                (Some(next), _) | (None, Some(next)) => next.depth(),
+            };
+            let folded = level.len();
+            while let Some(next) = waiting.next_if(|next| next.depth() == depth) {
+                level.push(next);
             }
-            let is_last = groups.peek().is_none() && waiting.peek().is_none();
-            let is_last = is_last && outer.is_empty() && shares.is_empty();
-            match stack {
-                Some(stack) if depth > deepest || !(is_last || is_large(sums.share(sum))) => {
-                    outer.push((paths[stack].outer, sum));
+            if folded > 0 {
+                level.sort_unstable();
+            }
+            let mut groups = level.chunk_by(|a, b| a.place == b.place).peekable();
+            while let Some(group) = groups.next() {
+                let Waiting { sum, .. } = group[0];
+                for other in &group[1..] {
+                    sums.add(other.sum as usize, sum as usize);
                 }
-                _ => shares.push(stack, sums.share(sum)),
+                let share = sums.share(sum as usize);
+                let is_last = groups.peek().is_none() && waiting.peek().is_none();
+                let is_last = is_last && outer.is_empty() && shares.is_empty();
+                match group[0].stack() {
+                    Some(stack) if depth > deepest || !(is_last || is_large(share)) => {
+                        outer.push(Waiting::new(paths[stack].outer, sum, paths));
+                    }
+                    stack => shares.push(stack, share),
+                }
             }
+            std::mem::swap(level, outer);
+            outer.clear();
         }
-        std::mem::swap(&mut level, &mut outer);
-        outer.clear();
     }
 }
 
@@ -357,7 +432,8 @@ mod tests {
         for (stack, share) in shares {
             all.push(*stack, &[*share]);
         }
-        fold(&mut all, &paths(), deepest, |share| share[0] >= least);
+        let is_large = |share: &[u64]| share[0] >= least;
+        Folding::default().fold(&mut all, &paths(), deepest, is_large);
         all.iter().map(|(stack, share)| (stack, share[0])).collect()
     }
 

@@ -57,10 +57,10 @@ impl<'t, 's> RecordWriting<'t, 's> {
             .present()
             .map(|(function, _)| (self.rank(section.cost(function)), function))
             .collect();
-        rows.order_by(|(rank_a, a), (rank_b, b)| {
-            let names = || section.by_function(section.key_of(*a), section.key_of(*b));
-            rank_a.cmp(rank_b).then_with(names)
-        });
+        rows.order_by_number(
+            |(rank, _)| u128::from(*rank),
+            |(_, a), (_, b)| section.by_function(section.key_of(*a), section.key_of(*b)),
+        );
         out.expect(RecordType::Fn, rows.len());
         let cycles = section.cycle_numbers();
         for (_, function) in rows {
@@ -97,17 +97,16 @@ impl<'t, 's> RecordWriting<'t, 's> {
             let object = section.key_of(key.function).object;
             self.add_chain(object, self.innermost(key))?;
         }
-        rows.order_by(|(rank_a, function_a, a), (rank_b, function_b, b)| {
-            (rank_a, function_a)
-                .cmp(&(rank_b, function_b))
-                .then_with(|| {
-                    let function = functions[*function_a as usize];
-                    let (a, b) = (lines.key(function, *a), lines.key(function, *b));
-                    section
-                        .by_string(a.file, b.file)
-                        .then_with(|| (a.line, a.address).cmp(&(b.line, b.address)))
-                })
-        });
+        rows.order_by_number(
+            |(rank, function, _)| u128::from(*rank) << 32 | u128::from(*function),
+            |(_, function, a), (_, _, b)| {
+                let function = functions[*function as usize];
+                let (a, b) = (lines.key(function, *a), lines.key(function, *b));
+                section
+                    .by_string(a.file, b.file)
+                    .then_with(|| (a.line, a.address).cmp(&(b.line, b.address)))
+            },
+        );
         let (mut own, mut inclusive) = (Vec::new(), Vec::new());
         for (_, function, line) in rows {
             let key = lines.key(functions[function as usize], line);
@@ -155,15 +154,20 @@ impl<'t, 's> RecordWriting<'t, 's> {
             rows.push((self.rank(arcs.inclusive(arc)), ends, arc));
             self.add_chain(section.key_of(key.caller).object, key.inlined)?;
         }
-        rows.order_by(|(rank_a, ends_a, a), (rank_b, ends_b, b)| {
-            (rank_a, ends_a).cmp(&(rank_b, ends_b)).then_with(|| {
+        let number = |rank: u64, ends: [u32; 2]| {
+            let [caller, callee] = ends.map(u128::from);
+            u128::from(rank) << 64 | caller << 32 | callee
+        };
+        rows.order_by_number(
+            |(rank, ends, _)| number(*rank, *ends),
+            |(_, _, a), (_, _, b)| {
                 let (a, b) = (arcs.key(*a), arcs.key(*b));
                 section
                     .by_string(a.site, b.site)
                     .then_with(|| (a.line, a.address).cmp(&(b.line, b.address)))
                     .then_with(|| a.inlined.cmp(&b.inlined))
-            })
-        });
+            },
+        );
         for (_, _, arc) in rows {
             let key = arcs.key(arc);
             let caller = section.key_of(key.caller);
