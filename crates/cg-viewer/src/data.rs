@@ -41,8 +41,8 @@ const LEAST_SHARED: usize = 64;
 /// Longer arrays are compressed with separate codes, because their bytes have another distribution.
 const LEAST_APART: usize = 1024;
 
-/// The maximum number of bytes to compress for choosing the form of an array.
-const MOST_TRIED: usize = 1 << 16;
+/// The maximum number of numbers to compress for choosing the form of an array.
+const MOST_TRIED: usize = 1 << 14;
 
 /// An array, and the place of its bytes.
 struct WrittenArray {
@@ -132,11 +132,16 @@ impl PageData {
     /// Adds an array, or an alias if another array has the same bytes.
     fn array(&mut self, name: &str, form: u8, numbers: &[Option<Count>]) {
         // Numbers in order compress better as differences, others as they are.
-        let plain = encoded(form, numbers);
-        let rising = encoded(form | form::RISING, numbers);
-        let (form, bytes) = match packed_size(&rising.1) < packed_size(&plain.1) {
-            true => rising,
-            false => plain,
+        let tried = &numbers[..numbers.len().min(MOST_TRIED)];
+        let plain = encoded(form, tried);
+        let rising = encoded(form | form::RISING, tried);
+        let (chosen, best) = match packed_size(&rising.1) < packed_size(&plain.1) {
+            true => (form | form::RISING, rising),
+            false => (form, plain),
+        };
+        let (form, bytes) = match tried.len() == numbers.len() {
+            true => best,
+            false => encoded(chosen, numbers),
         };
         let known = self.arrays.iter().find(|known| {
             let is_long = bytes.len() > LEAST_SHARED;
@@ -211,13 +216,11 @@ impl PageData {
     }
 }
 
-/// Estimates the compressed size of bytes.
+/// Returns the compressed size of bytes.
 fn packed_size(bytes: &[u8]) -> u64 {
     let mut packer = ZlibEncoder::new(io::sink(), Compression::fast());
-    let sample = &bytes[..bytes.len().min(MOST_TRIED)];
-    match packer.write_all(sample).and_then(|()| packer.try_finish()) {
-        // Scales the result of the sample to the whole array.
-        Ok(()) => packer.total_out() * bytes.len().max(1) as u64 / sample.len().max(1) as u64,
+    match packer.write_all(bytes).and_then(|()| packer.try_finish()) {
+        Ok(()) => packer.total_out(),
         Err(_) => u64::MAX,
     }
 }

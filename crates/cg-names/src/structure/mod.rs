@@ -5,6 +5,8 @@
 pub mod shorten;
 pub mod tokens;
 
+use std::borrow::Cow;
+
 use bstr::{BStr, BString, ByteSlice};
 
 use tokens::{NameToken, TokenKind, tokens};
@@ -52,19 +54,16 @@ impl<'a> ParsedName<'a> {
     /// the function that contains it.
     pub fn short_name(&self) -> BString {
         let mut segments = self.segments();
-        while segments.len() > 1 && is_closure(segments[segments.len() - 1].text.as_ref()) {
+        while segments.len() > 1 && is_closure(&segments[segments.len() - 1]) {
             segments.pop();
         }
-        segments
-            .pop()
-            .map(|segment| segment.text)
-            .unwrap_or_default()
+        segments.pop().map(Cow::into_owned).unwrap_or_default()
     }
 
     /// Returns the first segment of the path: the crate of a Rust function, or the outermost namespace or class of a C++
     /// function; `None` for a name without a path, such as a C name.
     pub fn crate_name(&self) -> Option<BString> {
-        self.scope().into_iter().next()
+        self.scope().into_iter().next().map(Cow::into_owned)
     }
 
     /// Returns the path without the function: the module in Rust, the namespace or class in C++. Omits types in a module if
@@ -72,11 +71,12 @@ impl<'a> ParsedName<'a> {
     pub fn module_name(&self) -> Option<BString> {
         let mut scope = self.scope();
         // Nested functions and closures follow a type. They are in the type, not in a module.
-        let is_type = |segment: &BString| segment.first().is_some_and(u8::is_ascii_uppercase);
+        let is_type = |segment: &Segment| segment.first().is_some_and(u8::is_ascii_uppercase);
         if let Some(position) = scope.iter().skip(1).position(is_type) {
             scope.truncate(position + 1);
         }
-        (!scope.is_empty()).then(|| bstr::join("::", scope).into())
+        let parts = scope.iter().map(|segment| segment.as_bytes());
+        (!scope.is_empty()).then(|| bstr::join("::", parts).into())
     }
 
     /// Returns the [`ParsedName::crate_name`] of a function in this file. Methods of built-in types belong to `core`, unless
@@ -140,7 +140,10 @@ impl<'a> ParsedName<'a> {
     pub fn implementor(&self) -> Option<Implementor> {
         let path = &self.tokens[self.path.clone()];
         let (kind, trait_path, _) = implementor(path)?;
-        let first = |tokens: &[NameToken]| home_of_path(tokens).into_iter().next();
+        let first = |tokens: &[NameToken<'a>]| {
+            let first = home_of_path(tokens).into_iter().next();
+            first.map(Cow::into_owned)
+        };
         Some(Implementor {
             type_crate: first(kind).filter(|_| built_in(kind).is_none()),
             trait_crate: trait_path.and_then(first),
@@ -188,30 +191,31 @@ impl<'a> ParsedName<'a> {
     }
 
     /// Returns the segments before the function's own name, without generic arguments.
-    fn scope(&self) -> Vec<BString> {
+    fn scope(&self) -> Vec<Segment<'a>> {
         let path = &self.tokens[self.path.clone()];
         let (mut scope, rest) = match implementor(path) {
             Some((kind, trait_path, rest)) => (home_of(kind, trait_path), rest),
             None => (Vec::new(), path),
         };
-        let mut own: Vec<BString> = segments(self.name, rest)
-            .into_iter()
-            .map(|segment| segment.text)
-            .collect();
+        let mut own = segments(self.name, rest);
         // Closures and shims belong to the function that contains them.
         while own
             .last()
-            .is_some_and(|segment| is_closure(segment.as_ref()) || segment.is_empty())
+            .is_some_and(|segment| is_closure(segment) || segment.is_empty())
         {
             own.pop();
         }
         own.pop();
-        scope.extend(own);
-        scope.retain(|segment| !segment.is_empty() && !is_closure(segment.as_ref()));
+        if scope.is_empty() {
+            scope = own;
+        } else {
+            scope.extend(own);
+        }
+        scope.retain(|segment| !segment.is_empty() && !is_closure(segment));
         scope
     }
 
-    fn segments(&self) -> Vec<Segment> {
+    fn segments(&self) -> Vec<Segment<'a>> {
         segments(self.name, &self.tokens[self.path.clone()])
     }
 
@@ -244,11 +248,8 @@ pub(crate) const PRIMITIVES: [&str; 17] = [
 /// Words that precede the path of a type in Rust.
 const TYPE_WORDS: [&str; 4] = ["mut", "const", "dyn", "impl"];
 
-/// A piece of a path between `::`.
-struct Segment {
-    /// Without generic arguments.
-    text: BString,
-}
+/// A piece of a path between `::`, without generic arguments.
+type Segment<'a> = Cow<'a, BStr>;
 
 /// Returns the depth of those tokens that are not inside a bracket in `tokens`.
 fn outermost_depth(tokens: &[NameToken]) -> usize {
@@ -384,11 +385,15 @@ fn implementor<'t, 'a>(
 
 /// Returns the segments of the home of a type: its own path, or the path of the trait if the type is built in, a reference
 /// or a type parameter.
-fn home_of(kind: &[NameToken], trait_path: Option<&[NameToken]>) -> Vec<BString> {
+fn home_of<'a>(kind: &[NameToken<'a>], trait_path: Option<&[NameToken<'a>]>) -> Vec<Segment<'a>> {
     let trait_home = trait_path.map(home_of_path).unwrap_or_default();
     let own = match built_in(kind) {
         Some(_) if trait_home.len() > 1 => return trait_home,
-        Some(module) => return vec!["core".into(), module.into()],
+        Some(module) => {
+            return ["core", module]
+                .map(|name| Cow::Borrowed(name.into()))
+                .into();
+        }
         None => home_of_path(kind),
     };
     match own.len() {
@@ -446,7 +451,7 @@ fn built_in(kind: &[NameToken]) -> Option<&'static str> {
 }
 
 /// Returns the identifiers at the beginning of a type's path, after `&`, `*`, `[` and words such as `dyn`.
-fn home_of_path(tokens: &[NameToken]) -> Vec<BString> {
+fn home_of_path<'a>(tokens: &[NameToken<'a>]) -> Vec<Segment<'a>> {
     let first = tokens.iter().position(|token| {
         let is_front = match token.kind {
             TokenKind::Blank | TokenKind::Quoted | TokenKind::Sign => true,
@@ -466,7 +471,7 @@ fn home_of_path(tokens: &[NameToken]) -> Vec<BString> {
         && word.kind == TokenKind::Word
         && word.text.bytes().all(tokens::is_word_byte)
     {
-        home.push(BString::from(word.text));
+        home.push(Cow::Borrowed(word.text));
         // A disambiguator of a crate and generic arguments can precede the next name.
         rest = after_word;
         while let [open, ..] = rest
@@ -486,32 +491,30 @@ fn home_of_path(tokens: &[NameToken]) -> Vec<BString> {
 }
 
 /// Returns the segments of a path, without generic arguments, disambiguators, and parameters of functions inside the path.
-fn segments(name: &[u8], path: &[NameToken]) -> Vec<Segment> {
-    let mut segments = vec![Segment {
-        text: BString::default(),
-    }];
+fn segments<'a>(name: &'a [u8], path: &[NameToken<'a>]) -> Vec<Segment<'a>> {
+    let none = || Cow::Borrowed(BStr::new(b""));
+    let mut segments = Vec::with_capacity(4);
+    segments.push(none());
     let mut position = 0;
     while let Some(token) = path.get(position) {
         let last = segments.len() - 1;
         match token.kind {
-            TokenKind::Separator => segments.push(Segment {
-                text: BString::default(),
-            }),
+            TokenKind::Separator => segments.push(none()),
             TokenKind::Operator => {
                 // The type of a conversion is part of the name, generic arguments are not.
                 let rest = match token.text.ends_with(b" ") {
                     true => text_of(name, &path[position..]),
                     false => token.text,
                 };
-                segments[last].text = rest.into();
+                segments[last] = Cow::Borrowed(rest.as_bstr());
                 return segments;
             }
             TokenKind::Open => {
                 let length = group(&path[position..]);
                 let text = text_of(name, &path[position..position + length]);
                 // In the place of a name, parentheses contain a name: `(anonymous namespace)`, `(below main)`.
-                if segments[last].text.is_empty() && token.text == "(" {
-                    segments[last].text = text.into();
+                if segments[last].is_empty() && token.text == "(" {
+                    segments[last] = Cow::Borrowed(text.as_bstr());
                 }
                 position += length;
                 if token.text == "(" {
@@ -520,7 +523,8 @@ fn segments(name: &[u8], path: &[NameToken]) -> Vec<Segment> {
                 continue;
             }
             TokenKind::Blank => {}
-            _ => segments[last].text.extend_from_slice(token.text),
+            _ if segments[last].is_empty() => segments[last] = Cow::Borrowed(token.text),
+            _ => segments[last].to_mut().extend_from_slice(token.text),
         }
         position += 1;
     }

@@ -15,7 +15,8 @@ pub fn shorten(name: &str, fits: impl Fn(&str) -> bool) -> String {
         return name.to_owned();
     }
     let tokens = tokens(name.as_bytes());
-    narrowed(&tokens, &IN_TABLES, |form| fits(&form.text())).text()
+    let mut narrowing = Narrowing::new(&tokens, &IN_TABLES);
+    narrowing.next(|form| fits(&form.text())).text()
 }
 
 /// A step of shortening. A higher number hides more.
@@ -53,47 +54,68 @@ const IN_LABELS: [Step; 6] = [
     Step::single(|form, number| form.hide_all_but_own_name(number)),
 ];
 
-/// Returns the longest shortened form that fits, or the shortest form if none fits.
-fn narrowed<'t>(
-    tokens: &'t [NameToken<'t>],
-    steps: &[Step],
-    fits: impl Fn(&Form<'t>) -> bool,
-) -> Form<'t> {
-    let mut form = Form::whole(tokens);
-    let mut tried = form.clone();
-    for step in steps {
-        let most = match step.is_single {
-            true => tokens.len().min(1),
-            false => tokens.len(),
-        };
-        let apply = |number: usize, to: &mut Form<'t>| {
-            to.shown.copy_from_slice(&form.shown);
-            (step.hide)(to, number);
-        };
-        apply(most, &mut tried);
-        // A step that hides nothing leaves a form that does not fit.
-        if tried.shown == form.shown {
-            continue;
+/// The search for ever shorter forms of a name.
+struct Narrowing<'t, 's> {
+    /// The remaining steps. Later ones are not needed yet.
+    steps: &'s [Step],
+    /// The form before these steps.
+    form: Form<'t>,
+    /// A number for the first step with which the form does not fit.
+    too_few: usize,
+    tried: Form<'t>,
+}
+
+impl<'t, 's> Narrowing<'t, 's> {
+    fn new(tokens: &'t [NameToken<'t>], steps: &'s [Step]) -> Narrowing<'t, 's> {
+        let form = Form::whole(tokens);
+        Narrowing {
+            steps,
+            tried: form.clone(),
+            form,
+            too_few: 0,
         }
-        if !fits(&tried) {
-            std::mem::swap(&mut form, &mut tried);
-            continue;
-        }
-        // Find the lowest number that fits with a binary search.
-        let (mut too_few, mut enough) = (0, most);
-        while enough - too_few > 1 {
-            let number = too_few + (enough - too_few) / 2;
-            apply(number, &mut tried);
-            if fits(&tried) {
-                enough = number;
-            } else {
-                too_few = number;
-            }
-        }
-        apply(enough, &mut tried);
-        return tried;
     }
-    form
+
+    fn apply(&mut self, step: &Step, number: usize) {
+        self.tried.shown.copy_from_slice(&self.form.shown);
+        (step.hide)(&mut self.tried, number);
+    }
+
+    /// Returns the longest shortened form that fits, or the shortest form if none fits. What fits now must have fitted in
+    /// earlier calls, too.
+    fn next(&mut self, fits: impl Fn(&Form<'t>) -> bool) -> &Form<'t> {
+        while let [step, rest @ ..] = self.steps {
+            let most = match step.is_single {
+                true => self.form.tokens.len().min(1),
+                false => self.form.tokens.len(),
+            };
+            self.apply(step, most);
+            // A step that hides nothing leaves a form that does not fit.
+            let hides_nothing = self.tried.shown == self.form.shown;
+            if hides_nothing || !fits(&self.tried) {
+                if !hides_nothing {
+                    std::mem::swap(&mut self.form, &mut self.tried);
+                }
+                self.steps = rest;
+                self.too_few = 0;
+                continue;
+            }
+            // Find the lowest number that fits with a binary search.
+            let mut enough = most;
+            while enough - self.too_few > 1 {
+                let number = self.too_few + (enough - self.too_few) / 2;
+                self.apply(step, number);
+                if fits(&self.tried) {
+                    enough = number;
+                } else {
+                    self.too_few = number;
+                }
+            }
+            self.apply(step, enough);
+            return &self.tried;
+        }
+        &self.form
+    }
 }
 
 /// A form of a name, as the removed parts of the name.
@@ -135,9 +157,10 @@ pub fn forms(name: &str) -> Vec<NameForm> {
         return forms;
     }
     let tokens = tokens(name.as_bytes());
-    let mut last = Form::whole(&tokens).length();
+    let mut narrowing = Narrowing::new(&tokens, &IN_LABELS);
+    let mut last = narrowing.form.length();
     loop {
-        let next = narrowed(&tokens, &IN_LABELS, |form| form.length() <= last * 7 / 8);
+        let next = narrowing.next(|form| form.length() <= last * 7 / 8);
         let length = next.length();
         if length >= last {
             return forms;
@@ -501,7 +524,8 @@ mod tests {
             assert!(forms(name).len() > 2, "{name}");
             let tokens = tokens(name.as_bytes());
             for width in 0..name.len() {
-                let form = narrowed(&tokens, &IN_LABELS, |form| form.length() <= width);
+                let mut narrowing = Narrowing::new(&tokens, &IN_LABELS);
+                let form = narrowing.next(|form| form.length() <= width);
                 let cuts = form.cuts();
                 let text = NameForm { cuts }.text(name);
                 assert_eq!(text, form.text());
@@ -529,7 +553,8 @@ mod tests {
         ] {
             assert_eq!(forms(name).len(), 1, "{name}");
             let tokens = tokens(name.as_bytes());
-            let shortest = narrowed(&tokens, &IN_LABELS, |_| false);
+            let mut narrowing = Narrowing::new(&tokens, &IN_LABELS);
+            let shortest = narrowing.next(|_| false);
             assert_eq!(shortest.text(), name);
         }
     }
