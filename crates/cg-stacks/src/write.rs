@@ -223,14 +223,11 @@ impl<'t> RowWriting<'t> {
         let texts = self.ranks_of_texts();
         let frames = self.ranks_of_frames(&texts);
         let rank = |text: Option<NameId>| text.map(|text| texts[text.index()]);
-        // Three ranks in one number, so that one comparison is enough.
         let names = |row: usize| {
             let FrameParts {
                 name, file, obj, ..
             } = self.blamed_parts(row);
-            [name, file, obj].into_iter().fold(0u128, |names, text| {
-                names << 32 | rank(text).map_or(0, |rank| u128::from(rank) + 1)
-            })
+            ranks_in_one([name, file, obj], &texts)
         };
         let mut keyed: Vec<Keyed> = (0..self.table.row_count())
             .map(|row| (first(row), names(row), row))
@@ -272,25 +269,49 @@ impl<'t> RowWriting<'t> {
     /// Returns the rank of each text in the byte order of all texts.
     fn ranks_of_texts(&self) -> Vec<u32> {
         let texts: Vec<&str> = self.table.texts().collect();
-        ranks(texts.len(), |a, b| texts[a].cmp(texts[b]))
+        let start = |text: usize| {
+            let mut start = [0; 16];
+            let length = texts[text].len().min(start.len());
+            start[..length].copy_from_slice(&texts[text].as_bytes()[..length]);
+            u128::from_be_bytes(start)
+        };
+        ranks(texts.len(), start, |a, b| texts[a].cmp(texts[b]))
     }
 
     /// Returns the rank of each frame in the order of all frames.
     fn ranks_of_frames(&self, texts: &[u32]) -> Vec<u32> {
-        let rank = |text: Option<NameId>| text.map(|text| texts[text.index()]);
-        let key = |frame: usize| {
-            let frame = &self.table.frames()[frame];
-            let names = (rank(frame.name), rank(frame.file), rank(frame.obj));
-            (names, frame.line, frame.addr, frame.marks)
+        let frames = self.table.frames();
+        let names = |frame: usize| {
+            let FrameParts {
+                name, file, obj, ..
+            } = frames[frame];
+            ranks_in_one([name, file, obj], texts)
         };
-        ranks(self.table.frames().len(), |a, b| key(a).cmp(&key(b)))
+        let others = |frame: usize| {
+            let FrameParts {
+                line, addr, marks, ..
+            } = frames[frame];
+            (line, addr, marks)
+        };
+        ranks(frames.len(), names, |a, b| others(a).cmp(&others(b)))
     }
 }
 
-/// Returns the rank of each of `count` items in an order.
-fn ranks(count: usize, order: impl Fn(usize, usize) -> Ordering) -> Vec<u32> {
+/// Returns the ranks of three texts in one number, so that one comparison is enough.
+fn ranks_in_one(names: [Option<NameId>; 3], texts: &[u32]) -> u128 {
+    names.into_iter().fold(0u128, |ranks, text| {
+        ranks << 32 | text.map_or(0, |text| u128::from(texts[text.index()]) + 1)
+    })
+}
+
+/// Returns the rank of each of `count` items in the order of a number, and among equal numbers in another order.
+fn ranks(
+    count: usize,
+    number: impl Fn(usize) -> u128,
+    order: impl Fn(usize, usize) -> Ordering,
+) -> Vec<u32> {
     let mut sorted: Vec<usize> = (0..count).collect();
-    sorted.order_by(|a, b| order(*a, *b));
+    sorted.order_by_number(|item| number(*item), |a, b| order(*a, *b));
     let mut ranks = vec![0; count];
     for (rank, position) in (0..).zip(sorted) {
         ranks[position] = rank;

@@ -14,7 +14,7 @@ use super::expand::{PRUNED_BYTES, Path, RECORD_BYTES};
 use super::units::{ContextGraph, ContextUnits};
 
 /// The number of stacks that a unit passes on to its callees.
-const MOST_STACKS: u128 = 32;
+const MOST_STACKS: u128 = 16;
 
 /// The number of waiting stacks of a unit after which the small ones are folded.
 const MOST_WAITING: usize = 4096;
