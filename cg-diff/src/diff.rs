@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use anyhow::Context;
+use cg_document::number;
 use cg_profile::Names;
 use cg_stream::percent::Percent;
 use cg_stream::record::{DiffSummary, RecordType, SamplingSummary, Status};
@@ -126,7 +127,7 @@ pub(crate) fn diff(
         false => &mut *output,
     });
     let mut differs = false;
-    let mut is_broken = false;
+    let mut broken = BrokenLimits::default();
     let mut judged = vec![Judged::default(); options.limits.len()];
     let mut events = BTreeSet::new();
     let mut types = BTreeSet::new();
@@ -142,7 +143,7 @@ pub(crate) fn diff(
     for compared in &options.comparisons {
         for verdict in compare_sides(compared, options, &mut out, diagnostics)? {
             differs |= verdict.differs;
-            is_broken |= !verdict.judgement.broken.is_empty();
+            broken.warn(&verdict, diagnostics);
             for (judged, now) in judged.iter_mut().zip(verdict.judgement.judged) {
                 *judged = now.max(*judged);
             }
@@ -155,6 +156,7 @@ pub(crate) fn diff(
         matches.write(output)?;
     }
     diagnostics.end_inputs();
+    broken.warn_more(diagnostics);
     for (limit, judged) in options.limits.iter().zip(judged) {
         match judged {
             Judged::Fully => {}
@@ -172,7 +174,7 @@ pub(crate) fn diff(
         );
         report_unmatched(sentence, options, diagnostics);
     }
-    Ok(if is_broken || (options.exit_code && differs) {
+    Ok(if broken.count > 0 || (options.exit_code && differs) {
         Outcome::No
     } else {
         Outcome::Done
@@ -194,6 +196,8 @@ fn report_unmatched(sentence: String, options: &Options, diagnostics: &mut Diagn
 /// The result of one comparison.
 #[derive(Default)]
 struct Compared {
+    /// The name of the comparison, if there are several.
+    name: Option<String>,
     differs: bool,
     judgement: JudgedLimits,
     /// The events that can be limited.
@@ -371,8 +375,10 @@ fn compare_runs(
         first_events: runs.first_events(&options.join.types),
     };
     write::write(&written, options.all, diagnostics, out)?;
-    warn_broken(runs, &judgement, is_one_of_several, diagnostics);
+    let last_side = runs.sides.last().map(|(name, _)| name);
+    let name = runs.bench.as_ref().or(last_side);
     Ok(Compared {
+        name: name.filter(|_| is_one_of_several).cloned(),
         differs,
         judgement,
         events: gate::limited_events(runs),
@@ -408,22 +414,38 @@ fn refuse_other_caches(runs: &Runs, options: &Options, diagnostics: &mut Diagnos
     }
 }
 
-/// Warns about broken limits. If there are several comparisons, names the comparison.
-fn warn_broken(
-    runs: &Runs,
-    judgement: &JudgedLimits,
-    is_one_of_several: bool,
-    diagnostics: &mut Diagnostics,
-) {
-    let last_side = runs.sides.last().map(|(name, _)| name);
-    let name = (runs.bench.as_ref())
-        .or(last_side)
-        .filter(|_| is_one_of_several);
-    for sentence in &judgement.broken {
-        diagnostics.warn(match name {
-            Some(name) => format!("{name}: {sentence}"),
-            None => sentence.clone(),
-        });
+/// The broken limits of all comparisons.
+#[derive(Default)]
+struct BrokenLimits {
+    count: usize,
+}
+
+impl BrokenLimits {
+    /// The maximum number of sentences on standard error. The `run` records have all.
+    const MOST: usize = 25;
+
+    /// Warns about the broken limits of a comparison.
+    fn warn(&mut self, compared: &Compared, diagnostics: &mut Diagnostics) {
+        for sentence in &compared.judgement.broken {
+            self.count += 1;
+            if self.count <= Self::MOST {
+                diagnostics.warn(match &compared.name {
+                    Some(name) => format!("{name}: {sentence}"),
+                    None => sentence.clone(),
+                });
+            }
+        }
+    }
+
+    /// Warns about the number of broken limits that [`BrokenLimits::warn`] did not name.
+    fn warn_more(&self, diagnostics: &mut Diagnostics) {
+        let more = self.count.saturating_sub(Self::MOST);
+        if more > 0 {
+            let limits = number::plural(more as i128, "more limit is", "more limits are");
+            diagnostics.warn(format!(
+                "{limits} broken; broken_limits in the run records has all"
+            ));
+        }
     }
 }
 

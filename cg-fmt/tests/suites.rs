@@ -226,3 +226,48 @@ fn threshold_of_a_table_names_the_filter() {
         );
     }
 }
+
+#[test]
+fn the_benchmarks_that_changed_most_come_first() {
+    let many: String = (0..30)
+        .map(|number| section(&format!("b{number}"), 1_000, 1_000 + number * 7 % 30))
+        .collect();
+    // The remainder of 7 · 17 by 30 is 29, and that of 7 · 4 is 28.
+    let order = |shown: &str| {
+        let at = |bench: &str| shown.find(&format!("\n{bench} ")).unwrap();
+        at("b17") < at("b4") && at("b4") < at("b21")
+    };
+    let shown = cg_fmt(&[], &many).stdout;
+    assert!(order(&shown), "{shown}");
+    assert!(shown.contains("10 more benchmarks not shown (--top all)"));
+    let all = cg_fmt(&["-n", "all"], &many).stdout;
+    assert!(order(&all) && !all.contains("not shown"), "{all}");
+    let two = cg_fmt(&["-n", "2"], &many).stdout;
+    assert!(two.contains("28 more benchmarks not shown"), "{two}");
+    // Benchmarks that got faster count, too.
+    let faster = section("a", 100, 99) + &section("b", 100, 50) + &section("c", 100, 130);
+    let shown = cg_fmt(&["-n", "1"], &faster).stdout;
+    let first = shown.lines().find(|line| line.contains("(-50.00%)"));
+    assert!(first.is_some_and(|line| line.starts_with("b ")), "{shown}");
+}
+
+#[test]
+fn notes_that_differ_only_in_numbers_are_one_note() {
+    let with_note = |bench: &str, note: &str| {
+        let notes = format!("\"notes\":[\"{note}\"],\"labels\"");
+        section(bench, 1, 2).replace("\"labels\"", &notes)
+    };
+    let suite = with_note("a", "not shown: 7 rows (+1,5 Ir)")
+        + &with_note("b", "not shown: 1 row (-3 Ir)")
+        + &with_note("c", "not shown: 9 rows (0 Ir)")
+        + &with_note("d", "something else");
+    let shown = cg_fmt(&[], &suite).stdout;
+    let notes: Vec<&str> = shown.lines().rev().take(2).collect();
+    assert_eq!(
+        notes,
+        [
+            "something else",
+            "not shown: 7 rows (+1,5 Ir) (2 more comparisons have such a note)"
+        ]
+    );
+}

@@ -1,6 +1,7 @@
 //! Several benchmarks: the first sentence about them, and their totals, which precede their functions.
 
-use cg_document::{Audience, Cell, Column, Layout, Table, number};
+use cg_collections::sorting::Order as _;
+use cg_document::{Audience, Block, Cell, Column, Layout, Table, number};
 use cg_stream::record::{
     Count, Counts, CountsPerRun, CycleSummary, DiffRecord, DiffSummary, Name, PerRun, RunRecord,
     Status,
@@ -8,6 +9,10 @@ use cg_stream::record::{
 
 use super::sum::{self, add};
 use super::{DiffEvent, Diffs};
+use crate::options::Options;
+
+/// The maximum number of benchmarks to show, unless the user gives another number of rows.
+const MOST_BENCHMARKS: usize = 20;
 
 /// One of several benchmarks.
 pub(super) struct Benchmark<'a> {
@@ -222,20 +227,49 @@ impl<'a> Diffs<'a> {
         self.benchmarks.iter().map(|one| (one.name, one.run))
     }
 
-    /// Returns the totals of each benchmark; `None` if there is only one comparison.
-    pub(super) fn benchmarks<'t>(&'t self, events: &[DiffEvent<'t>]) -> Option<Table<'t>> {
+    /// Returns the totals of the benchmarks that changed most, and a note on the others; nothing if there is only one
+    /// comparison.
+    pub(super) fn benchmarks<'t>(
+        &'t self,
+        events: &[DiffEvent<'t>],
+        options: &Options,
+    ) -> Vec<Block<'t>> {
         let shown = events
             .iter()
             .filter(|event| event.audience == Audience::All);
         let shown: Vec<&str> = shown.map(|event| event.name).collect();
-        let rows = self.benchmarks.iter().flat_map(|benchmark| {
+        let rows = self.benchmarks.iter().map(|benchmark| {
             let events = shown.iter();
-            events.filter_map(|event| self.benchmark_row(benchmark, event))
+            let rows = events.filter_map(|event| self.benchmark_row(benchmark, event));
+            rows.collect()
         });
-        let rows: Vec<BenchmarkRow> = rows.collect();
+        let mut rows: Vec<Vec<BenchmarkRow>> =
+            rows.filter(|rows: &Vec<_>| !rows.is_empty()).collect();
+        rows.order_by(|a, b| b[0].ratio().abs().total_cmp(&a[0].ratio().abs()));
+        let most = match options.top {
+            Some(_) => options.rows(),
+            None => MOST_BENCHMARKS,
+        };
+        let others = rows.len().saturating_sub(most);
+        let note = match others {
+            0 => None,
+            1 => Some("1 more benchmark not shown (--top all)".to_owned()),
+            _ => Some(format!(
+                "{} more benchmarks not shown (--top all)",
+                number::grouped(others as Count)
+            )),
+        };
+        let rows: Vec<BenchmarkRow> = rows.into_iter().take(most).flatten().collect();
         if rows.is_empty() {
-            return None;
+            return Vec::new();
         }
+        let table = Block::Table(self.table_of_benchmarks(rows));
+        std::iter::once(table)
+            .chain(note.map(Block::Note))
+            .collect()
+    }
+
+    fn table_of_benchmarks<'t>(&'t self, rows: Vec<BenchmarkRow<'t>>) -> Table<'t> {
         let positions = (0..rows.len()).collect();
         let column = |name: &'static str, layout, cell: fn(BenchmarkRow<'t>) -> Cell<'t>| {
             let rows = rows.clone();
@@ -251,6 +285,6 @@ impl<'a> Diffs<'a> {
                 Cell::change(row.delta(), row.old.unwrap_or(0))
             }),
         ];
-        Some(Table::new(columns, positions))
+        Table::new(columns, positions)
     }
 }

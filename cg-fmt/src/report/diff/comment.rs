@@ -72,9 +72,10 @@ impl Diffs<'_> {
         )));
         document.blocks.extend(self.limits());
         document.blocks.extend(self.causes(&events, options));
-        match self.benchmarks(&events) {
-            Some(benchmarks) => document.push(Block::Table(benchmarks)),
-            None => document.push(Block::Table(self.totals())),
+        let benchmarks = self.benchmarks(&events, options);
+        match benchmarks.is_empty() {
+            false => document.blocks.extend(benchmarks),
+            true => document.push(Block::Table(self.totals())),
         }
         if !open.is_empty() {
             document.push(Block::Table(part(open)?));

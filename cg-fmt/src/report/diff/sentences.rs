@@ -26,9 +26,7 @@ impl Diffs<'_> {
         document.push(Block::Text(self.status_counts()));
         document.blocks.extend(self.limits());
         if options.format.is_for_people() {
-            document
-                .blocks
-                .extend(self.benchmarks(&events).map(Block::Table));
+            document.blocks.extend(self.benchmarks(&events, options));
             document.blocks.extend(self.causes(&events, options));
         }
         if !options.wants_listing() {

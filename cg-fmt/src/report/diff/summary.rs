@@ -1,5 +1,6 @@
 //! The summary of several comparisons in one stream, from a directory of pairs or from `cat`.
 
+use cg_collections::maps::OrderedMap;
 use cg_stream::record::{DiffSummary, RunRecord};
 
 use super::benchmarks::name_of;
@@ -19,6 +20,7 @@ pub(super) fn sum_summaries(diffs: &[&RunRecord]) -> DiffSummary {
     };
     let mut sum = DiffSummary::from_run(first);
     name_limits(&mut sum, first);
+    let mut notes = std::mem::take(&mut sum.notes);
     for run in others {
         let mut other = DiffSummary::from_run(run);
         name_limits(&mut other, run);
@@ -40,13 +42,45 @@ pub(super) fn sum_summaries(diffs: &[&RunRecord]) -> DiffSummary {
             sum.statistic = None;
             sum.files.clear();
         }
-        add_sentences(&mut sum.notes, other.notes);
+        notes.extend(other.notes);
         add_sentences(&mut sum.errors, other.errors);
         if let Some(broken) = other.broken_limits {
             add_sentences(sum.broken_limits.get_or_insert_default(), broken);
         }
     }
+    sum.notes = match others.is_empty() {
+        true => notes,
+        false => combine(notes),
+    };
     sum
+}
+
+/// Combines notes that differ only in their numbers: the first one represents the others.
+fn combine(notes: Vec<String>) -> Vec<String> {
+    let mut groups: OrderedMap<String, (String, usize)> = OrderedMap::default();
+    for note in notes {
+        let (first, others) = groups
+            .entry(without_numbers(&note))
+            .or_insert((note.clone(), 0));
+        *others += usize::from(*first != note);
+    }
+    let groups = groups.into_values();
+    let note = |(first, others): (String, usize)| match others {
+        0 => first,
+        1 => format!("{first} (1 more comparison has such a note)"),
+        _ => format!("{first} ({others} more comparisons have such a note)"),
+    };
+    groups.map(note).collect()
+}
+
+/// Returns a sentence without its numbers and the plural of `row`.
+fn without_numbers(sentence: &str) -> String {
+    let is_part = |letter: char| letter.is_ascii_digit() || matches!(letter, '+' | '-' | ',' | '.');
+    let rest: String = sentence
+        .chars()
+        .filter(|letter| !is_part(*letter))
+        .collect();
+    rest.replace(" rows ", " row ")
 }
 
 /// Returns the compared runs: a chain of runs, or the first of several chains and the number of the others.
