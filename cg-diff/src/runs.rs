@@ -386,11 +386,24 @@ pub(crate) fn compared_snapshot(
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::known_chains::InputChains;
     use cg_stream::Reader;
 
     /// Reads streams, one side per stream, named `a`, `b`, ….
     pub(crate) fn runs(streams: &[&str]) -> Runs {
         sides(&streams.iter().map(std::slice::from_ref).collect::<Vec<_>>())
+    }
+
+    /// Divides the functions of runs by their chains of inlined functions, as the inputs of a comparison are.
+    pub(crate) fn divide_by_chains(runs: &mut Runs) {
+        let chains = runs.profiles.iter();
+        let chains: Vec<InputChains> = chains
+            .map(|profile| InputChains::new("run".to_owned(), true, profile))
+            .collect();
+        let (profiles, names) = (&mut runs.profiles, &mut runs.names);
+        let mut diagnostics = Diagnostics::to(|_, _| {});
+        let out_of_line = undo_inlining(profiles, names, &chains, false, &mut diagnostics);
+        runs.out_of_line = out_of_line.unwrap();
     }
 
     /// Reads streams, several files per side.

@@ -1,7 +1,12 @@
 use cg_stream::record::CauseKind::{self, Calls, Gone, Inlined, Moved, New, Own, Runs};
+use cg_stream::record::InlinedIn;
 
 use super::graph::{FoundCalls, InlinedPair};
 use super::*;
+use crate::compare::{CompareOptions, compare};
+use crate::join::join;
+use crate::join::tests::options;
+use crate::runs::tests::{divide_by_chains, runs};
 
 /// Makes a graph with one event from own costs and arcs `(caller, callee, calls, inclusive cost)`. `None` is a function that
 /// did not run.
@@ -231,7 +236,6 @@ fn code_that_is_inlined_now_is_one_detail() {
         details(&back, main),
         [(Inlined, Some(inlined), 60), (Own, None, -2)]
     );
-    use cg_stream::record::InlinedIn;
     assert_eq!(rows[0].details[0].inlined, Some(InlinedIn::New));
     assert_eq!(back[0].details[0].inlined, Some(InlinedIn::Old));
 }
@@ -437,4 +441,44 @@ fn a_deep_chain_of_new_functions_is_contracted_in_linear_time() {
     let (rows, _) = attribute([old, new], &[]);
     assert_eq!(deltas(&rows), [(0, depth as Count - 1)]);
     assert_eq!(rows[0].details.len(), depth - 1);
+}
+
+/// A run of `main`, with a function of a library inlined into it.
+fn run_with_inlined(library: &str, inlined: u64, own: u64) -> String {
+    let main = r#""fn":"main","file":"main.rs","obj":"/t/p""#;
+    let start = r#""fn":"start","file":"start.c","obj":"/t/p""#;
+    let file = format!("/registry/{library}/src/lib.rs");
+    format!(
+        r#"{{"type":"run","stream":1,"events":["Ir"],"total":{{"Ir":{total}}}}}
+{{"type":"fn",{main},"calls":1,"cost":{{"Ir":{sum}}},"incl":{{"Ir":{sum}}}}}
+{{"type":"fn",{start},"calls":0,"cost":{{"Ir":5}},"incl":{{"Ir":{total}}}}}
+{{"type":"call",{start},"callee":{{{main}}},"calls":1,"incl":{{"Ir":{sum}}}}}
+{{"type":"inline","fn":"library::push","file":"{file}","obj":"/t/p","cost":{{"Ir":{inlined}}},"stack":[{{"fn":"library::push","file":"{file}"}},{{{main}}}]}}
+{{"type":"inline",{main},"cost":{{"Ir":{own}}},"stack":[{{{main}}}]}}
+{{"type":"inline",{start},"cost":{{"Ir":5}},"stack":[{{{start}}}]}}
+"#,
+        sum = own + inlined,
+        total = own + inlined + 5,
+    )
+}
+
+#[test]
+fn an_inlined_function_of_another_version_is_the_same_function() {
+    let [old, new] = [("library-1.0.0", 1_000, 100), ("library-1.0.1", 1_500, 110)]
+        .map(|(library, inlined, own)| run_with_inlined(library, inlined, own));
+    let mut runs = runs(&[&old, &new]);
+    divide_by_chains(&mut runs);
+    let options = options();
+    let joined = join(&mut runs, &options);
+    let comparison = compare(&runs, &joined, CompareOptions::default());
+    let rows = FunctionRows::collect(&runs, &joined);
+    let causes = find_causes(&comparison, &rows, &options.rules).unwrap();
+    let [main] = causes.rows.as_slice() else {
+        panic!("{:?}", causes.rows);
+    };
+    let inlined = &main.details[0];
+    assert_eq!((inlined.kind, inlined.delta[0]), (Inlined, 500));
+    assert_eq!(inlined.inlined, Some(InlinedIn::Both));
+    assert_eq!((main.details[1].kind, main.details[1].delta[0]), (Own, 10));
+    assert_eq!(main.details.len(), 2);
 }

@@ -6,8 +6,7 @@ use std::sync::{Arc, Mutex};
 use super::*;
 use crate::compare::{CompareOptions, compare};
 use crate::join::{JoinOptions, join, tests::options};
-use crate::known_chains::{InputChains, undo_inlining};
-use crate::runs::tests::{runs, sides};
+use crate::runs::tests::{divide_by_chains, runs, sides};
 
 /// Converts functions `NAME CALLS SELF`, optionally with their inclusive cost, to a stream. Commas separate functions.
 fn functions(text: &str) -> String {
@@ -384,14 +383,7 @@ fn bound_of_an_inclusive_cost_decides_only_limits_above_it() {
         ("Ir[^f$]>40", true),
     ] {
         let mut runs = runs(&[&text, &text]);
-        let inputs = runs.profiles.iter();
-        let inputs: Vec<InputChains> = inputs
-            .map(|profile| InputChains::new("run".to_owned(), true, profile))
-            .collect();
-        let (profiles, names) = (&mut runs.profiles, &mut runs.names);
-        let mut diagnostics = Diagnostics::to(|_, _| {});
-        let out_of_line = undo_inlining(profiles, names, &inputs, false, &mut diagnostics);
-        runs.out_of_line = out_of_line.unwrap();
+        divide_by_chains(&mut runs);
         let found = judge_runs(runs, &[limit]);
         assert_eq!(found.broken, [""; 0], "{limit}");
         assert_eq!(found.has_errors, !is_judged, "{limit} {:?}", found.messages);
