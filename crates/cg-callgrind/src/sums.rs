@@ -102,13 +102,6 @@ impl Summed {
     }
 }
 
-/// Returns the launcher that a command runs, if it is one: a program whose own cost nobody wants.
-fn find_launcher(command: &str) -> Option<&str> {
-    let program = command.split_ascii_whitespace().next()?;
-    let name = program.rsplit('/').next()?;
-    matches!(name, "cargo" | "cargo-nextest" | "nextest").then_some(name)
-}
-
 /// The unfinished sections, in the order in which their tools first appeared.
 pub struct Sums<'a> {
     options: &'a Options,
@@ -211,17 +204,6 @@ impl<'a> Sums<'a> {
             }
             if section.event_count() == 0 {
                 continue;
-            }
-            if let Some(launcher) = section
-                .run
-                .command
-                .one()
-                .and_then(|command| find_launcher(command))
-            {
-                diagnostics.warn(format!(
-                    "{}: this is the profile of {launcher} itself, which starts other programs; valgrind --trace-children=yes follows them",
-                    section.run.sources.join(", ")
-                ));
             }
             if let Some(out) = &mut self.stacks
                 && let Some(graph) = section.stacks.take()
