@@ -62,7 +62,8 @@ pub(crate) struct Args {
     /// A regular expression for function names, and the inputs: streams or profiles; - or no input is standard input.
     ///
     /// With -e, all arguments are inputs. Without -e, the first argument is also an input if it is the path of a file and
-    /// does not look like a regular expression; a note on standard error says so. '' matches all names.
+    /// does not look like a regular expression; a note on standard error says so unless there is another condition. '' matches
+    /// all names.
     #[arg(value_names = ["REGEX", "FILE"], num_args = 0.., help_heading = None)]
     positionals: Vec<OsString>,
 

@@ -56,6 +56,14 @@ impl<T> Order<T> for [T] {
     }
 }
 
+/// Returns a number for a text, from its first 16 bytes. It orders texts like these bytes, for [`Order::order_by_number`].
+pub fn number_of_text(text: &[u8]) -> u128 {
+    let mut start = [0; 16];
+    let length = text.len().min(start.len());
+    start[..length].copy_from_slice(&text[..length]);
+    u128::from_be_bytes(start)
+}
+
 /// Returns the indexes of `count` elements in sorted order. Equal elements keep their order.
 fn sorted_places(count: usize, compare: &mut dyn FnMut(usize, usize) -> Ordering) -> Vec<usize> {
     let mut places: Vec<usize> = (0..count).collect();
@@ -118,6 +126,28 @@ mod tests {
             }
         }
         lists
+    }
+
+    #[test]
+    fn numbers_of_texts_have_their_order() {
+        let texts = [
+            "",
+            "\0",
+            "a",
+            "a\0",
+            "aa",
+            "b",
+            "same first 16 bytes",
+            "same first 16 bytez",
+            "\u{e9}",
+        ];
+        for (position, a) in texts.iter().enumerate() {
+            for b in &texts[position..] {
+                let [a, b] = [a, b].map(|text| number_of_text(text.as_bytes()));
+                assert!(a <= b, "{a} {b}");
+            }
+        }
+        assert!(number_of_text(b"a") < number_of_text(b"aa"));
     }
 
     #[test]

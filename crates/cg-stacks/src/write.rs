@@ -8,7 +8,7 @@ use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 use cg_collections::intern::Id;
-use cg_collections::sorting::Order as _;
+use cg_collections::sorting::{Order as _, number_of_text};
 use cg_names::blame::frame_to_blame_in_facts;
 use cg_names::code_origin::{Facts, FactsFinder};
 use cg_reader::{Error, Out};
@@ -269,12 +269,7 @@ impl<'t> RowWriting<'t> {
     /// Returns the rank of each text in the byte order of all texts.
     fn ranks_of_texts(&self) -> Vec<u32> {
         let texts: Vec<&str> = self.table.texts().collect();
-        let start = |text: usize| {
-            let mut start = [0; 16];
-            let length = texts[text].len().min(start.len());
-            start[..length].copy_from_slice(&texts[text].as_bytes()[..length]);
-            u128::from_be_bytes(start)
-        };
+        let start = |text: usize| number_of_text(texts[text].as_bytes());
         ranks(texts.len(), start, |a, b| texts[a].cmp(texts[b]))
     }
 

@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use cg_collections::intern::Id as _;
-use cg_collections::sorting::Order as _;
+use cg_collections::sorting::{Order as _, number_of_text};
 use cg_stream::record::{Counts, Name};
 
 use super::{Section, SectionFunction};
@@ -48,7 +48,10 @@ impl Section {
     /// Returns all functions, sorted by name, and the position of each function in this order.
     pub(crate) fn functions_by_name(&self) -> (Vec<FunctionId>, Vec<u32>) {
         let mut functions: Vec<(FunctionId, SectionFunction)> = self.functions.all().collect();
-        functions.order_by(|(_, a), (_, b)| self.by_function(*a, *b));
+        functions.order_by_number(
+            |(_, function)| number_of_text(self.strings.get(function.name)),
+            |(_, a), (_, b)| self.by_function(*a, *b),
+        );
         let functions: Vec<FunctionId> = functions.into_iter().map(|(id, _)| id).collect();
         let mut order = vec![0; functions.len()];
         for (place, function) in (0..).zip(&functions) {
