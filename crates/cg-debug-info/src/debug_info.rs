@@ -8,12 +8,13 @@ use gimli::{Dwarf, DwarfPackageSections, DwarfSections, EndianSlice, RunTimeEndi
 
 use crate::chains::{Builder, ChainNode, ChainNodeId, Chains, Errors, SourcePlace};
 use crate::dwarf::{
-    DwarfUnits, OpenUnit, Skeleton, Slice, Stop, load, load_package, unit_in_package,
+    DwarfUnits, KnownUnits, OpenUnit, Skeleton, Slice, Stop, load, load_package, unit_in_package,
 };
 use crate::limits::Steps;
 use crate::lines::{LineTableRow, rows, set_lines};
 use crate::names::{DwarfNames, SkeletonFiles};
 use crate::object_file::ObjectFile;
+use crate::part::{self, DwarfPart};
 use crate::search::{DebugFile, DebugSource, Search};
 use crate::walk::{NOTHING, RawNode, Walk};
 use crate::{Error, Limits, path_from_bytes};
@@ -27,6 +28,8 @@ pub struct DebugInfo {
     source: DebugSource,
     endian: RunTimeEndian,
     sections: DwarfSections<Vec<u8>>,
+    /// The units in the sections, if other units were not read.
+    known_units: Option<KnownUnits>,
     alternate: Option<DwarfSections<Vec<u8>>>,
     package: Option<DwarfPackageSections<Vec<u8>>>,
     /// The name of dwz's alternate file, if it is missing.
@@ -53,6 +56,39 @@ impl DebugInfo {
         found: DebugFile,
         search: &Search,
     ) -> Result<DebugInfo, Error> {
+        let mut info = DebugInfo::open(object, found, search)?;
+        info.sections = load(info.file.as_ref().unwrap_or(object), false)?;
+        Ok(info)
+    }
+
+    /// Finds the debug information of an object, and returns the chains and lines of [`DebugInfo::chains`] and the debug file.
+    /// Skips the units without any of the addresses.
+    ///
+    /// # Errors
+    /// Returns the errors of [`DebugInfo::find`].
+    pub fn find_chains(
+        object: &ObjectFile,
+        search: &Search,
+        addresses: &[u64],
+    ) -> Result<(Chains, Option<ObjectFile>), Error> {
+        let mut info = DebugInfo::open(object, search.debug_file(object)?, search)?;
+        let is_alone =
+            info.alternate.is_none() && info.missing_alternate.is_none() && info.package.is_none();
+        let part = is_alone.then(|| part::load(info.file.as_ref().unwrap_or(object), addresses));
+        if let Some(DwarfPart { sections, units }) = part.flatten() {
+            (info.sections, info.known_units) = (sections, Some(units));
+            let chains = info.chains(addresses);
+            if chains.errors == Errors::default() {
+                return Ok((chains, info.file));
+            }
+            info.known_units = None;
+        }
+        info.sections = load(info.file.as_ref().unwrap_or(object), false)?;
+        Ok((info.chains(addresses), info.file))
+    }
+
+    /// Opens the files with the debug information of an object. The object's own sections are still empty.
+    fn open(object: &ObjectFile, found: DebugFile, search: &Search) -> Result<DebugInfo, Error> {
         let DebugFile { file, source } = found;
         let read = file.as_ref().unwrap_or(object);
         let mut beside = Vec::new();
@@ -78,7 +114,8 @@ impl DebugInfo {
             object: object.path().to_owned(),
             source,
             endian: read.dwarf_endian(),
-            sections: load(read, false)?,
+            sections: DwarfSections::default(),
+            known_units: None,
             alternate,
             package,
             missing_alternate,
@@ -230,7 +267,10 @@ impl Resolve<'_> {
         dwarf: &'d Dwarf<Slice<'d>>,
         limits: &'d Limits,
     ) -> Result<(), Stop> {
-        let units = DwarfUnits::new(dwarf, limits)?;
+        let units = match &self.info.known_units {
+            Some(known) => DwarfUnits::known(dwarf, limits, known),
+            None => DwarfUnits::new(dwarf, limits)?,
+        };
         let alternate = dwarf
             .sup()
             .map(|alternate| DwarfUnits::new(alternate, limits))
@@ -243,7 +283,7 @@ impl Resolve<'_> {
                 break;
             }
         }
-        Ok(())
+        units.check_misses()
     }
 
     /// Resolves the addresses in one unit, or in its split unit.

@@ -1,6 +1,6 @@
 //! The DWARF sections of one file, and its units, opened at limited cost.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -56,10 +56,7 @@ const SECTIONS: [SectionId; 9] = [
 /// Reads the sections of a file. With `is_split`, reads the sections of split units.
 pub(crate) fn load(file: &ObjectFile, is_split: bool) -> Result<DwarfSections<Vec<u8>>, Error> {
     let mut budget = file.budget();
-    DwarfSections::load(|id| {
-        if !SECTIONS.contains(&id) {
-            return Ok(Vec::new());
-        }
+    load_sections(|id| {
         let name = if is_split {
             id.dwo_name()
         } else {
@@ -68,6 +65,16 @@ pub(crate) fn load(file: &ObjectFile, is_split: bool) -> Result<DwarfSections<Ve
         name.map_or(Ok(Vec::new()), |name| {
             file.read(name.as_bytes(), &mut budget)
         })
+    })
+}
+
+/// Collects the sections that are read for chains and lines.
+pub(crate) fn load_sections(
+    mut read: impl FnMut(SectionId) -> Result<Vec<u8>, Error>,
+) -> Result<DwarfSections<Vec<u8>>, Error> {
+    DwarfSections::load(|id| match SECTIONS.contains(&id) {
+        true => read(id),
+        false => Ok(Vec::new()),
     })
 }
 
@@ -141,6 +148,19 @@ pub(crate) struct DwarfUnits<'a> {
     pub(crate) limits: &'a Limits,
     /// The values that a split unit takes from its skeleton in the object.
     skeleton: Option<Skeleton<'a>>,
+    /// True if `.debug_info` has only these units, and zeros in the place of the others.
+    is_part: bool,
+    /// True if an entry of another unit was looked up.
+    has_missed: Cell<bool>,
+}
+
+/// The units to use, if other units were not read.
+#[derive(Default)]
+pub(crate) struct KnownUnits {
+    /// The offset of each unit, ascending.
+    pub(crate) offsets: Vec<usize>,
+    /// The offsets of abbreviation tables, ascending: of all these units, and of units before and after them.
+    pub(crate) abbreviations: Vec<usize>,
 }
 
 /// The values that a split unit takes from its skeleton.
@@ -235,6 +255,8 @@ impl<'a> DwarfUnits<'a> {
             root: RefCell::default(),
             limits,
             skeleton: None,
+            is_part: false,
+            has_missed: Cell::new(false),
         };
         let mut headers = dwarf.units();
         while let Ok(Some(header)) = headers.next() {
@@ -250,6 +272,25 @@ impl<'a> DwarfUnits<'a> {
         units.abbreviations.sort_unstable();
         units.abbreviations.dedup();
         Ok(units)
+    }
+
+    /// Uses only these units of `dwarf`.
+    pub(crate) fn known(
+        dwarf: &'a Dwarf<Slice<'a>>,
+        limits: &'a Limits,
+        known: &KnownUnits,
+    ) -> DwarfUnits<'a> {
+        DwarfUnits {
+            dwarf,
+            offsets: known.offsets.clone(),
+            abbreviations: known.abbreviations.clone(),
+            opened: RefCell::default(),
+            root: RefCell::default(),
+            limits,
+            skeleton: None,
+            is_part: true,
+            has_missed: Cell::new(false),
+        }
     }
 
     /// Finds the units in the sections of a split unit, which takes some values from its skeleton.
@@ -273,7 +314,27 @@ impl<'a> DwarfUnits<'a> {
 
     /// Returns the number of the unit that contains an offset in `.debug_info`.
     pub(crate) fn holding(&self, offset: DebugInfoOffset) -> Option<usize> {
-        (self.offsets.partition_point(|begin| *begin <= offset.0)).checked_sub(1)
+        let begun = self.offsets.partition_point(|begin| *begin <= offset.0);
+        let found = begun.checked_sub(1);
+        if !self.is_part {
+            return found;
+        }
+        let found = found.filter(|index| {
+            let begin = self.offsets[*index];
+            let header = self.dwarf.unit_header(DebugInfoOffset(begin));
+            header.is_ok_and(|header| offset.0 - begin < header.length_including_self())
+        });
+        self.has_missed
+            .set(self.has_missed.get() || found.is_none());
+        found
+    }
+
+    /// Returns an error if an entry of a unit was looked up that was not read.
+    pub(crate) fn check_misses(&self) -> Result<(), Stop> {
+        match self.has_missed.get() {
+            true => Err(Stop::Beyond("a unit refers to one that was not read")),
+            false => Ok(()),
+        }
     }
 
     /// Opens a unit, given its number.

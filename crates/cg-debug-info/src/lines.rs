@@ -8,6 +8,7 @@ use crate::chains::{Builder, FileId, SourcePlace, TableLine};
 use crate::dwarf::{DwarfUnits, OpenUnit, Stop};
 use crate::files::{path, program};
 use crate::limits::Steps;
+use crate::line_rows::{LineRow, for_each_row};
 
 /// The code of one row of a line table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,13 +54,16 @@ pub(crate) fn rows<'a>(
         last_begin = begin;
         ranges.get(next).is_some_and(|range| range.start < end)
     };
-    let mut rows = program.rows();
     let mut files: Map<u64, Option<FileId>> = Map::default();
-    let mut last: Option<(u64, u64, u32)> = None;
-    while let Some((header, row)) = rows.next_row()? {
-        steps.take(20)?;
-        let end = row.address();
-        if let Some((begin, file, line)) = last.take()
+    let mut last: Option<LineRow> = None;
+    for_each_row(program, steps, &mut |header, row| {
+        let end = row.address;
+        if let Some(LineRow {
+            address: begin,
+            file,
+            line,
+            ..
+        }) = last.take()
             && begin != 0
             && begin < end
             && overlaps(begin, end)
@@ -73,14 +77,10 @@ pub(crate) fn rows<'a>(
                 place: SourcePlace { file, line },
             });
         }
-        if !row.end_sequence() {
-            let line = row
-                .line()
-                .map_or(0, |line| u32::try_from(line.get()).unwrap_or(0));
-            last = Some((end, row.file_index(), line));
+        if !row.is_end {
+            last = Some(row);
         }
-    }
-    Ok(())
+    })
 }
 
 /// Sets the entry of a unit's line table for each of `addresses`, which are sorted.
@@ -101,17 +101,21 @@ pub(crate) fn set_lines<'a>(
     let Some(program) = program(units, open, steps) else {
         return Ok(());
     };
-    let mut rows = program.rows();
     let mut files: Map<u64, Option<FileId>> = Map::default();
     let mut sequence = None;
-    let mut last: Option<(u64, u64, u32)> = None;
+    let mut last: Option<LineRow> = None;
     // The end of the current run of rows with one line, the line, and the file of the first row.
     let mut run: Option<(u64, u32, u64)> = None;
-    let mut next = 0;
-    while let Some((header, row)) = rows.next_row()? {
-        steps.take(20)?;
-        let end = row.address();
-        if let Some((begin, file, line)) = last.take()
+    // The first address that is not before the end of the last row, and this end.
+    let (mut next, mut last_end) = (0, 0);
+    for_each_row(program, steps, &mut |header, row| {
+        let end = row.address;
+        if let Some(LineRow {
+            address: begin,
+            file,
+            line,
+            ..
+        }) = last.take()
             && begin < end
             && sequence != Some(0)
         {
@@ -120,21 +124,13 @@ pub(crate) fn set_lines<'a>(
                 _ => file,
             };
             run = Some((end, line, first));
-            // Addresses ascend within a sequence. At its beginning, search again.
-            if next == 0 || addresses.get(next - 1).is_some_and(|last| *last >= begin) {
+            if begin != last_end {
                 next = addresses.partition_point(|address| *address < begin);
             }
-            let below = |limit: u64, from: usize| {
-                let near = addresses[from..].iter().take(8);
-                let near = near.take_while(|address| **address < limit).count();
-                match near {
-                    8 => from + addresses[from..].partition_point(|address| *address < limit),
-                    near => from + near,
-                }
-            };
-            let from = below(begin, next);
-            next = below(end, from);
-            if from < next {
+            last_end = end;
+            if addresses.get(next).is_some_and(|address| *address < end) {
+                let from = next;
+                next += addresses[from..].partition_point(|address| *address < end);
                 let mut path_of = |number| {
                     *(files.entry(number)).or_insert_with(|| {
                         path(units.dwarf, open, header, number).map(|path| builder.file(path))
@@ -148,13 +144,11 @@ pub(crate) fn set_lines<'a>(
                 builder.set_line(from..next, line);
             }
         }
-        if row.end_sequence() {
+        if row.is_end {
             sequence = None;
         } else {
             sequence.get_or_insert(end);
-            let line = (row.line()).map_or(0, |line| u32::try_from(line.get()).unwrap_or(0));
-            last = Some((end, row.file_index(), line));
+            last = Some(row);
         }
-    }
-    Ok(())
+    })
 }

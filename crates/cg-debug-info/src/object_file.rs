@@ -13,6 +13,7 @@ use object::read::elf::{
 use object::{Endian, Endianness, FileKind, ReadCache, ReadRef, elf};
 
 use crate::regular_file::{self, RegularFile};
+use crate::section_reader::{FilePart, Inflated, SectionBytes, SectionReader};
 use crate::{Error, Limits};
 
 /// An open object or debug file. Only its table of sections has been read.
@@ -185,6 +186,10 @@ impl ObjectFile {
             })
     }
 
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
     /// Returns the budget for reading this file.
     pub(crate) fn budget(&self) -> Budget {
         Budget {
@@ -199,22 +204,50 @@ impl ObjectFile {
         let Some(section) = self.section(name) else {
             return Ok(Vec::new());
         };
+        let mut reader = self.reader(section, budget)?;
+        let length = usize::try_from(section.size_in_memory()).map_err(|_| Error::TooLarge)?;
+        let mut bytes = vec![0; length];
+        (reader.read(&mut bytes)).map_err(|error| section.failure(&error))?;
+        Ok(bytes)
+    }
+
+    /// Returns a reader of a section that can skip parts of it. Charges the budget for the whole section.
+    pub(crate) fn reader(
+        &self,
+        section: &ObjectSection,
+        budget: &mut Budget,
+    ) -> Result<SectionReader<'_>, Error> {
         budget.plain = (budget.plain.checked_sub(section.stored)).ok_or(Error::TooLarge)?;
+        let end = section.offset.checked_add(section.stored);
+        let end = end.filter(|end| *end <= self.file.length);
+        let stored = FilePart {
+            file: &self.file.file,
+            begin: section.offset,
+            end: end.ok_or_else(outside)?,
+        };
         if section.compression == SectionCompression::None {
-            return self.bytes(section.offset, section.stored);
+            return Ok(SectionReader::new(SectionBytes::Plain(stored)));
         }
         budget.decompressed =
             (budget.decompressed.checked_sub(section.size)).ok_or(Error::TooLarge)?;
-        let stored = self.bytes(section.offset, section.stored)?;
-        section.decompress(&stored)
+        let bytes = match section.compression {
+            SectionCompression::Zlib => SectionBytes::decompressed(Inflated::new(stored)),
+            SectionCompression::Zstandard => {
+                let decoder = ruzstd::decoding::StreamingDecoder::new(stored);
+                let decoder = decoder.map_err(|error| Error::Compression(error.to_string()))?;
+                SectionBytes::decompressed(decoder)
+            }
+            SectionCompression::None | SectionCompression::Unknown => {
+                return Err(Error::Compression("unknown compression".to_owned()));
+            }
+        };
+        Ok(SectionReader::new(bytes))
     }
 
     fn bytes(&self, offset: u64, length: u64) -> Result<Vec<u8>, Error> {
         let end = offset.checked_add(length);
         if end.is_none_or(|end| end > self.file.length) {
-            return Err(Error::Malformed(
-                "a section is outside of the file".to_owned(),
-            ));
+            return Err(outside());
         }
         let length = usize::try_from(length).map_err(|_| Error::TooLarge)?;
         let mut bytes = vec![0; length];
@@ -287,34 +320,28 @@ impl ObjectSection {
         self.address..self.address.saturating_add(self.size)
     }
 
-    /// Decompresses exactly the claimed number of bytes. The caller has checked this number against the limits.
-    fn decompress(&self, stored: &[u8]) -> Result<Vec<u8>, Error> {
-        let failed = |error: &dyn std::fmt::Display| Error::Compression(error.to_string());
-        let size = usize::try_from(self.size).map_err(|_| Error::TooLarge)?;
-        let mut bytes = Vec::with_capacity(size);
+    /// Returns the number of bytes after decompression.
+    pub(crate) fn size_in_memory(&self) -> u64 {
         match self.compression {
-            SectionCompression::Zlib => {
-                let mut decoder = flate2::read::ZlibDecoder::new(stored).take(self.size);
-                decoder
-                    .read_to_end(&mut bytes)
-                    .map_err(|error| failed(&error))?;
-            }
-            SectionCompression::Zstandard => {
-                let decoder = ruzstd::decoding::StreamingDecoder::new(stored);
-                let mut decoder = decoder.map_err(|error| failed(&error))?.take(self.size);
-                decoder
-                    .read_to_end(&mut bytes)
-                    .map_err(|error| failed(&error))?;
-            }
-            SectionCompression::None | SectionCompression::Unknown => {
-                return Err(failed(&"unknown compression"));
-            }
+            SectionCompression::None => self.stored,
+            _ => self.size,
         }
-        if bytes.len() != size {
-            return Err(failed(&"fewer bytes than the section claims"));
-        }
-        Ok(bytes)
     }
+
+    /// Converts an error of reading. A compressed section is then damaged or shorter than it claims.
+    fn failure(&self, error: &std::io::Error) -> Error {
+        match (self.compression, error.kind()) {
+            (SectionCompression::None, kind) => Error::Io(kind.into()),
+            (_, std::io::ErrorKind::UnexpectedEof) => {
+                Error::Compression("fewer bytes than the section claims".to_owned())
+            }
+            _ => Error::Compression(error.to_string()),
+        }
+    }
+}
+
+fn outside() -> Error {
+    Error::Malformed("a section is outside of the file".to_owned())
 }
 
 fn read_tables<Elf: FileHeader<Endian = Endianness>>(

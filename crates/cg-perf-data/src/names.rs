@@ -190,17 +190,21 @@ impl NameSources<'_> {
         lookups.dedup();
         let mut reasons = BTreeMap::new();
         let mut functions = FoundFrames::default();
-        let mut has_kernel = false;
+        let mut in_kernel = Vec::new();
         for group in lookups.chunk_by(|(a, _), (b, _)| a == b) {
             let (object, _) = group[0];
             let kind = self.locations.get(object).kind;
-            has_kernel |= matches!(kind, ObjectKind::Kernel | ObjectKind::KernelModule);
+            if matches!(kind, ObjectKind::Kernel | ObjectKind::KernelModule) {
+                in_kernel.extend(group.iter().map(|(_, address)| *address));
+            }
             let offsets = group.iter().map(|(_, offset)| *offset);
             let reason = self.functions(object, offsets, &mut functions, &mut to)?;
             reasons.insert(object.index(), reason);
         }
-        let kernel = has_kernel
-            .then(|| KernelSymbols::find(self.kernel, self.search))
+        in_kernel.sort_unstable();
+        in_kernel.dedup();
+        let kernel = (!in_kernel.is_empty())
+            .then(|| KernelSymbols::find(self.kernel, self.search, &in_kernel))
             .flatten();
         let mut named = Vec::new();
         for location in self.locations.all() {

@@ -173,11 +173,12 @@ impl FoundObject {
         asked.sort_unstable();
         asked.dedup_by_key(|(own, _)| *own);
         let sorted: Vec<u64> = asked.iter().map(|(own, _)| *own).collect();
-        let info = DebugInfo::find(&self.file, search).ok();
-        let debug_file = info.as_ref().and_then(DebugInfo::file);
-        let files: Vec<&ObjectFile> = std::iter::once(&self.file).chain(debug_file).collect();
+        let found = DebugInfo::find_chains(&self.file, search, &sorted);
+        let (chains, debug_file) =
+            found.map_or((None, None), |(chains, file)| (Some(chains), file));
+        let files: Vec<&ObjectFile> = std::iter::once(&self.file).chain(&debug_file).collect();
         FoundFunctions {
-            chains: info.as_ref().map(|info| info.chains(&sorted)),
+            chains,
             symbols: CoveringSymbols::covering(&files, &sorted).unwrap_or_default(),
             stubs: match outermost {
                 OutermostName::DebugInfo => BTreeMap::new(),
