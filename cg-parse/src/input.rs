@@ -25,6 +25,16 @@ impl Input {
     /// Opens a file, or stdin for `-`. Never seeks, so process substitution and named pipes work.
     pub(crate) fn open(path: &Path, diagnostics: &Diagnostics) -> Result<Input, Error> {
         let name = input_name(path);
+        if let Some(directory) = cg_perf_data::directory_of_thread(path) {
+            return Err(Error::whole(format!(
+                "this file has the records of one thread of a recording of perf record --threads; read the directory: cg-parse {}",
+                match directory.as_os_str().is_empty() {
+                    true => Path::new("."),
+                    false => directory,
+                }
+                .display()
+            )));
+        }
         let reader = if path.as_os_str() == "-" {
             packed::unpacked(Uninterrupted(io::stdin()))
         } else {

@@ -99,12 +99,23 @@ impl Features {
     }
 
     fn command_line(&self) -> Option<String> {
+        Some(self.command_words()?.join(" "))
+    }
+
+    fn command_words(&self) -> Option<Vec<String>> {
         let mut fields = self.fields(number::COMMAND_LINE)?;
         let mut words = Vec::new();
         for _ in 0..fields.u32()? {
             words.push(Name::from_bytes(fields.counted_text()?).into_string());
         }
-        Some(words.join(" "))
+        Some(words)
+    }
+
+    /// Returns true if perf recorded each processor by a thread of its own, which is the default of `--threads`.
+    pub(crate) fn has_a_thread_for_each_processor(&self) -> bool {
+        let words = self.command_words().unwrap_or_default();
+        let is_option = |word: &String| matches!(&word[..], "--threads" | "--threads=cpu");
+        words.iter().any(is_option)
     }
 
     /// Returns the build ids of the sampled objects, up to the first unreadable one.

@@ -45,7 +45,7 @@ mod unwinder;
 
 use cg_reader::Head;
 
-pub use directory::main_file;
+pub use directory::{directory_of_thread, main_file};
 pub use reader::parse;
 
 /// Returns true if an input begins with the magic of a recording, in either byte order.

@@ -1,5 +1,6 @@
 //! Converts records to stacks.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -67,6 +68,10 @@ pub(crate) struct RecordingReader<'o> {
     pub(crate) times: Option<(u64, u64)>,
     pub(crate) ends: StackEnds,
     counters: CounterStates,
+    /// The processors on which perf recorded, as the index of a directory lists them.
+    processors: BTreeSet<u64>,
+    /// The numbers of the files in a directory.
+    thread_files: Vec<u32>,
     /// The events of the current sample, each with its period if known.
     counted: Vec<(usize, Option<u64>)>,
     /// The number of lost records, according to perf.
@@ -100,6 +105,8 @@ impl<'o> RecordingReader<'o> {
             times: None,
             ends: StackEnds::default(),
             counters: CounterStates::default(),
+            processors: BTreeSet::new(),
+            thread_files: Vec::new(),
             counted: Vec::new(),
             lost: 0,
             left_out: 0,
@@ -132,6 +139,15 @@ impl<'o> RecordingReader<'o> {
         self.process_ready(&mut rounds, ready, container)?;
         read?;
         container.read_features(&mut self.features)?;
+        if container.has_other_files() {
+            let has_one_each = self.features.has_a_thread_for_each_processor();
+            let count = if has_one_each {
+                self.processors.len()
+            } else {
+                0
+            };
+            directory::check_numbers(&self.thread_files, count)?;
+        }
         match self.left_out {
             0 => Ok(()),
             left_out => Err(Error::whole(format!(
@@ -150,8 +166,9 @@ impl<'o> RecordingReader<'o> {
     ) -> Result<(), Error> {
         const AT_ONCE: u64 = 2 << 20;
         let mut files = directory::open_files(path)?;
+        self.thread_files = files.numbers;
         let open = |lines| Container::open_records(lines, endian);
-        let mut containers: Vec<Container> = files.iter_mut().map(open).collect();
+        let mut containers: Vec<Container> = files.lines.iter_mut().map(open).collect();
         while !containers.is_empty() {
             let mut unfinished = Vec::new();
             for mut container in containers {
@@ -278,6 +295,14 @@ impl<'o> RecordingReader<'o> {
             kind::BUILD_ID => {
                 if let Some(build) = RecordedBuildId::read(body, header.misc) {
                     self.builds.by_path.insert(build.path, build.id);
+                }
+            }
+            kind::ID_INDEX => {
+                // `id_index_entry`: id, index, processor, thread.
+                let count = body.u64().unwrap_or(0);
+                let words = count.checked_mul(4).and_then(|words| body.words(words));
+                if let Some(words) = words {
+                    self.processors.extend(words.iter().skip(2).step_by(4));
                 }
             }
             kind::FEATURE => self.features.add_record(body),

@@ -18,6 +18,7 @@ pub(crate) mod kind {
     pub(crate) const TRACING_DATA: u32 = 66;
     pub(crate) const BUILD_ID: u32 = 67;
     pub(crate) const FINISHED_ROUND: u32 = 68;
+    pub(crate) const ID_INDEX: u32 = 69;
     pub(crate) const AUXTRACE: u32 = 71;
     pub(crate) const EVENT_UPDATE: u32 = 78;
     pub(crate) const FEATURE: u32 = 80;
