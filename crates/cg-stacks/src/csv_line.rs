@@ -2,6 +2,7 @@
 
 use std::io::{self, Read};
 
+use cg_reader::Error;
 use csv::{ByteRecord, Reader, ReaderBuilder, Terminator};
 
 /// The fields of the last line.
@@ -27,15 +28,24 @@ impl CsvLine {
         }
     }
 
-    /// Splits a line into its fields. Returns false if a quoted field does not end; no line can be read after that.
-    pub(super) fn read(&mut self, line: &[u8]) -> bool {
+    /// Splits line `number` of the input into its fields.
+    ///
+    /// # Errors
+    /// Returns an error if a quoted field does not end; no line can be read after that.
+    pub(super) fn read(&mut self, line: &[u8], number: u64) -> Result<(), Error> {
         self.fields.clear();
         if line.is_empty() {
-            return true;
+            return Ok(());
         }
         self.reader.get_mut().set(line);
         let is_read = self.reader.read_byte_record(&mut self.fields);
-        is_read.is_ok() && !self.reader.get_ref().was_exhausted
+        match is_read.is_ok() && !self.reader.get_ref().was_exhausted {
+            true => Ok(()),
+            false => Err(Error::at(
+                number,
+                "expected a closing quote, found the end of the line",
+            )),
+        }
     }
 
     pub(super) fn get(&self, position: usize) -> Option<&[u8]> {
@@ -91,7 +101,7 @@ mod tests {
             (&format!("{long};1"), &[&long, "1"]),
             ("a\"b;c", &["a\"b", "c"]),
         ] {
-            assert!(line.read(text.as_bytes()), "{text:.20}");
+            assert!(line.read(text.as_bytes(), 1).is_ok(), "{text:.20}");
             let fields: Vec<&[u8]> = line.iter().collect();
             let expected: Vec<&[u8]> = expected.iter().map(|field| field.as_bytes()).collect();
             assert_eq!(fields, expected, "{text:.20}");
@@ -102,7 +112,12 @@ mod tests {
     fn open_quote_is_an_error() {
         for text in ["a;\"b", "\"", "a;\"b\"\";c"] {
             let mut line = CsvLine::new(b';');
-            assert!(line.read(b"a;b") && !line.read(text.as_bytes()), "{text}");
+            assert!(line.read(b"a;b", 1).is_ok(), "{text}");
+            let error = line.read(text.as_bytes(), 2).unwrap_err().to_string();
+            assert_eq!(
+                error,
+                "2: expected a closing quote, found the end of the line"
+            );
         }
     }
 }

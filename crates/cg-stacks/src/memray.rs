@@ -57,12 +57,7 @@ fn read(lines: &mut Lines, options: &Options, table: &mut StackTable) -> Result<
                 "the line is cut short: it has no line break",
             ));
         }
-        if !fields.read(line) {
-            return Err(Error::at(
-                number,
-                "expected a closing quote, found the end of the line",
-            ));
-        }
+        fields.read(line, number)?;
         let wrong = |expected: &str, found: &[u8]| Error::unexpected(number, expected, found);
         let (Some(allocations), Some(size), Some(stack), None) =
             (fields.get(1), fields.get(2), fields.get(5), fields.get(6))

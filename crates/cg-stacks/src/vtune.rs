@@ -55,11 +55,7 @@ fn read(
     };
     let delimiter = *first.get(b"Function Stack".len()).unwrap_or(&b',');
     let mut record = CsvLine::new(delimiter);
-    let open_quote =
-        |line: u64| Error::at(line, "expected a closing quote, found the end of the line");
-    if !record.read(&first) {
-        return Err(open_quote(lines.line_number()));
-    }
+    record.read(&first, lines.line_number())?;
     let header: Vec<String> = record
         .iter()
         .map(|field| String::from_utf8_lossy(field.trim_ascii()).into_owned())
@@ -76,9 +72,7 @@ fn read(
         }
         // The indent precedes the quotes, or is inside them if a spreadsheet wrote the file.
         let outside = blanks(text);
-        if !record.read(&text[outside..]) {
-            return Err(open_quote(line));
-        }
+        record.read(&text[outside..], line)?;
         let name = record.get(0).unwrap_or_default();
         let depth = outside + blanks(name);
         let name = name.trim_ascii();

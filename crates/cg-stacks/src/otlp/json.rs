@@ -1,5 +1,5 @@
 //! The JSON mapping of OTLP: names in `lowerCamelCase`, numbers of 64 bits as strings or numbers. A file contains one message,
-//! or several, such as one per line.
+//! or several: one per line, as the collector's file exporter writes them, or in a list.
 //!
 //! A message is converted to the protocol buffer, so that both forms have the same reader. The tables below contain the
 //! fields that the reader uses. The numbers are those of release 1.10, or of 1.7 if samples refer to ranges of locations.
@@ -9,10 +9,14 @@ use cg_reader::{Error, Head, excerpt};
 
 /// Returns true if a document is a message with profiles.
 pub fn is_json(head: &Head) -> bool {
-    Scanner::new(head.bytes).any_key(|key, mut value| {
-        let is_profiles = matches!(key, b"resourceProfiles" | b"resource_profiles");
-        is_profiles.then(|| value.expect(b'[').is_ok())
-    })
+    let mut scanner = Scanner::new(head.bytes);
+    // A list contains several messages.
+    let is_list = scanner.take(b'[');
+    is_list.is_ok()
+        && scanner.any_key(|key, mut value| {
+            let is_profiles = matches!(key, b"resourceProfiles" | b"resource_profiles");
+            is_profiles.then(|| value.expect(b'[').is_ok())
+        })
 }
 
 /// A field of a message: its name in JSON, its number, and its kind. A field of any kind can be a list.
@@ -163,6 +167,8 @@ const ANY_VALUE: &[JsonField] = &[
 /// The messages of a file, converted one by one.
 pub(super) struct JsonMessages<'a> {
     scanner: Scanner<'a>,
+    /// True inside a list of messages.
+    is_in_list: bool,
     /// True if samples refer to ranges of locations, as in release 1.7.
     has_ranges: bool,
 }
@@ -172,13 +178,20 @@ impl<'a> JsonMessages<'a> {
         let has = |name: &[u8]| memchr::memmem::find(text, name).is_some();
         JsonMessages {
             scanner: Scanner::new(text),
+            is_in_list: false,
             has_ranges: has(b"\"locationsLength\"") || has(b"\"locations_length\""),
         }
     }
 
     /// Returns the next message as a protocol buffer; `None` at the end.
     pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
-        if self.scanner.peek()?.is_none() {
+        if self.is_in_list {
+            self.is_in_list = self.scanner.next_element()?;
+        }
+        while !self.is_in_list && self.scanner.take(b'[')? {
+            self.is_in_list = self.scanner.next_element()?;
+        }
+        if !self.is_in_list && self.scanner.peek()?.is_none() {
             return Ok(None);
         }
         let mut message = Vec::new();

@@ -44,7 +44,9 @@ use profiles::{OtlpProfile, OtlpSamples};
 /// Reads profiles of OpenTelemetry, as protocol buffer or JSON: a [`cg_reader::ReadRecords`].
 pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let bytes = reading.bytes()?;
-    if bytes.trim_ascii_start().first() != Some(&b'{') {
+    // The length of a message can look like a bracket.
+    let is_json = matches!(bytes.trim_ascii_start(), [b'{' | b'[', ..]);
+    if !is_json || is_profiles(&Head::new(&bytes, true)) {
         return parse_message(&bytes, reading);
     }
     let mut messages = JsonMessages::new(&bytes);

@@ -251,12 +251,24 @@ fn json_has_the_records_of_the_protocol_buffer() {
         parsed.messages
     );
     assert_eq!(parsed.records, binary.records);
-    // A message on each line is a section of its own.
-    let twice = [&json[..], b"\n", &json[..]].concat();
-    assert_eq!(
-        parse(&twice).records,
-        [binary.records.clone(), binary.records].concat()
-    );
+    // A message on each line is a section of its own, and so is one in a list.
+    let expected = [binary.records.clone(), binary.records].concat();
+    for twice in [
+        [&json[..], b"\n", &json[..]].concat(),
+        [b"[", &json[..], b",\n", &json[..], b"]\n"].concat(),
+    ] {
+        let head = Head::new(&twice, true);
+        assert!(super::is_json(&head));
+        let parsed = parse(&twice);
+        assert_eq!(parsed.records, expected);
+        assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
+    }
+    assert!(!super::is_json(&Head::new(
+        b"[{\"name\":1,\"ph\":\"X\"}]",
+        true
+    )));
+    let unfinished = parse(&[b"[", &json[..], b","].concat());
+    assert!(unfinished.has_errors);
     let cut = parse(&json[..json.len() / 2]);
     assert!(cut.has_errors && !cut.is_whole());
 }

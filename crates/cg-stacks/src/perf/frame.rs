@@ -309,6 +309,16 @@ pub(super) fn is_instruction(line: &[u8]) -> bool {
         || length == PADDED && split_object(text).1.is_empty()
 }
 
+/// Returns a line that looks like an instruction as a frame: with a blank instead of the tab after its address of sixteen
+/// digits. Addresses of the kernel have as many.
+pub(super) fn with_blank(line: &[u8]) -> Option<Vec<u8>> {
+    let tab = memchr::memchr(b'\t', line).filter(|tab| *tab == 16)?;
+    let is_frame = is_instruction(line) && !line.starts_with(b"0");
+    let mut frame = line.to_vec();
+    frame[tab] = b' ';
+    (is_frame && !frame[tab + 1..].starts_with(b"insn:")).then_some(frame)
+}
+
 fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t')
 }

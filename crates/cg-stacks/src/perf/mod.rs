@@ -95,6 +95,8 @@ struct PerfScript {
     is_cut: bool,
     /// True once a call chain was read.
     has_chains: bool,
+    /// True if a tab follows the time of the last sample, so tabs are in the place of blanks.
+    has_tabs: bool,
     line_number: u64,
     /// Lines that are not samples, although one should begin there.
     bad: UnreadLines,
@@ -133,6 +135,7 @@ impl PerfScript {
             anchor: None,
             open: None,
             has_chains: false,
+            has_tabs: false,
             line_number: 0,
             bad: UnreadLines::default(),
             odd: UnreadLines::default(),
@@ -188,7 +191,13 @@ impl PerfScript {
         }
         match line.strip_suffix(b"\r").unwrap_or(line) {
             [b'\t', text @ ..] => {
-                let found = self.texts.frame(text, &mut self.table)?;
+                let mut found = self.texts.frame(text, &mut self.table)?;
+                if found.is_none()
+                    && self.has_tabs
+                    && let Some(frame) = frame::with_blank(text)
+                {
+                    found = self.texts.frame(&frame, &mut self.table)?;
+                }
                 if found.is_none() && is_sample_after_tab(text) {
                     return self.line_after_blank(text);
                 }
@@ -338,6 +347,9 @@ impl PerfScript {
         }
         if let Some(time) = parsed.time {
             self.times.add(time, parsed.record.is_none());
+            let after = memchr::memchr(b':', &line[parsed.left.len()..]);
+            let after = after.map(|colon| &line[parsed.left.len() + colon + 1..]);
+            self.has_tabs = after.is_some_and(|after| after.starts_with(b"\t"));
         }
         if let Some(record) = parsed.record {
             self.lost += lost(record);

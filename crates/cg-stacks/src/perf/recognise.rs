@@ -151,7 +151,10 @@ fn classify_line(line: &[u8], before: LineKind) -> LineKind {
     match line {
         [] => LineKind::Blank,
         [b'\t', text @ ..] if is_instruction(text) => LineKind::Nothing,
-        [b'\t', text @ ..] => classify_frame(text),
+        [b'\t', text @ ..] => match classify_frame(text) {
+            LineKind::Other if is_after_frame && is_frame_with_tabs(text) => LineKind::Frame,
+            kind => kind,
+        },
         // The source line of the frame before it.
         [b' ', b' ', byte, ..] if is_after_frame && *byte != b' ' => LineKind::Nothing,
         [b' ', ..] if is_in_sample && is_frame_of_simpleperf(line) => LineKind::Frame,
@@ -161,6 +164,13 @@ fn classify_line(line: &[u8], before: LineKind) -> LineKind {
         },
         line => classify_sample_line(line),
     }
+}
+
+/// Returns true for `1158<TAB>mix`. Tabs take the place of blanks, so the address has no column.
+fn is_frame_with_tabs(text: &[u8]) -> bool {
+    let is_followed_by_tab = |symbol: &[u8]| text[..text.len() - symbol.len()].ends_with(b"\t");
+    frame::split_address(text)
+        .is_some_and(|(_, symbol)| !symbol.is_empty() && is_followed_by_tab(symbol))
 }
 
 /// Returns true for `        b3cea6c4<TAB>Lock::unlock() (/system/lib/libc.so)`.
@@ -201,7 +211,7 @@ fn classify_sample_line(line: &[u8]) -> LineKind {
     let flat = flat(&parsed);
     let has_task = Task::parse(parsed.left).tid.is_some();
     let has_fields = has_task || parsed.period.is_some();
-    let is_whole = line.ends_with(b":");
+    let is_whole = line.trim_ascii_end().ends_with(b":");
     match parsed.anchor {
         Anchor::Time if !has_exact_time(line, parsed.left) => LineKind::Sample,
         Anchor::Time if parsed.record.is_some() => LineKind::Hint,

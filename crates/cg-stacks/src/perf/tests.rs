@@ -515,6 +515,15 @@ fn lines_with_the_same_address_are_distinguished() {
     assert!(!parsed.has_errors, "{:?}", parsed.messages);
 }
 
+/// Returns the evidence of all lines.
+fn evidence(text: &str) -> Box<dyn cg_reader::LineEvidence> {
+    let mut evidence = super::line_evidence();
+    for line in text.lines() {
+        evidence.add(line.as_bytes());
+    }
+    evidence
+}
+
 /// Replaces each run of blanks by a tab.
 fn with_tabs(text: &str) -> String {
     let lines = text.lines().map(|line| {
@@ -536,6 +545,29 @@ fn a_tab_separates_fields_as_blanks_do() {
         let parsed = script(&with_tabs(text));
         assert_eq!(parsed.records, expected.records);
         assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
+    }
+}
+
+#[test]
+fn a_text_with_tabs_needs_neither_events_nor_objects() {
+    let samples = "app 7/7 100.000001: \n\t    ffffffff82001158 do_it\n\t            114a mix\n\n\
+                   app 7/8 100.000002:     250000 \n\t            114a mix\n\n";
+    let in_column = samples.replace("    ffffffff82001158", "ffffffff82001158");
+    let expected = script(&in_column);
+    assert_eq!(stacks(&expected).len(), 2);
+    // Runs of blanks with or without the tab before them become a tab.
+    let blanks_only = in_column
+        .replace("            ", "\t")
+        .replace("     ", "\t");
+    for text in [with_tabs(&in_column), blanks_only.replace(' ', "\t")] {
+        assert!(evidence(&text).is_likely(), "{text}");
+        let parsed = script(&text);
+        assert_eq!(parsed.records, expected.records, "{text}");
+        assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
+    }
+    // Other tables have tabs, hexadecimal numbers and times.
+    for table in ["a\t1.000001:\t\n\tdeed\tx\nb\n", "\tadd\tx\n\tbed\ty\n"] {
+        assert!(!evidence(table).is_likely(), "{table}");
     }
 }
 
