@@ -1,7 +1,7 @@
 //! The command that adds the records which a view needs and the input lacks.
 
 use cg_profile::Profile;
-use cg_stream::record::Tool;
+use cg_stream::record::{RecordType, Tool};
 use clap::ValueEnum as _;
 
 use crate::options::{Directions, Options, View};
@@ -28,6 +28,19 @@ pub(crate) fn remedy(profile: &Profile, option: &str, options: &Options) -> Opti
             format!("cg-parse {option} {inputs} | cg-fmt {view}, or for some functions {some}")
         }
     })
+}
+
+/// Returns the command that shows the requested view with the times of samples; `None` if the profile has these times, or if
+/// its program did not write them.
+pub(crate) fn remedy_for_times(profile: &Profile, options: &Options) -> Option<String> {
+    let samples = profile.table(RecordType::Stack).keys();
+    let has_duration = profile
+        .runs()
+        .iter()
+        .any(|run| run.sampling.duration.is_some());
+    let is_lacking = has_duration && samples.iter().any(|key| key.time.is_none());
+    let (inputs, view) = (inputs(profile), view(options));
+    is_lacking.then(|| format!("cg-parse --times {inputs} | cg-filter REGEX | cg-fmt {view}"))
 }
 
 /// Returns the inputs of the stream as words of a shell; `PROFILE` if they are unknown or too many.

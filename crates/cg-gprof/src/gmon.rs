@@ -92,8 +92,8 @@ impl GmonLayout {
 /// The counts by address.
 #[derive(Default)]
 struct GmonCounts {
-    /// The time at each address, in ns.
-    times: BTreeMap<u64, u64>,
+    /// The time of each bin in ns, by its first address and the first address after it.
+    times: BTreeMap<(u64, u64), u64>,
     /// Calls by the addresses of the call site and the callee.
     arcs: Vec<(u64, u64, u64)>,
 }
@@ -245,9 +245,12 @@ impl GmonCounts {
                 false => u16::from_be_bytes([samples[0], samples[1]]),
             };
             if samples > 0 {
-                let offset = u128::from(length) * bin as u128 / u128::from(count);
+                let edge = |bin: usize| {
+                    let offset = u128::from(length) * bin as u128 / u128::from(count);
+                    histogram.low.saturating_add(offset as u64)
+                };
                 let time = u128::from(samples) * 1_000_000_000 / u128::from(histogram.rate);
-                let known = self.times.entry(histogram.low + offset as u64).or_default();
+                let known = self.times.entry((edge(bin), edge(bin + 1))).or_default();
                 *known = known.saturating_add(time as u64);
             }
         }
@@ -263,7 +266,7 @@ impl GmonCounts {
             .arcs
             .iter()
             .flat_map(|(from, callee, _)| [*from, *callee]);
-        let addresses = self.times.keys().copied().chain(ends);
+        let addresses = self.times.keys().flat_map(|bin| bytes(*bin)).chain(ends);
         let found = program.find_functions(
             addresses,
             CountedFrom::Tables,
@@ -293,21 +296,7 @@ impl GmonCounts {
                 "no address belongs to a function of the program of --exe: it is stripped, or not the program that wrote this file",
             ));
         }
-        let (mut nameless, mut left_out) = (0, 0u64);
-        for (address, time) in &self.times {
-            if of_profiler.contains(address) {
-                left_out = left_out.saturating_add(*time);
-                continue;
-            }
-            let function = match functions.get(address) {
-                Some(function) => *function,
-                None => {
-                    nameless += 1;
-                    times.function(FunctionName::default())
-                }
-            };
-            times.add_own(function, *time)?;
-        }
+        let (nameless, left_out) = self.share_times(&functions, &of_profiler, &mut times)?;
         for (from, callee, calls) in &self.arcs {
             let (Some(caller), Some(callee)) = (functions.get(from), functions.get(callee)) else {
                 continue;
@@ -329,4 +318,42 @@ impl GmonCounts {
         }
         Ok(times)
     }
+
+    /// Adds the time of each bin to its functions. Returns the number of bins without a function, and the time of functions
+    /// that count calls.
+    fn share_times(
+        &self,
+        functions: &Map<u64, usize>,
+        of_profiler: &Set<u64>,
+        times: &mut CallTimes,
+    ) -> Result<(u64, u64), Error> {
+        let (mut nameless, mut left_out) = (0, 0u64);
+        for (bin, time) in &self.times {
+            // As in gprof (`hist_assign_samples_1`), functions that share a bin have equal parts of its time for each byte.
+            let is_known =
+                |address: &u64| functions.contains_key(address) || of_profiler.contains(address);
+            let known: Vec<u64> = bytes(*bin).filter(is_known).collect();
+            if known.is_empty() {
+                nameless += 1;
+                let unknown = times.function(FunctionName::default());
+                times.add_own(unknown, *time)?;
+            }
+            let (mut rest, mut parts) = (*time, known.len() as u64);
+            for address in known {
+                let part = rest / parts;
+                (rest, parts) = (rest - part, parts - 1);
+                match functions.get(&address) {
+                    Some(function) => times.add_own(*function, part)?,
+                    None => left_out = left_out.saturating_add(part),
+                }
+            }
+        }
+        Ok((nameless, left_out))
+    }
+}
+
+/// Returns the addresses in a bin of the histogram: two or four. Of a large bin, only the first ones.
+fn bytes((begin, end): (u64, u64)) -> std::ops::Range<u64> {
+    const MOST: u64 = 8;
+    begin..end.clamp(begin.saturating_add(1), begin.saturating_add(MOST))
 }

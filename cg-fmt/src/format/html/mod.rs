@@ -69,6 +69,13 @@ pub(crate) fn write(
             "the page lacks calls, lines or stacks, which the filter did not read; this command keeps them: {command}"
         ));
     }
+    if profile.is_filtered()
+        && let Some(command) = lack::remedy_for_times(profile, options)
+    {
+        diagnostics.warn(format!(
+            "the page lacks the order of time, which the filter did not read; this command keeps it: {command}"
+        ));
+    }
     let source = RowSource::choose(profile, &programs)?;
     let rows = source.rows(&programs)?;
     let mut page = PageContent::default();

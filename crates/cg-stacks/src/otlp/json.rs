@@ -25,6 +25,8 @@ struct JsonField(&'static str, u64, JsonKind);
 #[derive(Clone, Copy)]
 enum JsonKind {
     Number,
+    /// The number of a string, which is missing if it is 0.
+    StringIndex,
     /// A number in eight bytes.
     Fixed,
     Flag,
@@ -35,7 +37,7 @@ enum JsonKind {
     ByRelease([&'static [JsonField]; 2]),
 }
 
-use JsonKind::{ByRelease, Double, Fixed, Flag, Message, Number, Text};
+use JsonKind::{ByRelease, Double, Fixed, Flag, Message, Number, StringIndex, Text};
 
 /// The message of a file.
 const DATA: &[JsonField] = &[
@@ -149,10 +151,10 @@ const FUNCTION: &[JsonField] = &[
     JsonField("filenameStrindex", 3, Number),
 ];
 
-/// A `KeyValue` has a key, a `KeyValueAndUnit` the number of a string.
+/// A `KeyValue` has a key, a `KeyValueAndUnit` the number of a string. Some writers also write the other one, as 0.
 const ATTRIBUTE: &[JsonField] = &[
     JsonField("key", 1, Text),
-    JsonField("keyStrindex", 1, Number),
+    JsonField("keyStrindex", 1, StringIndex),
     JsonField("value", 2, Message(ANY_VALUE)),
 ];
 
@@ -240,10 +242,12 @@ impl<'a> JsonMessages<'a> {
     fn value(&mut self, number: u64, kind: JsonKind, out: &mut Vec<u8>) -> Result<(), Error> {
         let tag = |wire_type: u64| number << 3 | wire_type;
         match kind {
-            Number => {
+            Number | StringIndex => {
                 let value = self.number()?;
-                push_varint(tag(0), out);
-                push_varint(value, out);
+                if matches!(kind, Number) || value > 0 {
+                    push_varint(tag(0), out);
+                    push_varint(value, out);
+                }
             }
             Fixed => {
                 let value = self.number()?;

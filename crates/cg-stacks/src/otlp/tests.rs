@@ -239,6 +239,27 @@ fn other_messages_of_opentelemetry_are_not_recognised() {
 }
 
 #[test]
+fn json_of_the_official_classes_has_the_records_of_every_release() {
+    let texts: [&[u8]; 3] = [
+        include_bytes!("../../../../tests/data/otlp/1.7.json"),
+        include_bytes!("../../../../tests/data/otlp/1.9.json"),
+        include_bytes!("../../../../tests/data/otlp/1.10.json"),
+    ];
+    for (json, binary) in texts.into_iter().zip(RELEASES) {
+        // Some writers also write the fields with default values.
+        let text = std::str::from_utf8(json).unwrap();
+        let with_defaults = text.replace(r#"", "value": {"#, r#"", "keyStrindex": 0, "value": {"#);
+        assert!(with_defaults.len() > text.len());
+        let binary = parse(binary);
+        for json in [json, with_defaults.as_bytes()] {
+            let json = parse(json);
+            assert_eq!(json.records, binary.records);
+            assert_eq!(json.messages, binary.messages);
+        }
+    }
+}
+
+#[test]
 fn json_has_the_records_of_the_protocol_buffer() {
     let binary = parse(include_bytes!(
         "../../../../tests/data/otlp/known-stacks.pb"

@@ -102,6 +102,8 @@ struct EventCounts {
     sums: u64,
     /// Slices with negative durations.
     backwards: u64,
+    /// Slices without duration.
+    empty: u64,
 }
 
 impl EventCounts {
@@ -235,6 +237,7 @@ impl TraceFile {
             b"X" => {
                 let end = event.end()?;
                 self.counted.backwards += u64::from(end < begin);
+                self.counted.empty += u64::from(end == begin);
                 slices.whole(begin, end.max(begin), named);
             }
             phase => slices.mark(begin, named, phase == b"E"),
@@ -287,6 +290,8 @@ impl TraceFile {
         read: Result<(), Error>,
         reading: &mut Reading,
     ) -> Result<(), Error> {
+        // Hermes writes a slice without duration for each thread.
+        self.counted.slices -= self.counted.empty;
         self.counted.warn_omitted(reading);
         let samples = self
             .samples

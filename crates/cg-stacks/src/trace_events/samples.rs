@@ -243,7 +243,11 @@ fn split_place(name: &[u8]) -> (&[u8], Option<(&[u8], u64)>) {
         };
         Some((&front[..open], Some(place)))
     };
-    split().unwrap_or((name, None))
+    match split() {
+        Some((b"", place)) => (b"(anonymous)", place),
+        Some(split) => split,
+        None => (name, None),
+    }
 }
 
 /// Returns the position of the parenthesis that begins the place at the end of a text. Functions and URLs can contain
@@ -259,7 +263,7 @@ fn place_start(text: &[u8]) -> Option<usize> {
         closed == 0
     });
     let first = || memchr::memchr_iter(b'(', text).find(|open| *open > 0);
-    balanced.filter(|open| *open > 0).or_else(first)
+    balanced.or_else(first)
 }
 
 /// Splits a text at its last colon, which a number follows.
@@ -284,6 +288,7 @@ mod tests {
                 210,
             ),
             ("(anonymous)(a.js:3:1)", "(anonymous)", "a.js", 3),
+            ("(a.js:3:1)", "(anonymous)", "a.js", 3),
             ("f(app/(tabs)/a.js:3:1)", "f", "app/(tabs)/a.js", 3),
             ("(anonymous)(/(b)/a.js:3:1)", "(anonymous)", "/(b)/a.js", 3),
             ("get(x)(a.js:3:1)", "get(x)", "a.js", 3),
