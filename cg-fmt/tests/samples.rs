@@ -177,3 +177,31 @@ fn program_points_of_heaptrack_are_shown_by_function() {
     }
     assert_eq!(table.matches("incl.").count(), 1, "{table}");
 }
+
+#[test]
+fn a_page_of_filtered_samples_names_the_command_that_keeps_times() {
+    let timed = SAMPLES.replace(
+        r#""total":{"#,
+        r#""source":["perf.data"],"duration":5000,"total":{"#,
+    );
+    // A filter removed the last stack.
+    let last = timed.lines().nth(3).unwrap();
+    let filtered = timed.replace(&format!("{last}\n"), "");
+    let expected =
+        "this command keeps it: cg-parse --times perf.data | cg-filter REGEX | cg-fmt -f html";
+    let messages = |input: &str| cg_fmt(&["-f", "html"], input).1;
+    assert!(
+        messages(&filtered).contains(expected),
+        "{}",
+        messages(&filtered)
+    );
+    // All samples, samples with times, and a program that wrote no times.
+    let with_times = filtered.replace(r#""type":"stack","#, r#""type":"stack","time":7,"#);
+    for input in [
+        &timed,
+        &with_times,
+        &filtered.replace(r#""duration":5000,"#, ""),
+    ] {
+        assert!(!messages(input).contains("--times"), "{}", messages(input));
+    }
+}

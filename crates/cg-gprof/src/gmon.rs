@@ -357,3 +357,33 @@ fn bytes((begin, end): (u64, u64)) -> std::ops::Range<u64> {
     const MOST: u64 = 8;
     begin..end.clamp(begin.saturating_add(1), begin.saturating_add(MOST))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_share_a_bin_by_their_bytes() {
+        let counts = GmonCounts {
+            // The last byte has no function. The second bin belongs to the profiler and to `after`.
+            times: BTreeMap::from([((100, 104), 11), ((104, 108), 40), ((200, 204), 7)]),
+            ..GmonCounts::default()
+        };
+        let mut times = CallTimes::default();
+        let mut function = |name: &str| {
+            times.function(FunctionName {
+                name: name.into(),
+                file: Vec::new(),
+            })
+        };
+        let (before, after) = (function("before"), function("after"));
+        let functions = Map::from_iter([(100, before), (101, after), (102, after), (107, after)]);
+        let of_profiler = Set::from_iter([104, 105, 106]);
+        let shared = counts.share_times(&functions, &of_profiler, &mut times);
+        assert_eq!(shared.unwrap(), (1, 30));
+        let unknown = times.function(FunctionName::default());
+        let own = [before, after, unknown].map(|function| times.own(function));
+        // 11 = 3 + 4 + 4, without losing the rest of the division.
+        assert_eq!(own, [3, 8 + 10, 7]);
+    }
+}

@@ -64,6 +64,12 @@ impl CallTimes {
         !self.arcs.is_empty()
     }
 
+    /// Returns the self time of a function.
+    #[cfg(test)]
+    pub(crate) fn own(&self, function: usize) -> u64 {
+        self.functions[function].own
+    }
+
     /// Returns the number of a function. Adds it if it is new.
     pub(crate) fn function(&mut self, name: FunctionName) -> usize {
         if let Some(number) = self.numbers.get(&name) {
