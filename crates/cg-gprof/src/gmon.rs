@@ -352,7 +352,7 @@ impl GmonCounts {
     }
 }
 
-/// Returns the addresses in a bin of the histogram: two or four. Of a large bin, only the first ones.
+/// Returns the addresses in a bin of the histogram: two or four, and at most eight.
 fn bytes((begin, end): (u64, u64)) -> std::ops::Range<u64> {
     const MOST: u64 = 8;
     begin..end.clamp(begin.saturating_add(1), begin.saturating_add(MOST))
