@@ -48,6 +48,7 @@ mod page_scripts;
 mod page_seeds;
 mod page_table;
 mod page_tasks;
+mod page_use;
 mod parts;
 mod perf_data;
 mod perf_oracle;

@@ -248,6 +248,51 @@ const ALIASED: [&str; 52] = [
     "time",
 ];
 
+/// Texts that the viewer has often. A variable holds each of them, and each of [`ALIASED`].
+const ALIASED_TEXTS: [&str; 24] = [
+    "aria-label",
+    "div",
+    "span",
+    "button",
+    "aria-activedescendant",
+    "differential",
+    "keydown",
+    "data-view",
+    "note",
+    "aria-expanded",
+    "aria-selected",
+    "option",
+    "true",
+    "false",
+    "section",
+    "aria-rowindex",
+    "replace",
+    "callers",
+    "table",
+    "pointerdown",
+    "aria-hidden",
+    "pointermove",
+    "sandwich",
+    "ArrowRight",
+];
+
+/// Replaces a text by its variable. As the name of a property, the variable is in brackets.
+fn with_text_alias(script: &str, text: &str) -> String {
+    let quoted = format!("\"{text}\"");
+    let variable = format!("ALIAS_{}", text.replace('-', "_"));
+    let mut parts = script.split(&quoted);
+    let mut made = parts.next().unwrap().to_owned();
+    for part in parts {
+        let is_name = part.trim_start().starts_with(':') && made.trim_end().ends_with(['{', ',']);
+        match is_name {
+            true => made.push_str(&format!("[{variable}]")),
+            false => made.push_str(&variable),
+        }
+        made.push_str(part);
+    }
+    made
+}
+
 /// Replaces the reading of a property by its alias.
 fn with_alias(script: &str, name: &str) -> String {
     let is_word = |letter: char| letter.is_alphanumeric() || letter == '_' || letter == '$';
@@ -285,12 +330,34 @@ fn minified(kind: &str, script: &str) -> String {
     for name in ALIASED {
         script = with_alias(&script, name);
     }
-    let aliases = ALIASED.map(|name| format!("const ALIAS_{name} = \"{name}\";\n"));
-    let script = format!("{start}{}{script}", aliases.concat());
+    let texts = ALIASED.iter().chain(&ALIASED_TEXTS);
+    let mut aliases = String::new();
+    for text in texts {
+        script = with_text_alias(&script, text);
+        let variable = text.replace('-', "_");
+        aliases.push_str(&format!("const ALIAS_{variable} = \"{text}\";\n"));
+    }
+    let script = format!("{start}{aliases}{script}");
     // `let` is shorter. The type check finds assignments to constants.
     let minified = output_of("esbuild", &args, &script.replace("const ", "let "));
     assert!(!minified.contains("ALIAS_"), "an alias is in a text");
     minified
+}
+
+/// A property with a short name would not be found by the variable that holds its long name, nor by an attribute `data-…`.
+#[test]
+fn no_property_has_both_a_short_name_and_another_name() {
+    let read = |path: PathBuf| std::fs::read_to_string(path).unwrap();
+    let script: String = scripts(KINDS[2].1).into_iter().map(read).collect();
+    for name in OWN_NAMES {
+        assert!(!script.contains(&format!("dataset.{name}")), "{name}");
+    }
+    let both = OWN_NAMES.iter().filter(|name| ALIASED.contains(name));
+    assert_eq!(both.collect::<Vec<_>>(), Vec::<&&str>::new());
+    let mut texts: Vec<&str> = ALIASED.iter().chain(&ALIASED_TEXTS).copied().collect();
+    texts.sort_unstable();
+    texts.dedup();
+    assert_eq!(texts.len(), ALIASED.len() + ALIASED_TEXTS.len());
 }
 
 /// Returns the SHA-256 hash of a script in base64, with a newline.

@@ -3,13 +3,14 @@
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
-use cg_document::number::{grouped, percent, signed};
+use cg_document::number::{grouped, percent};
 use cg_document::{Cell, NAMELESS};
 use cg_names::code_origin::CodeOwner;
 use cg_names::structure::shorten::shorten;
 use cg_profile::Profile;
 use cg_stream::record::{Count, RecordType};
 
+use super::events::EventWords;
 use super::rows::{PageRows, RowSource, cell_text};
 use crate::report::columns::CODE;
 use crate::report::kinds;
@@ -31,23 +32,29 @@ pub(super) fn complete(
     (source, rows, profile): (&RowSource<'_>, &PageRows<'_>, &Profile),
     estimated: &[[Count; 2]],
 ) {
+    let events = EventWords::list(&rows.events, profile);
+    let event = events.into_iter().next().unwrap_or_default();
     match source {
         RowSource::Diff(_) => {
-            if let (Some(first), Some(most)) = (lead.first_mut(), greatest_change(rows)) {
-                first.push_str(&most);
+            let totals = rows.events.first().map_or(&[][..], |(_, totals)| totals);
+            if let Some(first) = lead.first_mut() {
+                *first = event.in_words(first, totals);
+                first.extend(greatest_change(rows, &event));
             }
         }
         RowSource::Totals(_) => lead.splice(0..0, counters(rows)).for_each(drop),
         RowSource::Records(..) if rows.are_findings() => findings(lead, rows),
-        _ => lead.splice(0..0, costs(rows, profile)).for_each(drop),
+        _ => lead
+            .splice(0..0, costs(rows, profile, &event))
+            .for_each(drop),
     }
     if let Some(first) = lead.first_mut() {
-        first.extend(estimate(rows, estimated));
+        first.extend(estimate(rows, estimated, &event.words));
     }
-    if let Some((event, _)) = rows.events.first() {
-        let words = format!(" of {} ", event_words(event));
+    if let Some((name, _)) = rows.events.first() {
+        let words = format!(" of {} ", event.words);
         for sentence in lead {
-            *sentence = sentence.replace(&format!(" of {event} "), &words);
+            *sentence = sentence.replace(&format!(" of {name} "), &words);
         }
     }
 }
@@ -121,9 +128,9 @@ fn counters(rows: &PageRows<'_>) -> Option<String> {
 }
 
 /// Returns the words about the row with the greatest change.
-fn greatest_change(rows: &PageRows<'_>) -> Option<String> {
-    let (event, _) = rows.events.first()?;
-    let deltas = rows.counts(&format!("{event}.delta"))?;
+fn greatest_change(rows: &PageRows<'_>, event: &EventWords) -> Option<String> {
+    let (name, _) = rows.events.first()?;
+    let deltas = rows.counts(&format!("{name}.delta"))?;
     let benches = rows.cells("bench").map(|cell| cell_text(&cell));
     let names = rows.cells("fn").zip(benches).map(|(cell, bench)| {
         let name = name_in_sentence(cell_text(&cell).as_deref().unwrap_or(NAMELESS));
@@ -137,7 +144,10 @@ fn greatest_change(rows: &PageRows<'_>) -> Option<String> {
         changed.filter_map(|(delta, name)| Some((delta.filter(|delta| *delta != 0)?, name)));
     // `min_by_key` returns the first of several equal changes.
     let (delta, name) = changed.min_by_key(|(delta, _)| Reverse(delta.unsigned_abs()))?;
-    Some(format!("; {name} changed most, {}", signed(delta)))
+    Some(format!(
+        "; {name} changed most, {}",
+        event.signed_figure(delta)
+    ))
 }
 
 /// The costs of rows in the first event. For a heap over time, the costs at its peak.
@@ -174,50 +184,8 @@ impl ShownCosts {
     }
 }
 
-/// Returns the words for an event. The viewer has the same words (`script/units.js`).
-fn event_words(event: &str) -> &str {
-    match event.split(':').next().unwrap_or_default() {
-        "cpu-clock" | "task-clock" | "cpu" => "CPU time",
-        "alloc_space" | "total_bytes" => "allocated bytes",
-        "alloc_objects" => "allocated objects",
-        "inuse_space" => "bytes in use",
-        "inuse_objects" => "objects in use",
-        "total_blocks" => "allocated blocks",
-        "page-faults" => "page faults",
-        _ => event,
-    }
-}
-
-/// Returns a total with its event: `708 Ir`, or `384.7 ms CPU time` for the event of a clock. The viewer writes figures in
-/// the same form.
-fn amount(profile: &Profile, event: &str, total: Count) -> String {
-    let plain = event.split(':').next().unwrap_or_default();
-    let is_clock = ["cpu-clock", "task-clock"].contains(&plain);
-    let mut units = profile.runs().iter().map(|run| &run.sampling.units);
-    let is_time = is_clock || units.any(|units| units.get(event).is_some_and(|unit| unit == "ns"));
-    if !is_time {
-        return format!("{} {}", grouped(total), event_words(event));
-    }
-    let nanoseconds = total as f64;
-    let units = [("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0)];
-    let (unit, length) = units
-        .into_iter()
-        .find(|(_, length)| nanoseconds.abs() >= *length)
-        .unwrap_or(units[3]);
-    let value = nanoseconds / length;
-    let decimals = match value.abs() {
-        _ if length == 1.0 => 0,
-        value if value >= 100.0 => 1,
-        value if value >= 10.0 => 2,
-        _ => 3,
-    };
-    let words = event_words(plain);
-    format!("{value:.decimals$} {unit} {words}")
-}
-
 /// Returns the total, the row with the largest cost, and the share of the program's own code.
-fn costs(rows: &PageRows<'_>, profile: &Profile) -> Option<String> {
-    let (event, _) = rows.events.first()?;
+fn costs(rows: &PageRows<'_>, profile: &Profile, event: &EventWords) -> Option<String> {
     let ShownCosts { costs, total, at } = ShownCosts::find(rows, profile)?;
     // `min_by_key` returns the first of several equal costs.
     let (row, largest) = *costs.iter().min_by_key(|(_, cost)| Reverse(*cost))?;
@@ -226,11 +194,11 @@ fn costs(rows: &PageRows<'_>, profile: &Profile) -> Option<String> {
     let name = rows.cells("fn").nth(row).and_then(|cell| cell_text(&cell));
     let name = name_in_sentence(name.as_deref().unwrap_or(NAMELESS));
     let count = grouped(costs.len() as Count);
-    let amount = amount(profile, event, total);
+    let amount = event.amount(total);
     let start = format!("{amount}{at} in {count} {noun}; {name}");
     // A negative total, possible in the difference of two profiles, has no shares.
     if total <= 0 {
-        return Some(format!("{start} has most, {}", grouped(largest)));
+        return Some(format!("{start} has most, {}", event.figure(largest)));
     }
     let share = |part: Count| percent(part as f64 * 100.0 / total as f64);
     let is_own = |cell: Cell<'_>| cell_text(&cell).as_deref() == Some(CodeOwner::Own.word());
@@ -249,8 +217,8 @@ fn costs(rows: &PageRows<'_>, profile: &Profile) -> Option<String> {
 }
 
 /// Returns the words about the share of estimated stacks, in a diff for both runs.
-fn estimate(rows: &PageRows<'_>, estimated: &[[Count; 2]]) -> Option<String> {
-    let (event, totals) = rows.events.first()?;
+fn estimate(rows: &PageRows<'_>, estimated: &[[Count; 2]], event: &str) -> Option<String> {
+    let (_, totals) = rows.events.first()?;
     let shares = totals.iter().zip(estimated.first()?);
     let shares: Vec<f64> = shares
         .map(|(total, sum)| *sum as f64 * 100.0 / (*total).max(1) as f64)

@@ -21,6 +21,7 @@ use crate::report::diff::Diffs;
 use crate::report::{Report, lack, origin};
 
 mod code;
+mod events;
 mod functions;
 mod inlined;
 mod lead;
@@ -29,6 +30,7 @@ mod runs;
 mod stacks;
 
 use code::Code;
+use events::EventWords;
 use functions::PageFunctions;
 use rows::{PageRows, RowSource};
 use stacks::StackForest;
@@ -205,17 +207,10 @@ impl PageContent {
         header.insert("findings".to_owned(), rows.are_findings().into());
         header.insert("levels".to_owned(), json!(rows.levels));
         header.insert("notCompared".to_owned(), json!(rows.not_compared));
-        let units = profile.runs().iter().flat_map(|run| &run.sampling.units);
-        let units: serde_json::Map<String, Value> = units
-            .map(|(event, unit)| (event.clone(), json!(unit)))
-            .collect();
-        header.insert("units".to_owned(), units.into());
-        let events = rows.events.iter();
+        let words = EventWords::list(&rows.events, profile).into_iter();
+        let events = words.zip(&rows.events);
         let events: Vec<Value> = events
-            .map(|(name, total)| {
-                let total: Vec<String> = total.iter().map(Count::to_string).collect();
-                json!([name, total])
-            })
+            .map(|(event, (_, totals))| event.in_header(totals))
             .collect();
         header.insert("events".to_owned(), events.into());
         for total in rows.events.iter().flat_map(|(_, total)| total) {

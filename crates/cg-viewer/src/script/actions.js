@@ -33,7 +33,7 @@ const addNarrowing = (app) => {
 
 /** Focuses or hides by a key: `f` or `h`. Returns true if the key was one of them. @param {number} fn -1 for none */
 const narrowKeys = (app, event, fn) => {
-  if (!app.stacks || event.ctrlKey || event.metaKey || event.altKey || !["f", "h"].includes(event.key)) return false;
+  if (!app.stacks || hasModifier(event) || !["f", "h"].includes(event.key)) return false;
   const name = app.state.fn ?? (fn >= 0 ? app.model.fn.name(fn) : null);
   if (name === null) return false;
   if (event.key === "f") app.focusOn(name);

@@ -102,19 +102,21 @@ const allColumns = (app, isWide) => {
   const adds = (value) => ({ sum: (group) => groupSum(model, group, value) });
   const ofEvent = { show: (value) => eventFigure(model, event, value) };
   const withShare = { show: (value, total) => figureText(model, event, value, total), hasBar: true };
-  const figure = (key, title, value, more = {}) => count(key, title, value, isWide ? "20ch" : "17ch", { ...withShare, ...more });
+  const widthOf = (title, least) => `${Math.max(least, title.length + 3)}ch`;
+  const figure = (key, title, value, more = {}) => count(key, title, value, isWide ? widthOf(title, 20) : "17ch", { ...withShare, ...more });
   if (!model.events.length) return otherColumns(model, column, isWide);
   const columns = [];
   if (model.isDiff) {
     const runWidth = `${Math.max(10, eventFigure(model, event, model.events[event].totals.reduce((most, one) => (one > most ? one : most), model.zero)).length + 1)}ch`;
-    columns.push(count("delta", `${words} change`, figures.delta, isWide ? "30ch" : "17ch", {
-      saved: `${name}.delta`, show: (value) => signedFigure(model, event, value), isFirst: true, sum: (group) => groupDelta(model, group, event), element: deltaCell(app, figures, isWide),
+    const most = greatestChange(app, figures);
+    columns.push(count("delta", `${words} change`, figures.delta, isWide ? "32ch" : `${signedFigure(model, event, most).length + 12}ch`, {
+      saved: `${name}.delta`, show: (value) => signedFigure(model, event, value), isFirst: true, sum: (group) => groupDelta(model, group, event), element: deltaCell(app, figures, Number(most) || 1, isWide),
     }));
     if (model.runs.length) columns.push(...model.runs.map((run) => count(run.key, runTitle(run.name), run.value(event), runWidth, { ...ofEvent, saved: `${name}.${run.name}`, givesWay: "run.", ...adds(run.value(event)) })));
-    else columns.push(count("old", `old ${words}`, figures.old, "14ch", { ...ofEvent, saved: `${name}.old`, ...adds(figures.old) }), count("new", `new ${words}`, figures.self, "14ch", { ...ofEvent, saved: `${name}.new`, givesWay: "new", ...adds(figures.self) }));
+    else columns.push(count("old", `old ${words}`, figures.old, widthOf(`old ${words}`, 14), { ...ofEvent, saved: `${name}.old`, ...adds(figures.old) }), count("new", `new ${words}`, figures.self, widthOf(`new ${words}`, 14), { ...ofEvent, saved: `${name}.new`, givesWay: "new", ...adds(figures.self) }));
     columns.push(column("status", "status", row.status, "9ch"));
   } else if (model.isFindings) {
-    columns.push(count("self", "found", (at) => findingText(model, at), isWide ? "16ch" : "12ch", { isFirst: true, show: (text) => text }), column("kind", "kind", row.kind, isWide ? "16ch" : "9ch", { isFirst: true }));
+    columns.push(count("self", "found", (at) => findingText(model, at), isWide ? "16ch" : "12ch", { isFirst: true, show: (text) => text }), column("kind", "kind", row.kind, isWide ? "16ch" : "12ch", { isFirst: true }));
   } else columns.push(figure("self", words, figures.self, { saved: name, isFirst: true, ...adds(figures.self) }));
   if (!model.isFindings && model.has(`r.${model.isDiff ? "incl.new" : "incl"}.${event}`) && !model.isInclusive) columns.push(figure("incl", `${words}, inclusive`, figures.incl, { saved: `incl.${name}`, show: (value, total, at) => figureText(model, event, value, total, row.isBound(at)) }));
   columns.push(...eventColumns(app, count, adds));
@@ -145,19 +147,22 @@ const pathCell = (path) => {
   return at < 0 ? [name] : [h("span", "folder", h("bdi", {}, visible(path.slice(0, at)))), h("span", "base", `/${name}`)];
 };
 
+/** The size of the greatest change of a row or a group. */
+const greatestChange = (app, figures) => {
+  const changes = app.groups ? app.groups.map((group) => groupDelta(app.model, group, app.eventIndex)) : app.shown.map(figures.delta);
+  return changes.reduce((most, one) => (one > most ? one : -one > most ? -one : most), app.model.zero);
+};
+
 /** The cell of a change: the count, its share of the old figure, and a bar from the middle. */
-const deltaCell = (app, figures, isWide) => {
+const deltaCell = (app, figures, most, isWide) => {
   const { model } = app;
-  const size = (value) => Math.abs(Number(value ?? 0));
-  const rows = app.shown;
-  const most = app.groups ? app.groups.reduce((max, group) => Math.max(max, size(groupDelta(model, group, app.eventIndex))), 1) : rows.reduce((max, row) => Math.max(max, size(figures.delta(row))), 1);
   return (delta, entry) => {
     if (delta === null) return [""];
     const group = groupOf(app.groups, entry);
     const at = (value) => (group ? groupSum(model, group, value) : value(entry));
     const share = changeText(delta, at(figures.old), at(figures.self));
     const p = Number(delta) / most;
-    const tone = delta > 0 ? "more" : delta < 0 ? "less" : "same";
+    const tone = toneOf(delta);
     return [
       h("span", `delta ${tone}`, signedFigure(model, app.eventIndex, delta)), h("span", `percent ${tone}`, share),
       isWide && h("span", "change-bar", h("span", { "data-bar": p.toFixed(4), class: tone, style: `left:${p < 0 ? 50 + p * 50 : 50}%;width:${Math.abs(p) * 50}%` })),
@@ -192,7 +197,7 @@ const WIDE_TOTALS = ["description", "tool", "detail", "ratio"];
 const otherColumns = (model, column, isWide = true) => model.others.map(({ name, title, form, value }) => {
   const show = { text: visible, count: grouped, ratio: (hundredths) => (hundredths === null ? "" : (Number(hundredths) / 100).toFixed(2)) }[form];
   const isAll = model.events.length === 0;
-  return column(name, (title || name).replaceAll("_", " "), value, form === "text" ? `minmax(${isWide ? 9 : 6}rem,2fr)` : `${Math.max(12, title.length + 3)}ch`, { isCount: form !== "text", isUsual: name !== BOUND, isFirst: isAll && !WIDE_TOTALS.includes(name), givesWay: isAll ? name : "x.", show });
+  return column(name, (title || name).replaceAll("_", " "), value, form === "text" ? `minmax(${isWide ? 9 : 6}rem,${name === "bench" ? 6 : 2}fr)` : `${Math.max(12, title.length + 3)}ch`, { isCount: form !== "text", isUsual: name !== BOUND, isFirst: isAll && !WIDE_TOTALS.includes(name), givesWay: isAll ? name : "x.", show });
 });
 
 /** The figures of rows. */

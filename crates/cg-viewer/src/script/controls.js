@@ -1,7 +1,6 @@
 // The controls above the panes: tabs, event, thread, search, chips; below them, the selection.
 
 const VIEW_WORDS = { table: "Table", flame: "Flame graph", timeline: "Timeline", tree: "Call tree", calls: "Callers and callees", source: "Source", memory: "Memory" };
-const WHOSE_WORDS = { own: "own", dependency: "dependencies", std: "std", system: "system", kernel: "kernel", unknown: "unknown" };
 
 /** The maximum number of threads in the list. */
 const MOST_THREADS = 500;
@@ -34,8 +33,9 @@ const makeControls = (app, views) => {
     const { state } = app;
     for (const tab of tabs) {
       const isCurrent = tab.dataset.tab === state.view;
-      if (isCurrent && tab.getAttribute("aria-current") !== "page") tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 40;
+      const isNew = isCurrent && tab.getAttribute("aria-current") !== "page";
       set(tab, "aria-current", isCurrent ? "page" : "false");
+      if (isNew) tab.parentElement.scrollLeft = tab.offsetLeft - tab.parentElement.offsetLeft - 40;
     }
     events.value = state.event;
     if (threads) threads.value = state.thread;
@@ -53,7 +53,7 @@ const makeControls = (app, views) => {
       chip.dataset.self = String(sum);
       set(chip, "aria-pressed", String(pressed.has(word)));
       const text = model.isFindings ? `${grouped(sum)}` : percentText(shareOf(sum, app.total)) || eventFigure(model, app.eventIndex, sum);
-      const label = `${WHOSE_WORDS[word] ?? word} ${text}`;
+      const label = `${word} ${text}`;
       if (chip.textContent !== label) chip.textContent = label;
     }
     narrowed.replaceChildren(...narrowButtons(app));

@@ -6,6 +6,9 @@ const set = (element, name, value) => element.setAttribute(name, value);
 /** Listens to an event of an element, if there is one. */
 const on = (element, event, act, options = false) => element?.addEventListener(event, act, options);
 
+/** True if a key is pressed together with Ctrl, Alt or the command key. */
+const hasModifier = (event) => event.ctrlKey || event.metaKey || event.altKey;
+
 /** Creates an element with attributes and children. Skips those that are null or false. A text instead of attributes is a class. @returns {any} */
 const h = (tag, attributes = {}, ...children) => {
   const element = document.createElement(tag);
@@ -21,6 +24,9 @@ const h = (tag, attributes = {}, ...children) => {
 
 /** A function's name as text. */
 const nameText = (name) => visible(name) || NAMELESS;
+
+/** The class of a change. */
+const toneOf = (change) => (change > 0 ? "more" : change < 0 ? "less" : "same");
 
 /** A share of a whole, between 0 and 1. */
 const shareOf = (part, whole) => (part === null || !whole ? 0 : Number(part) / Number(whole));

@@ -100,17 +100,23 @@ const paintFlame = (context, drawing, scale) => {
 
 const escaped = (text) => text.replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`).replace(/[\u0000-\u0008\u000b\u000c\u000e-\u001f\ufffe\uffff]/g, "\ufffd");
 
-/** The frames as an SVG file. @param {FlameDrawing} drawing */
-const flameSvg = (drawing, words) => {
-  const { model, boxes, left, wide, width, height } = drawing;
+/** The frames of trees as an SVG file, one tree below the other. @param {(FlameDrawing & {whole: any})[]} drawings */
+const flameSvg = (drawings, words) => {
+  const [{ model, width }] = drawings;
   const colours = flameColours();
-  const frames = boxes.map((box) => {
-    const [x, y, w] = [left(box), (box.level - 1) * FLAME_ROW, wide(box)];
-    const { branch } = box;
-    const label = boxLabel(model, branch, w);
-    const fill = branch.isGhost ? colours.paper : boxColour(model, colours, box, drawing);
-    const stroke = branch.isGhost ? ` stroke="${colours.less}" stroke-dasharray="3 2"` : "";
-    return `<g><title>${escaped(`${branchName(model, branch)} (${words(box)})`)}</title><rect x="${x.toFixed(2)}" y="${y}" width="${Math.max(0.5, w - 0.5).toFixed(2)}" height="${FLAME_ROW - 1}" fill="${fill}"${stroke}/>${label ? `<text x="${(x + 3).toFixed(2)}" y="${y + 13}" fill="${branch.isGhost ? colours.mark : colours.ink}">${escaped(label)}</text>` : ""}</g>`;
+  let top = 0;
+  const frames = drawings.flatMap((drawing) => {
+    const start = top;
+    top += drawing.height + FLAME_ROW;
+    return drawing.boxes.map((box) => {
+      const [x, y, w] = [drawing.left(box), start + (box.level - 1) * FLAME_ROW, drawing.wide(box)];
+      const { branch } = box;
+      const label = boxLabel(model, branch, w);
+      const fill = branch.isGhost ? colours.paper : boxColour(model, colours, box, drawing);
+      const stroke = branch.isGhost ? ` stroke="${colours.less}" stroke-dasharray="3 2"` : "";
+      return `<g><title>${escaped(`${branchName(model, branch)} (${words(box, drawing.whole)})`)}</title><rect x="${x.toFixed(2)}" y="${y}" width="${Math.max(0.5, w - 0.5).toFixed(2)}" height="${FLAME_ROW - 1}" fill="${fill}"${stroke}/>${label ? `<text x="${(x + 3).toFixed(2)}" y="${y + 13}" fill="${branch.isGhost ? colours.mark : colours.ink}">${escaped(label)}</text>` : ""}</g>`;
+    });
   });
+  const height = top - FLAME_ROW;
   return `<?xml version="1.0" encoding="utf-8"?>\n<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" font-family="system-ui,sans-serif" font-size="12">\n<rect width="${width}" height="${height}" fill="${colours.paper}"/>\n${frames.join("\n")}\n</svg>\n`;
 };

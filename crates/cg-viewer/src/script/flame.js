@@ -130,8 +130,9 @@ const showMatched = (app, place) => {
 };
 
 const saveFlame = (app, parts) => {
-  const part = parts.find((one) => one.hasBoxes());
-  if (part) saveFile(`${fileStem()}-${app.state.flame}.svg`, "image/svg+xml", part.svg());
+  const drawings = parts.filter((part) => part.laid.boxes.length).map((part) => ({ ...drawingOf(part, depthOf(part) * FLAME_ROW, 0), whole: part.tree.root.incl }));
+  const words = ({ branch }, whole) => `${branchWords(app, branch)}, ${percentNumber(branch.incl, whole)} %`;
+  if (drawings.length) saveFile(`${fileStem()}-${app.state.flame}.svg`, "image/svg+xml", flameSvg(drawings, words));
 };
 
 const NOTHING_LAID = { boxes: [], start: 0, whole: 1, zoomed: -1 };
@@ -149,10 +150,9 @@ const flamePart = (app, { most, at, report }) => {
   const watch = matchMedia("(prefers-color-scheme: dark)");
   on(watch, "change", redraw);
   return Object.assign(part, {
-    show: (tree, width) => showTree(part, tree, width), update: () => markItems(part), hasBoxes: () => part.laid.boxes.length > 0,
+    show: (tree, width) => showTree(part, tree, width), update: () => markItems(part),
     activeBox: () => part.laid.boxes[part.focused] ?? null,
     zoomedFunction: () => (part.laid.zoomed > 0 ? app.model.fn.name(part.laid.boxes[part.laid.zoomed].branch.fn) : null),
-    svg: () => flameSvg(drawingOf(part, depthOf(part) * FLAME_ROW, 0), (box) => `${branchWords(app, box.branch)}, ${percentNumber(box.branch.incl, part.tree.root.incl)} %`),
     close: () => watch.removeEventListener("change", redraw),
   });
 };
@@ -261,7 +261,8 @@ const zoomTo = (part, index) => {
   const { app, laid, tree } = part;
   part.focused = index;
   const { fn } = laid.boxes[index].branch;
-  const zoom = fn < 0 ? "" : `${tree.side}${boxAddress(laid.boxes[index])}`;
+  // A graph around the selection begins at the function then.
+  const zoom = fn < 0 || (tree.side && !app.selected().includes(fn)) ? "" : `${tree.side}${boxAddress(laid.boxes[index])}`;
   app.choose(fn < 0 ? { zoom } : { zoom, ...app.model.addressOf(fn) }, "push");
 };
 
@@ -278,7 +279,7 @@ const listenToFlame = (part) => {
   on(element, "pointerleave", () => report(part, null));
   on(element, "keydown", (event) => {
     const { boxes } = part.laid;
-    if (event.ctrlKey || event.metaKey || event.altKey || !boxes.length) return;
+    if (hasModifier(event) || !boxes.length) return;
     if (event.key === "Escape" && app.state.zoom) app.choose({ zoom: "" });
     else if (event.key === "Enter") zoomTo(part, part.focused);
     else if (!narrowKeys(app, event, boxes[part.focused].branch.fn)) {

@@ -22,7 +22,7 @@ const makeHelp = () => {
   };
   on(document, "keydown", (event) => {
     const { target } = event;
-    if (event.key !== "?" || event.ctrlKey || event.metaKey || event.altKey || target.closest?.("input,select,textarea")) return;
+    if (event.key !== "?" || hasModifier(event) || target.closest?.("input,select,textarea")) return;
     event.preventDefault();
     open();
   });

@@ -44,10 +44,11 @@ const makeApp = (main, model) => {
   app.show = (how) => {
     set(main, "aria-busy", "true");
     const { state } = app;
+    const held = /** @type {any} */ (document.activeElement), holder = held.closest("[data-view]");
     if (how !== "none") history[how === "push" ? "pushState" : "replaceState"](null, "", printHash(state, usual));
     app.refresh();
     const order = (of) => [of.sort, of.whose, of.q, of.event, of.snapshot, of.base, of.thread, of.time, of.focus, of.group, ...of.hide].join("\n");
-    if (causes && !causes.dataset.held && before?.view !== state.view) causes.open = state.view === "table" && innerWidth > NARROW;
+    if (causes && !causes.dataset.held && before?.view !== state.view) causes.open = state.view === "table";
     const isNewOrder = before === null || order(before) !== order(state);
     const isNewSelection = before === null || ["fn", "file", "obj", "finding", "view"].some((key) => before[key] !== state[key]) || app.activeRow !== before.activeRow;
     before = { ...state, activeRow: app.activeRow };
@@ -65,6 +66,12 @@ const makeApp = (main, model) => {
       pane.pane.hidden = isHidden;
     }
     for (const pane of panes) if (app.isInSight(pane)) pane.update({ isNewOrder, isNewSelection });
+    // If the element with the focus is gone, its pane has the focus, or else the pane of the view.
+    const isGone = (one) => one === document.body || one.disabled || !one.checkVisibility();
+    if (held !== document.body && isGone(document.activeElement)) {
+      const place = holder?.checkVisibility() ? holder : panes.find(({ view }) => view === state.view).pane;
+      Array.from(place.querySelectorAll("[tabindex='0']")).find((one) => one.checkVisibility())?.focus({ preventScroll: true });
+    }
     set(main, "aria-busy", "false");
   };
   const follow = () => {
@@ -184,7 +191,7 @@ const addChoices = (app) => {
   };
   app.selectRow = (row, how) => {
     app.activeRow = row;
-    app.choose({ ...model.address(model.row.fn(row), model.row.file(row), model.row.obj(row)), finding: app.hasFindings ? String(row) : "" }, how);
+    app.choose({ ...eventOfRow(model, row, app.eventIndex), ...model.address(model.row.fn(row), model.row.file(row), model.row.obj(row)), finding: app.hasFindings ? String(row) : "" }, how);
   };
   app.selectFunction = (fn, how) => {
     app.activeRow = null;
@@ -222,6 +229,7 @@ const addChoices = (app) => {
     if (!app.hasFindings || !/^\d+$/.test(state.finding) || Number(state.finding) >= model.rows) state.finding = "";
     if (state.finding !== "") {
       app.activeRow = Number(state.finding);
+      if (!given.event) Object.assign(state, eventOfRow(model, app.activeRow, 0));
       if (state.fn === null) Object.assign(state, model.address(model.row.fn(app.activeRow), model.row.file(app.activeRow), model.row.obj(app.activeRow)), { finding: state.finding });
     }
     if (!app.groupings.includes(state.group)) state.group = "";
@@ -229,6 +237,13 @@ const addChoices = (app) => {
     if (key && !sortKey(model, key, 0) && !["self", "delta"].includes(key)) state.sort = "";
     app.state = state;
   };
+};
+
+/** The change of the event for showing a finding that the event does not count: leaks have bytes, errors have a count. */
+const eventOfRow = (model, row, event) => {
+  const counted = (at) => model.figures.self(at)(row) !== null;
+  const own = model.events.find((_, at) => counted(at));
+  return model.isFindings && own && !counted(event) ? { event: own.name } : {};
 };
 
 /** The number of causes that are in sight at first. */
@@ -257,7 +272,7 @@ const causeList = (app) => {
     items.forEach((item) => (item.hidden = false));
     more.remove();
   } }, `${grouped(items.length - FIRST_CAUSES)} more`);
-  return h("details", { class: "causes", open: app.state.view === "table" && innerWidth > NARROW }, h("summary", { onclick: (event) => (event.currentTarget.parentElement.dataset.held = "true") }, `Where the difference comes from: ${grouped(model.header.causeCount)} causes`),
+  return h("details", { class: "causes", open: app.state.view === "table" }, h("summary", { onclick: (event) => (event.currentTarget.parentElement.dataset.held = "true") }, `Where the difference comes from: ${grouped(model.header.causeCount)} causes`),
     h("ul", { "aria-label": "Causes" }, ...items), items.length > FIRST_CAUSES ? more : null, left > 0 ? h("p", "note", `${grouped(left)} more causes: cg-diff --causes | cg-fmt --type cause`) : null);
 };
 

@@ -82,6 +82,7 @@ const chartLegend = (app, figure) => {
   const swatch = (layer) => h("span", { class: `swatch ${layer.getAttribute("class")}`, "aria-hidden": "true" });
   const nameOf = (layer) => layer.getAttribute("data-fn") ?? layer.querySelector("title")?.textContent ?? "";
   const unknown = figure.querySelector("path.unknown");
+  const ofRuns = figure.querySelector("path.before") ? ["before", "total"].map((kind, at) => h("li", {}, h("span", { class: `swatch ${kind}`, "aria-hidden": "true" }), h("span", {}, `${["old", "new"][at]} run: ${visible(app.model.header.runs?.at(-at) ?? "")}`))) : [];
   const line = (layer) => {
     const name = nameOf(layer);
     const words = layer.hasAttribute("data-fn")
@@ -89,7 +90,7 @@ const chartLegend = (app, figure) => {
       : h("span", { title: visible(name) }, visible(name));
     return h("li", { "data-legend-fn": name }, swatch(layer), words);
   };
-  return h("ul", { class: "layers", "aria-label": "Layers of the chart" }, ...layers.map(line), unknown && h("li", {}, swatch(unknown), h("span", {}, nameOf(unknown))));
+  return h("ul", { class: "layers", "aria-label": "Layers of the chart" }, ...ofRuns, ...layers.map(line), unknown && h("li", {}, swatch(unknown), h("span", {}, nameOf(unknown))));
 };
 
 /** The size of the plot inside the picture when it is drawn, and the margins on a narrow screen. */

@@ -28,8 +28,7 @@ const makeModel = (data) => {
   const { header } = data;
   const zero = header.big ? 0n : 0;
   const count = (value) => (value === null || value === undefined ? null : header.big ? BigInt(value) : Number(value));
-  const words = eventWords(header, header.events.map(([name]) => name));
-  const events = header.events.map(([name, totals], at) => ({ name, words: words[at], isTime: isTime(header, name), totals: totals.map(count) }));
+  const events = header.events.map(([name, totals, words = name, isTime = false]) => ({ name, words, isTime, totals: totals.map(count) }));
   const isDiff = Boolean(header.runs);
   const rows = header.rows;
   const column = (name) => data.array(name) ?? [];
@@ -179,7 +178,8 @@ const parseSort = (sort) => {
 /** Sorts rows. Rows with equal keys keep the order of the input, which is sorted by the first event, then by name. */
 const orderRows = (model, rows, { sort, event }) => {
   const { turned, name } = parseSort(sort || usualSort(model));
-  const key = sortKey(model, name, event);
+  // The order of the input is that of the greatest change between any two runs.
+  const key = sortKey(model, name, event, turned && model.runs.length > 0);
   if (!key) return turned ? rows.slice().reverse() : rows;
   const keys = new Array(model.rows);
   for (const at of rows) keys[at] = key.value(at);
@@ -198,7 +198,7 @@ const sortByKeys = (items, keys, down) => {
 };
 
 /** @returns {{value: (row: number) => any, isCount: boolean} | null} null for the order of the input */
-const sortKey = (model, name, event) => {
+const sortKey = (model, name, event, isExact = false) => {
   const { row, figures } = model;
   const size = (value) => (at) => {
     const own = value(at);
@@ -208,7 +208,7 @@ const sortKey = (model, name, event) => {
     self: figures.self(event), incl: figures.incl(event), new: figures.self(event), old: figures.old(event),
     delta: size(model.delta(event)), calls: row.calls,
   };
-  const isOwnOrder = name === usualSort(model) && event === 0 && !model.shownPart.costs && !model.pair.rows;
+  const isOwnOrder = !isExact && name === usualSort(model) && event === 0 && !model.shownPart.costs && !model.pair.rows;
   if (isOwnOrder || (model.isFindings && name === "self")) return null;
   if (Object.hasOwn(counts, name)) return { value: counts[name], isCount: true };
   const texts = { fn: row.fn, file: row.file, obj: row.obj, whose: row.whose, callers: row.callers, what: row.what, status: row.status };

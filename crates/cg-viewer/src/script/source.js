@@ -15,6 +15,7 @@ const sourcePane = (app) => {
 
   /** The first selected function that has lines. */
   const chosen = () => app.selected().find((fn) => code.lines(fn).length > 0);
+  const missing = "The profile has no lines of this function.";
 
   const update = () => {
     const fn = chosen();
@@ -22,7 +23,7 @@ const sourcePane = (app) => {
     lines.replaceChildren();
     if (fn === undefined) {
       showHeading(app, heading, "No function is selected");
-      note.textContent = app.state.fn === null ? "Select one to see its lines." : "The profile has no lines of this function.";
+      note.textContent = app.state.fn === null ? "Select one to see its lines." : missing;
       return;
     }
     const now = functionLines(code, fn, app.eventIndex, newest(model));
@@ -34,7 +35,8 @@ const sourcePane = (app) => {
     if (!now.rows.some((row) => row.text !== null)) sentences.push("The file was not found where the page was written (--source=DIR).");
     const before = model.isDiff ? functionLines(code, fn, app.eventIndex, 0) : null;
     if (before && before.file === now.file) sentences.push("Both runs name this file. The text is the version that existed when the page was written.");
-    note.textContent = sentences.join(" · ");
+    const hasLines = now.rows.length || before?.rows.length;
+    note.textContent = hasLines ? sentences.join(" · ") : missing;
     const rows = before ? alignLines(before.rows, now.rows) : now.rows.map((row) => [null, row]);
     const most = rows.reduce((max, [, row]) => Math.max(max, Number(row?.self ?? 0)), 0);
     const kept = nearCosts(rows);

@@ -33,7 +33,9 @@ const printHash = (state, usual) => {
   for (const key of KEYS) {
     const value = state[key];
     if (value === null || value === undefined) continue;
-    if (value === usual[key] && key !== "view" && key !== "event") continue;
+    // A comparison of snapshots opens with the difference, so the address has any other flame graph.
+    const isUsual = key === "flame" && state.base ? value === "differential" : value === usual[key] && key !== "view" && key !== "event";
+    if (isUsual) continue;
     if (value === "" && !NAME_KEYS.includes(key)) continue;
     for (const one of Array.isArray(value) ? value : [value]) parts.push(`${key}=${encodeURIComponent(one)}`);
   }

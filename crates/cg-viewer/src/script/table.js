@@ -49,6 +49,8 @@ const tablePane = (app) => {
     const key = columns.map((one) => one.key + one.title).join() + sorted + app.state.event;
     if (key === headings) return;
     headings = key;
+    const columnOf = (element) => element.closest("[data-column]")?.getAttribute("data-column");
+    const held = columnOf(document.activeElement);
     head.replaceChildren(...columns.map((column) => {
       const isSorted = column.key === name;
       const down = column.isCount !== turned;
@@ -57,6 +59,7 @@ const tablePane = (app) => {
         "aria-sort": isSorted ? (down ? "descending" : "ascending") : null,
       }, h("button", { tabindex: -1, title: column.title, onclick: () => app.sortBy(column.key) }, column.title));
     }));
+    if (held) Array.from(head.children).find((one) => columnOf(one) === held)?.querySelector("button").focus();
   };
 
   const relist = () => {
@@ -130,7 +133,7 @@ const tablePane = (app) => {
     if (list.activeGroup) toggle(list.activeGroup);
   });
   on(grid, "keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (hasModifier(event)) return;
     if (event.target.closest("button")) return headingKeys(event, head, grid);
     const at = list.entries.indexOf(list.active());
     if (event.key === "ArrowUp" && at <= 0) {
@@ -214,6 +217,13 @@ const rowElements = (app, list, columns, fitted) => {
   const isSelected = model.isSelectedRow(app.state);
   const own = figuresOf(model, app.eventIndex);
   const ofGroups = groupFigures(model, app.eventIndex);
+  const has = (wanted) => columns.some(({ key }) => key === wanted);
+  /** The words that distinguish a row from others of the same function, if no column has them. */
+  const distinction = (row) => {
+    if (model.stackOf) return !has("callers") && model.row.callers(row) ? ` ← ${model.row.callers(row)}` : "";
+    const file = model.row.file(row) || model.row.obj(row);
+    return !has("file") && file && model.functionsNamed(model.row.fn(row)).length > 1 ? ` ${visible(file.split("/").pop())}` : "";
+  };
   return (entry) => {
     const group = groupOf(groups, entry);
     const cells = columns.map((column) => {
@@ -224,7 +234,7 @@ const rowElements = (app, list, columns, fitted) => {
         role: "gridcell", class: cellClass(column) + (column.isCount && value !== null && Number(value) === 0 ? " zero" : ""),
         style: column.hasBar && value !== null ? `--p:${Math.min(1, Math.abs(shareOf(value, app.total))).toFixed(4)}` : null,
         title: column.isCount || text.length < 12 ? null : text,
-      }, ...(hasElement ? column.element(value, entry) : column.key === "fn" ? [group && `${list.isOpen(group) ? "▾" : "▸"} `, h("span", "text", group || text !== model.fn.shown(model.row.function(entry)) ? text : fitted(model.row.function(entry)))] : [text]));
+      }, ...(hasElement ? column.element(value, entry) : column.key === "fn" ? [group && `${list.isOpen(group) ? "▾" : "▸"} `, h("span", "text", group || text !== model.fn.shown(model.row.function(entry)) ? text : fitted(model.row.function(entry))), group ? null : h("span", "place", distinction(entry))] : [text]));
     });
     const element = h("div", {
       role: "row", class: group ? "row group" : "row", id: entryId(entry), "aria-selected": String(!group && isSelected(entry)),
@@ -325,7 +335,7 @@ const showEmpty = (app, place) => {
   place.hidden = !isEmpty;
   if (!isEmpty) return place.replaceChildren();
   const { q, whose } = state;
-  const words = q ? `nothing matches ${q}` : whose ? `no code of ${whose.split(",").map((word) => WHOSE_WORDS[word] ?? word).join(" or ")}` : "nothing is left to show";
+  const words = q ? `nothing matches ${q}` : whose ? `no code of ${whose.replaceAll(",", " or ")}` : "nothing is left to show";
   place.replaceChildren(h("p", {}, words),
     q ? h("button", { onclick: () => app.choose({ q: "" }) }, "Clear search") : whose ? h("button", { onclick: () => app.choose({ whose: "" }) }, "Show all code") : null);
 };

@@ -97,6 +97,7 @@ const timelinePane = (app) => {
   const fill = () => {
     const costs = activityOf(app);
     const all = Array.from(costs, ([thread, slices]) => ({ thread: model.header.threads?.[thread] ?? "", slices, total: slices.reduce((sum, one) => sum + one, model.zero) }));
+    for (const thread of model.header.threads ?? []) if (thread && all.every((one) => one.thread !== thread)) all.push({ thread, slices: new Array(SLICES).fill(model.zero), total: model.zero });
     all.sort((a, b) => (a.total < b.total ? 1 : a.total > b.total ? -1 : a.thread < b.thread ? -1 : 1));
     const most = all.reduce((max, { slices }) => slices.reduce((top, one) => Math.max(top, Number(one)), max), 1);
     lanes.replaceChildren(...all.slice(0, MOST_LANES).map((lane) => laneElement(app, lane, most)));

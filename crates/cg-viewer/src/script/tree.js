@@ -104,18 +104,22 @@ const treePane = (app) => {
     const selected = new Set(app.selected());
     const whole = root.branch.incl;
     const rows = [];
-    const [figureWidth, step] = innerWidth > NARROW ? [22, 14] : [16, 8];
-    const room = tree.clientWidth - figureWidth * digitWidth - 48;
+    // On a phone, the change takes the place of the share. CSS has the same widths.
+    const isWide = innerWidth > NARROW;
+    const [figureWidth, step] = isWide ? [model.isDiff ? 36 : 22, 14] : [model.isDiff ? 22 : 16, 8];
+    const room = tree.clientWidth - figureWidth * digitWidth - 60;
+    tree.classList.toggle("compared", model.isDiff);
     for (let at = first; at < last; at++) {
       const { branch, level, open, size, place, own } = entries[at];
       const canOpen = childrenOf(entries[at]).length > 0;
       const name = model.fn.shown(branch.fn);
-      const indent = Math.min(level - 1, 40) * step;
+      const change = branch.old === null ? 0 : branch.incl - branch.old;
+      const indent = Math.min((level - 1) * step, room * 0.5);
       const one = h("div", {
         role: "treeitem", id: `t${at}`, "aria-level": level, "aria-setsize": size, "aria-posinset": place,
         "aria-expanded": canOpen ? String(open) : null, "aria-selected": String(selected.has(branch.fn)), class: at === active ? "row active" : "row",
-        style: `top:${at * TREE_ROW}px;--p:${shareOf(branch.incl, whole).toFixed(4)}`, title: `${name}, own ${eventFigure(model, app.eventIndex, own)}`, "data-inlined": branch.isInlined ? "true" : null,
-      }, h("span", "n", figureText(model, app.eventIndex, branch.incl, whole)),
+        style: `top:${at * TREE_ROW}px;--p:${shareOf(branch.incl, whole).toFixed(4)}`, title: `${name}, self ${eventFigure(model, app.eventIndex, own)}`, "data-inlined": branch.isInlined ? "true" : null,
+      }, h("span", "n", figureText(model, app.eventIndex, branch.incl, isWide || !model.isDiff ? whole : 0)), model.isDiff && h("span", `change ${toneOf(change)}`, change ? signedFigure(model, app.eventIndex, change) : ""),
       h("span", { class: "name", style: `padding-left:${indent}px` }, `${canOpen ? (open ? "▾ " : "▸ ") : "  "}${fitted(branch.fn, room - indent)}`));
       Object.assign(one.dataset, { fn: model.fn.name(branch.fn), incl: branch.incl, self: entries[at].own, x: "0", whose: model.fn.whose(branch.fn) });
       if (branch.old !== null) Object.assign(one.dataset, { old: branch.old, new: branch.incl });
@@ -167,7 +171,7 @@ const treePane = (app) => {
     select(active);
   });
   on(tree, "keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || !entries.length) return;
+    if (hasModifier(event) || !entries.length) return;
     const entry = entries[active];
     const canOpen = childrenOf(entry).length > 0;
     if (event.key === "Enter") return select(active);

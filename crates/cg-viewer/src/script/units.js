@@ -1,27 +1,4 @@
-// The words and figures of events: `cpu-clock:u` is "CPU time", and its figures are times.
-
-/** The names of events in words. Other events keep their names. */
-const EVENT_WORDS = {
-  "cpu-clock": "CPU time", "task-clock": "CPU time", cpu: "CPU time", wall: "wall time", "page-faults": "page faults",
-  alloc_space: "allocated bytes", alloc_objects: "allocated objects", inuse_space: "bytes in use", inuse_objects: "objects in use",
-  total_bytes: "allocated bytes", total_blocks: "allocated blocks", gmax_bytes: "bytes at the peak", gmax_blocks: "blocks at the peak",
-  peak_bytes: "bytes at the peak", end_bytes: "bytes at the end", end_blocks: "blocks at the end", leaked_bytes: "leaked bytes",
-  suppressed_bytes: "suppressed bytes", temporary: "temporary allocations",
-};
-
-const CLOCKS = ["cpu-clock", "task-clock"];
-
-/** The name of an event without the modifiers of perf. */
-const plainEvent = (name) => name.replace(/:[ukhGHpPSDIWeb]+$/, "");
-
-/** True if an event counts nanoseconds. */
-const isTime = (header, name) => CLOCKS.includes(plainEvent(name)) || header.units?.[name] === "ns";
-
-/** The words for each event. Two events with the same words keep their own names. @param {any} header @param {string[]} names */
-const eventWords = (header, names) => {
-  const words = names.map((name) => EVENT_WORDS[plainEvent(name)] ?? (isTime(header, name) ? plainEvent(name) : name));
-  return words.map((own, at) => (words.some((other, place) => place !== at && other === own) ? names[at] : own));
-};
+// The figures of events, with their units. The data of the page have the words of events.
 
 /** The units of times, with their lengths in nanoseconds. @type {[string, number][]} */
 const TIME_UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];

@@ -10,7 +10,7 @@ const source = files.map((name) => readFileSync(new URL(`../${name}.js`, import.
 const names = [
   "unpack", "readNumbers", "readData", "parseHash", "printHash", "grouped", "percentText", "visible", "makeModel", "orderRows",
   "filterRows", "sumsByWhose", "makeStacks", "sumStacks", "flameTrees", "layOut", "arcsOfStacks", "sumFunctions", "branchOf", "innerBranches", "makeCode", "arcsOfCalls",
-  "eventWords", "timeText", "matcherOf", "parseTime", "timesOf", "narrowingOf", "activityOf", "roundTimes", "axisText", "differenceTree", "changeOf", "changeText", "boxAddress", "functionLines", "alignLines", "movedTo", "fittedLabel", "fittedForm", "flameMove", "groupRows", "orderGroups", "compareRows", "comparedStatus", "groupFigures", "groupCount", "listGroups", "groupingsOf", "shownColumns", "printColumns", "parseColumns", "allColumns", "cellText", "tableCsv",
+  "timeText", "matcherOf", "parseTime", "timesOf", "narrowingOf", "activityOf", "roundTimes", "axisText", "differenceTree", "changeOf", "changeText", "boxAddress", "functionLines", "alignLines", "movedTo", "fittedLabel", "fittedForm", "flameMove", "groupRows", "orderGroups", "compareRows", "comparedStatus", "groupFigures", "groupCount", "listGroups", "groupingsOf", "shownColumns", "printColumns", "parseColumns", "allColumns", "cellText", "tableCsv",
 ];
 const page = new Function(`${source}\nreturn {${names.join()}};`)();
 
@@ -77,6 +77,12 @@ test("an address is a state, and unknown keys are skipped", () => {
   assert.equal(page.printHash({ ...usual, fn: "" }, usual), "#view=table&event=Ir&fn=");
 });
 
+test("the address of a comparison has each flame graph except the difference", () => {
+  const usual = { view: "memory", event: "bytes", flame: "icicle", base: "" };
+  const flameOf = (state) => page.parseHash(page.printHash({ ...usual, ...state }, usual)).flame;
+  assert.deepEqual([flameOf({}), flameOf({ flame: "time" }), flameOf({ base: "9" }), flameOf({ base: "9", flame: "differential" })], [undefined, "time", "icicle", undefined]);
+});
+
 test("numbers and names have the form of the other tools", () => {
   assert.deepEqual([0, 999, 1000, -1234567].map(page.grouped), ["0", "999", "1,000", "-1,234,567"]);
   assert.deepEqual([1, 0.99967, 0.5, 0.12345, 1.5].map(page.percentText), ["100.00%", "99.97%", "50.00%", "12.35%", "150.00%"]);
@@ -103,6 +109,16 @@ test("rows are sorted by any column, counts down and names up, empty entries las
   assert.deepEqual(order("self", 1), [2, 0, 1]);
   assert.deepEqual(order("-self", 1), [0, 2, 1]);
   assert.deepEqual(order("-self"), [2, 1, 0]);
+});
+
+test("the smallest change of three runs is first in the reverse order, although the input is in the order of the greatest change", () => {
+  const model = modelOf({ rows: 3, events: [["n", ["9", "9", "9"]]], runs: ["a", "b", "c"], compared: [0, 2] }, ["", "f", "g", "h"], [
+    ["f.name", 0, [1, 2, 3]], ["f.file", 0, [0, 0, 0]], ["f.obj", 0, [0, 0, 0]], ["f.whose", 0, [0, 0, 0]], ["r.function", 0, [0, 1, 2]],
+    // The changes are 0, 5 and 2. The run in the middle is not in these columns.
+    ["r.old.0", COUNT, [4, 1, 3]], ["r.new.0", COUNT, [4, 6, 5]],
+  ]);
+  assert.deepEqual(page.orderRows(model, [0, 1, 2], { sort: "", event: 0 }), [0, 1, 2]);
+  assert.deepEqual(page.orderRows(model, [0, 1, 2], { sort: "-delta", event: 0 }), [0, 2, 1]);
 });
 
 test("filters keep rows by class of code and by words of function and file, ignoring case", () => {
@@ -420,10 +436,12 @@ test("a differential flame graph shows what is gone, and a subtree below another
   assert.deepEqual([page.changeOf({ old: 100, now: 200 }), page.changeOf({ old: 200, now: 100 }), page.changeOf({ old: 0, now: 5 }), page.changeOf({ old: 0, now: 0 })], [0.5, -0.5, 1, 0]);
 });
 
-test("clocks are times in words, and a change has a percentage of the old figure", () => {
-  assert.deepEqual(page.eventWords({}, ["cpu-clock:u", "page-faults:u", "Ir"]), ["CPU time", "page faults", "Ir"]);
-  // Two events with the same words keep their names.
-  assert.deepEqual(page.eventWords({}, ["cpu-clock:u", "cpu-clock:k"]), ["cpu-clock:u", "cpu-clock:k"]);
+test("the data have the words and units of events", () => {
+  const { events } = modelOf({ events: [["cpu-clock:u", ["9"], "CPU time", true], ["page-faults:u", ["1"], "page faults"], ["Ir", ["2"]]] }, [""], []);
+  assert.deepEqual(events.map(({ words, isTime, totals }) => [words, isTime, totals]), [["CPU time", true, [9]], ["page faults", false, [1]], ["Ir", false, [2]]]);
+});
+
+test("times have a unit, and a change has a percentage of the old figure", () => {
   assert.deepEqual([5, 4567, 367332966, 12e9].map(page.timeText), ["5 ns", "4.567 µs", "367.3 ms", "12.00 s"]);
   assert.deepEqual([page.changeText(50, 1000, 1050), page.changeText(-5, 5, null), page.changeText(7, null, 7)], ["+5.0 %", "gone", "new"]);
 });

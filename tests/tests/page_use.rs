@@ -1,0 +1,305 @@
+//! The use of pages: texts are readable at three widths, the keyboard focus stays, and addresses keep what they show.
+
+use needs::needs;
+use serde_json::json;
+use tempfile::TempDir;
+use tests::browser::Browser;
+use tests::pages::{IS_READY, go, open, page, texts};
+use tests::tools;
+
+/// Returns texts that overlap another text, are cut without an ellipsis, or have letters below 9 pixels. Lists that scroll
+/// sideways may cut texts. Heads that stay in their place cover the texts that scroll below them.
+const UNREADABLE: &str = r"
+(() => {
+  const found = [], shown = [];
+  const clips = (element) => {
+    let box = { left: 0, top: 0, right: innerWidth, bottom: innerHeight }, isWhole = true;
+    let hasEllipsis = false;
+    for (let one = element; one; one = one.parentElement) {
+      const style = getComputedStyle(one);
+      hasEllipsis ||= style.textOverflow === 'ellipsis' || style.webkitLineClamp !== 'none';
+      if (style.overflowX === 'visible' && style.overflowY === 'visible') continue;
+      const own = one.getBoundingClientRect();
+      if (own.right < box.right) isWhole = hasEllipsis || ['auto', 'scroll'].includes(style.overflowX);
+      box = { left: Math.max(box.left, own.left), top: Math.max(box.top, own.top), right: Math.min(box.right, own.right), bottom: Math.min(box.bottom, own.bottom) };
+    }
+    return { box, mayCut: isWhole };
+  };
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const text = walk.currentNode, element = text.parentElement;
+    if (!text.data.trim() || element.closest('script,style,option,title,noscript') || !element.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true })) continue;
+    let sticky = element;
+    while (sticky && getComputedStyle(sticky).position !== 'sticky') sticky = sticky.parentElement;
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    const { box, mayCut } = clips(element);
+    for (const own of range.getClientRects()) {
+      const seen = { left: Math.max(own.left, box.left), top: Math.max(own.top, box.top), right: Math.min(own.right, box.right), bottom: Math.min(own.bottom, box.bottom), element, sticky, words: text.data.trim().slice(0, 60) };
+      if (seen.right - seen.left < 2 || seen.bottom - seen.top < 4) continue;
+      shown.push(seen);
+      if (own.right > box.right + 2 && !mayCut) found.push(`cut: ${seen.words}`);
+      if (parseFloat(getComputedStyle(element).fontSize) < 9) found.push(`small: ${seen.words}`);
+    }
+  }
+  shown.forEach((a, at) => {
+    for (const b of shown.slice(at + 1)) {
+      const width = Math.min(a.right, b.right) - Math.max(a.left, b.left), height = Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top);
+      if (width > 2 && height > 4 && a.element !== b.element && a.sticky === b.sticky) found.push(`overlap: ${a.words} | ${b.words}`);
+    }
+  });
+  return [...new Set(found)];
+})()";
+
+/// The size of the window in pixels, and whether it is a phone's.
+const WINDOWS: [(u32, u32, bool); 3] = [(1440, 900, false), (1280, 800, false), (390, 844, true)];
+
+fn set_window(browser: &mut Browser, (width, height, is_phone): (u32, u32, bool)) {
+    browser.send_command(
+        "Emulation.setDeviceMetricsOverride",
+        json!({"width": width, "height": height, "deviceScaleFactor": 1, "mobile": is_phone}),
+    );
+}
+
+/// Writes the page of an input, or of the difference of inputs.
+fn page_of(folder: &TempDir, inputs: &[&str]) -> std::path::PathBuf {
+    match inputs {
+        [one] => page(folder, "cg-fmt", &["-f", "html", one], b""),
+        _ => {
+            let diff = tools::run("cg-diff", inputs, b"");
+            page(folder, "cg-fmt", &["-f", "html", "-"], &diff.stdout)
+        }
+    }
+}
+
+const BEFORE: &str = "pair/before.callgrind.out";
+const AFTER: &str = "pair/after.callgrind.out";
+
+#[test]
+fn no_text_overlaps_another_or_is_cut_at_any_width() {
+    needs!("browser");
+    let folder = tempfile::tempdir().unwrap();
+    let mut browser = Browser::start(1440, 900);
+    let inputs: [&[&str]; 9] = [
+        &["perf/6.1-busy_two_events.perf.txt"],
+        &["jfr/jdk17.jfr.gz"],
+        &["massif/3.19.0-heapy_i.massif.out"],
+        &["memcheck/3.27.1-leaky.xml"],
+        &[BEFORE],
+        &["--causes", BEFORE, AFTER],
+        &[BEFORE, AFTER, BEFORE],
+        &["gungraun/0.20-compared.summary.json"],
+        &["names/rust/massif.out", "massif/3.19.0-heapy_i.massif.out"],
+    ];
+    let mut states = 0;
+    for input in inputs {
+        let page = page_of(&folder, input);
+        for window in WINDOWS {
+            set_window(&mut browser, window);
+            open(&mut browser, &page);
+            go(&mut browser, "#view=table");
+            let name =
+                "encodeURIComponent(rows().map((row) => row.dataset.fn).find(Boolean) ?? '')";
+            let name = browser.evaluate(name);
+            let name = name.as_str().unwrap();
+            let views = "all('[data-tab]').map((tab) => tab.dataset.tab)";
+            for view in texts(&browser.evaluate(views)) {
+                for selection in [String::new(), format!("&fn={name}")] {
+                    go(&mut browser, &format!("#view={view}{selection}"));
+                    browser.evaluate(
+                        "new Promise((done) => requestAnimationFrame(() => setTimeout(done, 20)))",
+                    );
+                    let found = texts(&browser.evaluate(UNREADABLE));
+                    assert_eq!(
+                        found,
+                        Vec::<String>::new(),
+                        "{input:?} {window:?} {view}{selection}"
+                    );
+                    states += 1;
+                }
+            }
+        }
+        assert_eq!(browser.errors, Vec::<String>::new(), "{input:?}");
+    }
+    assert!(states > 150, "{states}");
+}
+
+/// An expression for the column of the heading with the keyboard focus.
+const HEADING: &str =
+    "document.activeElement.closest('[data-column]')?.getAttribute('data-column') ?? ''";
+
+/// True if the element with the keyboard focus is in a pane.
+const IS_IN_PANE: &str = "document.activeElement.closest('[data-view]') !== null";
+
+#[test]
+fn keyboard_focus_stays_when_its_element_goes() {
+    needs!("browser");
+    let folder = tempfile::tempdir().unwrap();
+    let mut browser = Browser::start(1440, 900);
+    open(&mut browser, &page_of(&folder, &["perf/6.1-busy.perf.txt"]));
+    // A sorted table has new headings.
+    browser.evaluate("grid().focus()");
+    for (key, code) in [("Home", 36), ("ArrowUp", 38), ("ArrowRight", 39)] {
+        browser.press(key, code);
+    }
+    assert_eq!(browser.evaluate(HEADING), "incl");
+    browser.evaluate("document.activeElement.click()");
+    assert_eq!(browser.evaluate(HEADING), "incl");
+    let sorted = "document.querySelector('[aria-sort]').dataset.column";
+    assert_eq!(browser.evaluate(sorted), "incl");
+    // The buttons that end a focus, a search or a range of time go when they are pressed.
+    go(&mut browser, "#view=table");
+    browser.click_on("rows()[0]");
+    browser.press("h", 72);
+    browser.wait_for("document.querySelector('[data-hide]') !== null");
+    browser
+        .evaluate("document.querySelector('[data-hide]').focus(); document.activeElement.click()");
+    assert_eq!(browser.evaluate(IS_IN_PANE), true);
+    go(&mut browser, "#view=table&q=zzzz");
+    let clear = "all('button', pane('table')).find((one) => one.textContent === 'Clear search')";
+    browser.evaluate(&format!("{clear}.focus(); document.activeElement.click()"));
+    assert_eq!(browser.evaluate(IS_IN_PANE), true);
+    go(&mut browser, "#view=timeline&time=0-0.01");
+    let whole = "all('button', pane('timeline')).find((one) => one.textContent === 'Whole time')";
+    browser.evaluate(&format!("{whole}.focus(); document.activeElement.click()"));
+    assert_eq!(browser.evaluate(IS_IN_PANE), true);
+    assert_eq!(browser.errors, Vec::<String>::new());
+}
+
+#[test]
+fn click_on_a_leak_shows_its_callers_with_the_bytes() {
+    needs!("browser");
+    let folder = tempfile::tempdir().unwrap();
+    let mut browser = Browser::start(1440, 900);
+    let page = page_of(&folder, &["memcheck/3.27.1-leaky.xml"]);
+    open(&mut browser, &page);
+    // The first event counts errors, and leaks have no count.
+    assert_eq!(browser.evaluate("hashFields().event ?? 'count'"), "count");
+    browser.click_on(
+        "rows().find((row) => row.dataset.kind === 'definite' && row.dataset.fn !== 'main')",
+    );
+    browser.wait_for(IS_READY);
+    assert_eq!(browser.evaluate("hashFields().event"), "bytes");
+    let bytes = browser.evaluate("rows().find((row) => row.ariaSelected === 'true').dataset.self");
+    let callers = "arcs('Callers').reduce((sum, [, incl]) => sum + Number(incl), 0)";
+    let callers = browser.evaluate(callers).as_f64().unwrap();
+    assert!(
+        callers >= bytes.as_str().unwrap().parse().unwrap(),
+        "{callers} {bytes}"
+    );
+    // An address without an event shows the finding with its own event, too.
+    let finding = browser.evaluate("hashFields().finding");
+    go(
+        &mut browser,
+        &format!("#finding={}", finding.as_str().unwrap()),
+    );
+    let event = browser.evaluate("document.querySelector('main').dataset.event");
+    assert_eq!(event, "bytes");
+}
+
+#[test]
+fn picture_of_a_graph_around_a_function_has_both_trees() {
+    needs!("browser");
+    let folder = tempfile::tempdir().unwrap();
+    let mut browser = Browser::start(1440, 900);
+    open(&mut browser, &page_of(&folder, &["perf/6.1-busy.perf.txt"]));
+    let name = "items('flame').toSorted((a, b) => b[0] - a[0])[0][1]";
+    go(&mut browser, "#view=flame");
+    let name = browser.evaluate(&format!("encodeURIComponent({name})"));
+    let name = name.as_str().unwrap();
+    go(
+        &mut browser,
+        &format!("#view=flame&flame=sandwich&fn={name}"),
+    );
+    browser.evaluate(
+        "URL.createObjectURL = (blob) => { globalThis.saved = blob.text(); return 'data:,'; }; \
+         HTMLAnchorElement.prototype.click = () => {}; \
+         all('button', pane('flame')).find((one) => one.textContent === 'Save as SVG').click()",
+    );
+    let frames = browser.evaluate(
+        "saved.then((text) => new DOMParser().parseFromString(text, 'image/svg+xml').querySelectorAll('g > title').length)",
+    );
+    let trees = browser.evaluate(
+        "all('[data-side]', pane('flame')).map((tree) => all('[role=treeitem]', tree).length)",
+    );
+    let trees: Vec<i64> = trees
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one.as_i64().unwrap())
+        .collect();
+    assert_eq!(trees.len(), 2);
+    assert!(trees.iter().all(|frames| *frames > 0), "{trees:?}");
+    assert_eq!(frames.as_i64().unwrap(), trees.iter().sum::<i64>());
+}
+
+#[test]
+fn snapshot_that_keys_choose_is_below_the_heads_of_the_list() {
+    needs!("browser");
+    let folder = tempfile::tempdir().unwrap();
+    let mut browser = Browser::start(1440, 500);
+    open(
+        &mut browser,
+        &page_of(&folder, &["massif/3.19.0-heapy_i.massif.out"]),
+    );
+    browser.evaluate("document.querySelector('[role=listbox]').focus()");
+    browser.press("End", 35);
+    let chosen = "document.querySelector('[role=option][aria-selected=true]')";
+    for _ in 0..60 {
+        browser.press("ArrowUp", 38);
+        let is_in_sight = browser.evaluate(&format!(
+            "(() => {{ const box = {chosen}.getBoundingClientRect(); return {chosen}.contains(document.elementFromPoint(box.x + 20, box.y + box.height / 2)); }})()"
+        ));
+        assert_eq!(is_in_sight, true);
+    }
+}
+
+#[test]
+fn rows_of_one_function_are_distinguished_where_columns_have_no_room() {
+    needs!("browser");
+    let folder = tempfile::tempdir().unwrap();
+    let mut browser = Browser::start(390, 844);
+    set_window(&mut browser, WINDOWS[2]);
+    // Allocations of one function have different callers, functions of one name have different files.
+    for (input, name, column, start) in [
+        ("dhat/3.19.0-heapy.dhat.json", "xmalloc", "callers", " ← "),
+        ("v8/node.cpuprofile", "(anonymous)", "file", " "),
+    ] {
+        open(&mut browser, &page_of(&folder, &[input]));
+        let head = browser.evaluate(&format!("document.querySelector('[data-column={column}]')"));
+        assert_eq!(head, serde_json::Value::Null, "{input}");
+        let words = browser.evaluate(&format!(
+            "rows().filter((row) => row.dataset.fn === '{name}').map((row) => row.querySelector('.name .place').textContent)"
+        ));
+        let words = texts(&words);
+        assert!(words.len() > 1, "{input}: {words:?}");
+        assert!(
+            words
+                .iter()
+                .all(|word| word.len() > start.len() && word.starts_with(start)),
+            "{input}: {words:?}"
+        );
+    }
+}
+
+#[test]
+fn address_of_a_comparison_keeps_the_flame_graph() {
+    needs!("browser");
+    let folder = tempfile::tempdir().unwrap();
+    let mut browser = Browser::start(1440, 900);
+    let page = page_of(&folder, &["massif/3.19.0-heapy_i.massif.out"]);
+    open(&mut browser, &page);
+    go(&mut browser, "#view=flame");
+    let compare = "const base = document.querySelector('select[aria-label=\"Compared with\"]'); base.selectedIndex = 1; base.dispatchEvent(new Event('change'))";
+    browser.evaluate(compare);
+    let kind = "document.querySelector('select[aria-label=\"Flame graph\"]')";
+    assert_eq!(browser.evaluate(&format!("{kind}.value")), "differential");
+    browser.evaluate(&format!(
+        "{kind}.value = 'icicle'; {kind}.dispatchEvent(new Event('change'))"
+    ));
+    let hash = browser.evaluate("location.hash");
+    let address = format!("{}{}", page.display(), hash.as_str().unwrap());
+    browser.open(std::path::Path::new("/dev/null"));
+    open(&mut browser, std::path::Path::new(&address));
+    assert_eq!(browser.evaluate(&format!("{kind}.value")), "icicle");
+}
