@@ -44,6 +44,7 @@ mod page;
 mod page_axe;
 mod page_laws;
 mod page_panes;
+mod page_ranges;
 mod page_scripts;
 mod page_seeds;
 mod page_table;

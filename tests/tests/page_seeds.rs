@@ -45,10 +45,10 @@ globalThis.arcsOf = (name) => all(`[aria-label=${name}] [data-fn]`).map((arc) =>
 
 /// Counts by text. Zeros are left out, because a pane may show them or not.
 #[derive(Debug, Default, PartialEq, Eq)]
-struct Sums(BTreeMap<String, i128>);
+pub(crate) struct Sums(BTreeMap<String, i128>);
 
 impl Sums {
-    fn add(&mut self, name: &str, count: i128) {
+    pub(crate) fn add(&mut self, name: &str, count: i128) {
         if count == 0 {
             return;
         }
@@ -56,21 +56,28 @@ impl Sums {
         let name = if name == "???" { "" } else { name };
         *self.0.entry(name.to_owned()).or_default() += count;
     }
+
+    /// The sum of all counts, without a name.
+    pub(crate) fn in_one(&self) -> Sums {
+        let mut one = Sums::default();
+        one.add("", self.0.values().sum());
+        one
+    }
 }
 
 /// Reads a count, as a number or as the text of an attribute; 0 without one.
-fn count(value: &Value) -> i128 {
+pub(crate) fn count(value: &Value) -> i128 {
     let text = value
         .as_str()
         .map_or_else(|| value.to_string(), str::to_owned);
     text.parse().unwrap_or(0)
 }
 
-fn text(value: &Value) -> &str {
+pub(crate) fn text(value: &Value) -> &str {
     value.as_str().unwrap_or_default()
 }
 
-fn records(tool: &str, args: &[&str]) -> Vec<Value> {
+pub(crate) fn records(tool: &str, args: &[&str]) -> Vec<Value> {
     let run = tools::run(tool, args, b"");
     let lines = run.text().lines();
     lines
@@ -235,7 +242,7 @@ impl Seed {
 }
 
 /// The rows of the table. All rows are read.
-fn table(browser: &mut Browser, place: &str) -> Vec<Value> {
+pub(crate) fn table(browser: &mut Browser, place: &str) -> Vec<Value> {
     let found = browser.evaluate("allRows()");
     let rows = found["rows"].as_array().unwrap().clone();
     assert_eq!(rows.len() as i128, count(&found["count"]), "{place}");
@@ -385,7 +392,7 @@ fn check_snapshots(browser: &mut Browser, seed: &Seed) {
     assert!(expected.len() >= 300 || listed == expected, "{}", seed.file);
 }
 
-fn address(fields: &[(&str, &str)]) -> String {
+pub(crate) fn address(fields: &[(&str, &str)]) -> String {
     let encoded = |text: &str| -> String {
         let byte = |byte: u8| match byte.is_ascii_alphanumeric() {
             true => char::from(byte).to_string(),
@@ -400,7 +407,7 @@ fn address(fields: &[(&str, &str)]) -> String {
 }
 
 /// Opens the page of an input. Returns false if there is none, because the input is damaged.
-fn open_page(browser: &mut Browser, folder: &Path, written: &[u8]) -> bool {
+pub(crate) fn open_page(browser: &mut Browser, folder: &Path, written: &[u8]) -> bool {
     let path = folder.join("page.html");
     fs::write(&path, written).unwrap();
     let has_page = String::from_utf8_lossy(written).contains("id=data>");
@@ -411,7 +418,7 @@ fn open_page(browser: &mut Browser, folder: &Path, written: &[u8]) -> bool {
     has_page
 }
 
-fn events(browser: &mut Browser) -> Vec<String> {
+pub(crate) fn events(browser: &mut Browser) -> Vec<String> {
     let events =
         browser.evaluate("all('select[aria-label=Event] option').map((option) => option.value)");
     texts(&events).into_iter().take(EVENTS).collect()

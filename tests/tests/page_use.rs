@@ -303,3 +303,30 @@ fn address_of_a_comparison_keeps_the_flame_graph() {
     open(&mut browser, std::path::Path::new(&address));
     assert_eq!(browser.evaluate(&format!("{kind}.value")), "icicle");
 }
+
+#[test]
+fn groups_of_files_show_the_names_of_the_files() {
+    needs!("browser");
+    let folder = tempfile::tempdir().unwrap();
+    let mut browser = Browser::start(1280, 800);
+    open(&mut browser, &page_of(&folder, &["v8/node.cpuprofile"]));
+    for window in [WINDOWS[1], WINDOWS[2]] {
+        set_window(&mut browser, window);
+        go(&mut browser, "#view=table&group=file");
+        let names = browser.evaluate(
+            "all('[data-group]', grid()).filter((row) => row.dataset.group.includes('/')).map((row) => { \
+               const name = row.querySelector('.base'), end = row.querySelector('.name').getBoundingClientRect().right; \
+               return [row.dataset.group.split('/').pop(), name.textContent, name.getBoundingClientRect().right <= end + 1]; })",
+        );
+        let names = names.as_array().unwrap();
+        assert!(names.len() > 2, "{names:?}");
+        for name in names {
+            let file = format!("/{}", name[0].as_str().unwrap());
+            assert_eq!(
+                (&name[1], &name[2]),
+                (&json!(file), &json!(true)),
+                "{window:?}"
+            );
+        }
+    }
+}

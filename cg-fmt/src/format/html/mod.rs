@@ -319,6 +319,17 @@ impl PageContent {
         header.insert("compared".to_owned(), json!(diffs.compared()));
         header.insert("causes".to_owned(), causes.into());
         header.insert("causeCount".to_owned(), count.into());
+        let sums = diffs
+            .is_suite
+            .then(|| runs::suite_sums(profile, diffs, names))
+            .flatten();
+        if let Some(sums) = sums {
+            let sums = sums.iter().map(|one| texts(one)).collect();
+            header.insert("sums".to_owned(), sums);
+            self.notes
+                .push("no lines, calls and stacks: the page of one benchmark has them".to_owned());
+            return Ok(());
+        }
         let Some(runs) = runs::read_runs(profile, diffs) else {
             // A diff of heaps needs no note, because its rows have all stacks.
             if diffs
@@ -332,7 +343,10 @@ impl PageContent {
             return Ok(());
         };
         let sums = runs::sums_by_owner(&runs[1].code, names)?;
-        header.insert("sums".to_owned(), json!(sums));
+        header.insert(
+            "sums".to_owned(),
+            sums.iter().map(|one| texts(one)).collect(),
+        );
         // Add the new run first, because the page shows its names.
         for (side, run) in runs.iter().enumerate().rev() {
             let of = positions(&run.code, names);

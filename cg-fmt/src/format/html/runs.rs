@@ -47,7 +47,7 @@ impl RunOfDiff {
 pub(super) fn sums_by_owner(
     profile: &Profile,
     events: &[String],
-) -> anyhow::Result<Vec<[String; CodeOwner::ALL.len()]>> {
+) -> anyhow::Result<Vec<[Count; CodeOwner::ALL.len()]>> {
     let functions = match profile.table(RecordType::Fn) {
         rows if rows.is_empty() => &profile.functions_of_stacks()?,
         rows => rows,
@@ -66,10 +66,44 @@ pub(super) fn sums_by_owner(
                 .enumerate()
                 .filter(|(_, of_row)| **of_row == owner);
             let counts = matching.filter_map(|(row, _)| functions.cost(row).get(event?));
-            counts.sum::<Count>().to_string()
+            counts.sum::<Count>()
         })
     });
     Ok(sums.collect())
+}
+
+/// Returns the sum of each event over the code of each owner in the new runs of all benchmarks of a suite; `None` if a file is
+/// missing or has changed.
+pub(super) fn suite_sums(
+    profile: &Profile,
+    diffs: &Diffs<'_>,
+    events: &[String],
+) -> Option<Vec<Vec<Count>>> {
+    let [_, newest] = diffs.compared();
+    let mut sums = vec![vec![0; CodeOwner::ALL.len()]; events.len()];
+    for run in profile.runs() {
+        if run.runs.len() != run.source.len() {
+            return None;
+        }
+        let path = Path::new(run.source.get(newest)?);
+        let quiet = &mut Diagnostics::to(|_, _| {});
+        let mut functions = Profile::default();
+        let parse = cg_parse::Options {
+            snapshots: Snapshots::Peak,
+            ..cg_parse::Options::default()
+        };
+        stream::read(path, &parse, quiet, &mut functions).ok()?;
+        let of_run = sums_by_owner(&functions, events).ok()?;
+        for (sum, count) in sums.iter_mut().flatten().zip(of_run.iter().flatten()) {
+            *sum += count;
+        }
+    }
+    let totals = events.iter().map(|event| diffs.event_total(event, newest));
+    let is_unchanged = sums
+        .iter()
+        .zip(totals)
+        .all(|(sums, total)| sums.iter().sum::<Count>() == total.unwrap_or(0));
+    is_unchanged.then_some(sums)
 }
 
 /// Reads the two compared runs of a diff; `None` unless both are single files that still exist with the totals of the diff.

@@ -105,7 +105,9 @@ const allColumns = (app, isWide) => {
   const widthOf = (title, least) => `${Math.max(least, title.length + 3)}ch`;
   const figure = (key, title, value, more = {}) => count(key, title, value, isWide ? widthOf(title, 20) : "17ch", { ...withShare, ...more });
   if (!model.events.length) return otherColumns(model, column, isWide);
-  const columns = [];
+  const others = otherColumns(model, column);
+  // The benchmark precedes the figures.
+  const columns = others.filter(({ key }) => key === "bench");
   if (model.isDiff) {
     const runWidth = `${Math.max(10, eventFigure(model, event, model.events[event].totals.reduce((most, one) => (one > most ? one : most), model.zero)).length + 1)}ch`;
     const most = greatestChange(app, figures);
@@ -126,7 +128,7 @@ const allColumns = (app, isWide) => {
   if (model.has("r.what")) columns.push(column("what", "what", row.what, "minmax(8rem,2fr)"));
   columns.push(column("whose", "whose", row.whose, "11ch"), column("file", "file", row.file, `minmax(${fileWidth(app)}ch,1.5fr)`, { element: pathCell }));
   if (model.has("r.line")) columns.push(column("line", "line", row.line, "7ch", { show: (line) => String(line ?? "") }));
-  columns.push(column("obj", "object", row.obj, "minmax(11rem,1fr)", { element: pathCell }), ...otherColumns(model, column));
+  columns.push(column("obj", "object", row.obj, "minmax(11rem,1fr)", { element: pathCell }), ...others.filter((one) => !columns.includes(one)));
   return columns;
 };
 
@@ -197,7 +199,10 @@ const WIDE_TOTALS = ["description", "tool", "detail", "ratio"];
 const otherColumns = (model, column, isWide = true) => model.others.map(({ name, title, form, value }) => {
   const show = { text: visible, count: grouped, ratio: (hundredths) => (hundredths === null ? "" : (Number(hundredths) / 100).toFixed(2)) }[form];
   const isAll = model.events.length === 0;
-  return column(name, (title || name).replaceAll("_", " "), value, form === "text" ? `minmax(${isWide ? 9 : 6}rem,${name === "bench" ? 6 : 2}fr)` : `${Math.max(12, title.length + 3)}ch`, { isCount: form !== "text", isUsual: name !== BOUND, isFirst: isAll && !WIDE_TOTALS.includes(name), givesWay: isAll ? name : "x.", show });
+  // The names of benchmarks are the names of rows without functions.
+  const isBench = name === "bench";
+  const longest = () => Array.from({ length: model.rows }, (_, row) => value(row).length).reduce((most, one) => Math.max(most, one + 1), 6);
+  return column(name, (title || name).replaceAll("_", " "), value, isBench && !isAll ? `${Math.min(26, longest())}ch` : form === "text" ? `minmax(${isWide ? 9 : 6}rem,${isBench ? 6 : 2}fr)` : `${Math.max(12, title.length + 3)}ch`, { isCount: form !== "text", isUsual: name !== BOUND, isFirst: isAll && !WIDE_TOTALS.includes(name), givesWay: isAll ? name : isBench ? "kind" : "x.", show });
 });
 
 /** The figures of rows. */

@@ -30,8 +30,12 @@ const boxColour = (model, colours, { branch }, { isDifferential, matches }) => {
   return branch.fn < 0 ? colours.same : colours[model.fn.whose(branch.fn)] ?? colours.system;
 };
 
-/** The forms of a frame's name, the longest first. */
-const branchForms = (model, branch) => (branch.fn < 0 ? ["all"] : model.fn.forms(branch.fn));
+/** The forms of a frame's name, the longest first. A function without a name of its own has the name of its file, too. */
+const branchForms = (model, { fn }) => {
+  if (fn < 0) return ["all"];
+  const forms = model.fn.forms(fn), file = model.fn.file(fn).split("/").pop();
+  return file && forms[0] === "(anonymous)" ? [`${forms[0]} ${visible(file)}`, ...forms] : forms;
+};
 
 const branchName = (model, branch) => (branch.fn < 0 ? "all" : model.fn.shown(branch.fn));
 

@@ -143,10 +143,11 @@ const flamePart = (app, { most, at, report }) => {
   const items = h("div", "items");
   const part = {
     app, most, prefix: `f${at}-`, report, canvas, items, heading: h("p", "part-head"), element: h("div", { class: "flame scroller", tabindex: 0 }, canvas, items),
-    tree: null, laid: NOTHING_LAID, places: [], width: 0, focused: 0,
+    tree: null, laid: NOTHING_LAID, places: [], width: 0, focused: 0, redraw: () => {},
   };
+  const redraw = oncePerFrame(() => drawPart(part));
+  part.redraw = redraw;
   listenToFlame(part);
-  const redraw = () => drawPart(part);
   const watch = matchMedia("(prefers-color-scheme: dark)");
   on(watch, "change", redraw);
   return Object.assign(part, {
@@ -191,7 +192,6 @@ const showTree = (part, tree, width) => {
   if (tree.side) element.dataset.side = tree.side;
   else delete element.dataset.side;
   fillItems(part);
-  requestAnimationFrame(() => drawPart(part));
 };
 
 const drawingOf = ({ app, laid, places, width, element, focused }, height, top) => ({
@@ -236,13 +236,15 @@ const markItems = (part) => {
   const selected = new Set(app.selected()), matches = app.matches();
   for (const one of items.children) {
     const { fn } = laid.boxes[boxIndex(one)].branch;
-    set(one, "aria-selected", String(selected.has(fn)));
+    const isSelected = String(selected.has(fn));
+    // Attributes of many items take longer to set than to read.
+    if (one.ariaSelected !== isSelected) set(one, "aria-selected", isSelected);
     if (matches(fn)) one.dataset.match = "true";
-    else delete one.dataset.match;
+    else if (one.dataset.match) delete one.dataset.match;
   }
   if (document.getElementById(prefix + focused)) set(element, "aria-activedescendant", prefix + focused);
   else element.removeAttribute("aria-activedescendant");
-  drawPart(part);
+  part.redraw();
 };
 
 /** Moves the keyboard focus to a box. */
@@ -291,10 +293,10 @@ const listenToFlame = (part) => {
   });
   openMenu(app, element, (event) => boxAt(event)?.branch.fn ?? -1);
   on(element, "focus", () => {
-    drawPart(part);
+    part.redraw();
     report(part, null);
   });
-  on(element, "blur", () => drawPart(part));
+  on(element, "blur", part.redraw);
 };
 
 /** The item of a frame. */
@@ -302,7 +304,7 @@ const flameItem = (app, box, { id, place, whole }) => {
   const { model } = app;
   const { branch } = box;
   const one = h("div", {
-    role: "treeitem", id, "aria-level": box.level, "aria-label": `${branchName(model, branch)}, ${branchWords(app, branch)}, ${percentText(shareOf(branch.incl, whole))}`,
+    role: "treeitem", id, "aria-level": box.level, "aria-selected": "false", "aria-label": `${branchName(model, branch)}, ${branchWords(app, branch)}, ${percentText(shareOf(branch.incl, whole))}`,
     style: `left:${place.x.toFixed(2)}px;top:${(box.level - 1) * FLAME_ROW}px;width:${Math.max(1, place.w).toFixed(2)}px`,
   });
   Object.assign(one.dataset, {

@@ -178,8 +178,8 @@ const parseSort = (sort) => {
 /** Sorts rows. Rows with equal keys keep the order of the input, which is sorted by the first event, then by name. */
 const orderRows = (model, rows, { sort, event }) => {
   const { turned, name } = parseSort(sort || usualSort(model));
-  // The order of the input is that of the greatest change between any two runs.
-  const key = sortKey(model, name, event, turned && model.runs.length > 0);
+  // The order of the input is that of the greatest change between any two runs, benchmark after benchmark.
+  const key = sortKey(model, name, event, turned && (model.runs.length > 0 || model.others.some(({ name }) => name === "bench")));
   if (!key) return turned ? rows.slice().reverse() : rows;
   const keys = new Array(model.rows);
   for (const at of rows) keys[at] = key.value(at);

@@ -220,6 +220,8 @@ const rowElements = (app, list, columns, fitted) => {
   const has = (wanted) => columns.some(({ key }) => key === wanted);
   /** The words that distinguish a row from others of the same function, if no column has them. */
   const distinction = (row) => {
+    const bench = model.others.find(({ name }) => name === "bench");
+    if (bench && !has("bench")) return ` ${visible(bench.value(row))}`;
     if (model.stackOf) return !has("callers") && model.row.callers(row) ? ` ← ${model.row.callers(row)}` : "";
     const file = model.row.file(row) || model.row.obj(row);
     return !has("file") && file && model.functionsNamed(model.row.fn(row)).length > 1 ? ` ${visible(file.split("/").pop())}` : "";
@@ -230,11 +232,13 @@ const rowElements = (app, list, columns, fitted) => {
       const value = !group ? column.value(entry) : column.sum ? column.sum(group) : null;
       const text = cellText(app, column, entry);
       const hasElement = column.element && (!group || column.sum);
+      const isPath = group && column.key === "fn" && ["file", "obj"].includes(app.state.group);
+      const name = () => [h("span", "text", group || text !== model.fn.shown(model.row.function(entry)) ? text : fitted(model.row.function(entry))), group ? null : h("span", "place", distinction(entry))];
       return h("div", {
-        role: "gridcell", class: cellClass(column) + (column.isCount && value !== null && Number(value) === 0 ? " zero" : ""),
+        role: "gridcell", class: cellClass(column) + (isPath ? " path" : "") + (column.isCount && value !== null && Number(value) === 0 ? " zero" : ""),
         style: column.hasBar && value !== null ? `--p:${Math.min(1, Math.abs(shareOf(value, app.total))).toFixed(4)}` : null,
         title: column.isCount || text.length < 12 ? null : text,
-      }, ...(hasElement ? column.element(value, entry) : column.key === "fn" ? [group && `${list.isOpen(group) ? "▾" : "▸"} `, h("span", "text", group || text !== model.fn.shown(model.row.function(entry)) ? text : fitted(model.row.function(entry))), group ? null : h("span", "place", distinction(entry))] : [text]));
+      }, ...(hasElement ? column.element(value, entry) : column.key === "fn" ? [group && h("span", "fixed", list.isOpen(group) ? "▾ " : "▸ "), ...(isPath ? [...pathCell(group.label), h("span", "fixed", text.slice(visible(group.label).length))] : name())] : [text]));
     });
     const element = h("div", {
       role: "row", class: group ? "row group" : "row", id: entryId(entry), "aria-selected": String(!group && isSelected(entry)),
