@@ -153,12 +153,13 @@ impl EventAttribute {
 
     /// Returns perf's name for the event, derived from its numbers (`perf_evsel__name` in tools/perf/util/evsel.c).
     pub(crate) fn name_by_number(&self) -> String {
-        let name = match self.kind {
-            HARDWARE => HARDWARE_EVENTS.get(self.config as usize),
-            SOFTWARE => SOFTWARE_EVENTS.get(self.config as usize),
-            _ => None,
+        let names: &[&str] = match self.kind {
+            HARDWARE => &HARDWARE_EVENTS,
+            SOFTWARE => &SOFTWARE_EVENTS,
+            _ => &[],
         };
-        match (name, self.kind) {
+        let number = usize::try_from(self.config).ok();
+        match (number.and_then(|number| names.get(number)), self.kind) {
             (Some(name), _) => (*name).to_owned(),
             (None, TRACEPOINT) => format!("tracepoint {}", self.config),
             (None, RAW) => format!("raw {:#x}", self.config),
@@ -197,3 +198,32 @@ const SOFTWARE_EVENTS: [&str; 11] = [
     "dummy",
     "bpf-output",
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_upper_half_of_an_events_number_belongs_to_it() {
+        let name = |kind, config| {
+            let attribute = EventAttribute {
+                kind,
+                config,
+                period_or_frequency: 0,
+                sample_type: 0,
+                read_format: 0,
+                flags: 0,
+                branch_type: 0,
+                user_registers: 0,
+                max_stack: 0,
+                name: Vec::new(),
+            };
+            attribute.name_by_number()
+        };
+        assert_eq!(name(HARDWARE, 1), "instructions");
+        assert_eq!(name(HARDWARE, 1 << 32 | 1), "type 0 config 0x100000001");
+        assert_eq!(name(SOFTWARE, 1), "task-clock");
+        assert_eq!(name(SOFTWARE, 1 << 32 | 1), "type 1 config 0x100000001");
+        assert_eq!(name(RAW, 1), "raw 0x1");
+    }
+}

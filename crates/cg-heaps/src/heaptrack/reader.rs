@@ -319,7 +319,7 @@ impl Recording {
         }
         let [kind] = numbers(rest).ok_or(Wrong::Line)?;
         self.replay
-            .allocate(usize::try_from(kind).unwrap_or(usize::MAX), kind, stamps)
+            .allocate(kind_index(kind)?, kind, stamps)
             .map_err(Wrong::Value)
     }
 
@@ -334,7 +334,7 @@ impl Recording {
             };
             return self.replay.free(kind, freed).map_err(Wrong::Value);
         }
-        let kind = usize::try_from(freed).unwrap_or(usize::MAX);
+        let kind = kind_index(freed)?;
         match self.replay.free(kind, freed) {
             Err(_) if self.is_attached && kind < self.replay.kinds().len() => {
                 self.replay.unknown_frees += 1;
@@ -389,6 +389,11 @@ fn numbers<const COUNT: usize>(text: &[u8]) -> Option<[u64; COUNT]> {
         (*number, rest) = leading_hex(rest)?;
     }
     rest.is_empty().then_some(found)
+}
+
+/// Returns the index of a kind of allocation. A number that does not fit into an index of this machine names no kind.
+fn kind_index(kind: u64) -> Result<usize, Wrong> {
+    usize::try_from(kind).map_err(|_| Wrong::Value(format!("there is no allocation {kind:x}")))
 }
 
 fn index(number: u64) -> Result<u32, Wrong> {

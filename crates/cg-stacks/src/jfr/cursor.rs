@@ -114,9 +114,9 @@ impl<'a> JfrCursor<'a> {
 
     fn text_length(&mut self) -> Result<u64, Error> {
         let length = self.number()?;
-        match usize::try_from(length) {
-            Ok(0..=limits::NAME) => Ok(length),
-            _ => Err(TooMany::Letters(length as usize).into()),
+        match usize::try_from(length).unwrap_or(usize::MAX) {
+            0..=limits::NAME => Ok(length),
+            too_long => Err(TooMany::Letters(too_long).into()),
         }
     }
 

@@ -68,7 +68,8 @@ impl Threads {
         table: &mut StackTable,
     ) -> Result<PerfThread, TooMany> {
         let digits = left.iter().rev().take(8);
-        let slot = digits.fold(0usize, |slot, byte| slot * 31 + usize::from(*byte)) % RECENT;
+        let add = |slot: u32, byte: &u8| slot.wrapping_mul(31).wrapping_add(u32::from(*byte));
+        let slot = digits.fold(0, add) as usize % RECENT;
         let recent = &self.recent[slot];
         let thread = match recent.thread {
             Some(thread) if recent.left == left => thread,
