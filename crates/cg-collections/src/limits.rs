@@ -14,7 +14,7 @@ pub enum TooMany {
     Values,
     /// A name is too long.
     #[error("a name has {0} bytes, and the limit is {limit}", limit = NAME)]
-    Letters(usize),
+    Letters(u64),
     /// A record has too many items.
     #[error("a record has more than {limit} {0}", limit = ITEMS)]
     Items(&'static str),
@@ -99,7 +99,7 @@ pub fn check_memory(growth: usize) -> Result<(), TooMany> {
 pub fn check_name(length: usize) -> Result<usize, TooMany> {
     match length {
         ..=NAME => Ok(length),
-        _ => Err(TooMany::Letters(length)),
+        _ => Err(TooMany::Letters(length as u64)),
     }
 }
 
@@ -178,7 +178,7 @@ mod tests {
         let long = vec![b'n'; NAME + 1];
         let mut names = crate::intern::Bytes::<NameId>::default();
         assert!(names.intern(&long[1..]).is_ok());
-        assert_eq!(names.intern(&long), Err(TooMany::Letters(NAME + 1)));
+        assert_eq!(names.intern(&long), Err(TooMany::Letters(NAME as u64 + 1)));
     }
 
     #[test]

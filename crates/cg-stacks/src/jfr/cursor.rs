@@ -114,9 +114,9 @@ impl<'a> JfrCursor<'a> {
 
     fn text_length(&mut self) -> Result<u64, Error> {
         let length = self.number()?;
-        match usize::try_from(length).unwrap_or(usize::MAX) {
-            0..=limits::NAME => Ok(length),
-            too_long => Err(TooMany::Letters(too_long).into()),
+        match length > limits::NAME as u64 {
+            true => Err(TooMany::Letters(length).into()),
+            false => Ok(length),
         }
     }
 
@@ -130,5 +130,19 @@ impl<'a> JfrCursor<'a> {
         Error::whole(format!(
             "byte {end}: expected more of an event, found its end"
         ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_too_long_by_all_bits_of_its_length() {
+        // 1 << 32 | 5, in groups of seven bits.
+        let text = b"\x03\x85\x80\x80\x80\x10hello";
+        let error = JfrCursor::new(text, 0).text().unwrap_err().to_string();
+        let expected = "a name has 4294967301 bytes, and the limit is 1048576";
+        assert!(error.ends_with(expected), "{error}");
     }
 }
