@@ -81,8 +81,8 @@ impl<'t, 's> Narrowing<'t, 's> {
         (step.hide)(&mut self.tried, number);
     }
 
-    /// Returns the longest shortened form that fits, or the shortest form if none fits. What fits now must have fitted in
-    /// earlier calls, too.
+    /// Returns the longest shortened form that fits, or the shortest form if none fits. A form that fits now must have
+    /// fitted in earlier calls, too.
     fn next(&mut self, fits: impl Fn(&Form<'t>) -> bool) -> &Form<'t> {
         while let [step, rest @ ..] = self.steps {
             let most = match step.is_single {
