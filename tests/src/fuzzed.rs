@@ -56,10 +56,11 @@ fn reader_in_pieces(format: &'static Format, bytes: &[u8], piece: usize) {
     if let Some(stream) = &plain.whole {
         sums_to_its_total(stream);
     }
-    // Input that starts like packed data is unpacked without packing it again.
-    let is_packed = [&b"\x1f\x8b"[..], b"\x28\xb5\x2f\xfd"]
-        .iter()
-        .any(|magic| bytes.starts_with(magic));
+    // Input that starts like packed data is unpacked without packing it again. zstd data can begin with a frame to skip.
+    let is_packed = matches!(
+        bytes,
+        [0x1f, 0x8b, ..] | [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..]
+    );
     if !is_packed {
         let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
         gzip.write_all(bytes).unwrap();
