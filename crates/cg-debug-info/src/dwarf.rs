@@ -247,17 +247,7 @@ impl<'a> DwarfUnits<'a> {
         dwarf: &'a Dwarf<Slice<'a>>,
         limits: &'a Limits,
     ) -> Result<DwarfUnits<'a>, Stop> {
-        let mut units = DwarfUnits {
-            dwarf,
-            offsets: Vec::new(),
-            abbreviations: Vec::new(),
-            opened: RefCell::default(),
-            root: RefCell::default(),
-            limits,
-            skeleton: None,
-            is_part: false,
-            has_missed: Cell::new(false),
-        };
+        let mut units = DwarfUnits::empty(dwarf, limits);
         let mut headers = dwarf.units();
         while let Ok(Some(header)) = headers.next() {
             let Some(offset) = header.debug_info_offset() else {
@@ -281,14 +271,23 @@ impl<'a> DwarfUnits<'a> {
         known: &KnownUnits,
     ) -> DwarfUnits<'a> {
         DwarfUnits {
-            dwarf,
             offsets: known.offsets.clone(),
             abbreviations: known.abbreviations.clone(),
+            is_part: true,
+            ..DwarfUnits::empty(dwarf, limits)
+        }
+    }
+
+    fn empty(dwarf: &'a Dwarf<Slice<'a>>, limits: &'a Limits) -> DwarfUnits<'a> {
+        DwarfUnits {
+            dwarf,
+            offsets: Vec::new(),
+            abbreviations: Vec::new(),
             opened: RefCell::default(),
             root: RefCell::default(),
             limits,
             skeleton: None,
-            is_part: true,
+            is_part: false,
             has_missed: Cell::new(false),
         }
     }

@@ -1,4 +1,4 @@
-//! The rows of a line table.
+//! The rows of a line table, and the code of each row.
 //!
 //! gimli computes all registers of a row. Lookups need the address, the file and the line, and they read millions of rows.
 
@@ -7,19 +7,59 @@ use gimli::{LineProgramHeader, Reader as _, constants};
 use crate::dwarf::{Slice, Stop};
 use crate::limits::Steps;
 
-/// A row of a line table.
+/// The code of a row of a line table: from its address to that of the next row.
 #[derive(Clone, Copy)]
-pub(crate) struct LineRow {
-    pub(crate) address: u64,
+pub(crate) struct LineSpan {
+    pub(crate) begin: u64,
+    pub(crate) end: u64,
     pub(crate) file: u64,
     /// The line, counted from 1; 0 if it is unknown.
     pub(crate) line: u32,
+    /// The address of the first row in the sequence.
+    pub(crate) sequence: u64,
+}
+
+/// Calls `each` with the code of the rows of a line table. Skips rows without code.
+pub(crate) fn for_each_span<'a>(
+    program: gimli::IncompleteLineProgram<Slice<'a>>,
+    steps: &mut Steps,
+    mut each: impl FnMut(&LineProgramHeader<Slice<'a>>, LineSpan),
+) -> Result<(), Stop> {
+    let mut last: Option<LineRow> = None;
+    let mut sequence = None;
+    for_each_row(program, steps, &mut |header, row| {
+        let begun = *sequence.get_or_insert(row.address);
+        if let Some(last) = last.take()
+            && last.address < row.address
+        {
+            let span = LineSpan {
+                begin: last.address,
+                end: row.address,
+                file: last.file,
+                line: last.line,
+                sequence: begun,
+            };
+            each(header, span);
+        }
+        match row.is_end {
+            true => sequence = None,
+            false => last = Some(row),
+        }
+    })
+}
+
+/// A row of a line table.
+#[derive(Clone, Copy)]
+struct LineRow {
+    address: u64,
+    file: u64,
+    line: u32,
     /// True if the row only ends a sequence.
-    pub(crate) is_end: bool,
+    is_end: bool,
 }
 
 /// Calls `each` with the rows of a line table.
-pub(crate) fn for_each_row<'a>(
+fn for_each_row<'a>(
     program: gimli::IncompleteLineProgram<Slice<'a>>,
     steps: &mut Steps,
     each: &mut impl FnMut(&LineProgramHeader<Slice<'a>>, LineRow),

@@ -8,7 +8,7 @@ use crate::chains::{Builder, FileId, SourcePlace, TableLine};
 use crate::dwarf::{DwarfUnits, OpenUnit, Stop};
 use crate::files::{path, program};
 use crate::limits::Steps;
-use crate::line_rows::{LineRow, for_each_row};
+use crate::line_rows::{LineSpan, for_each_span};
 
 /// The code of one row of a line table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -55,30 +55,18 @@ pub(crate) fn rows<'a>(
         ranges.get(next).is_some_and(|range| range.start < end)
     };
     let mut files: Map<u64, Option<FileId>> = Map::default();
-    let mut last: Option<LineRow> = None;
-    for_each_row(program, steps, &mut |header, row| {
-        let end = row.address;
-        if let Some(LineRow {
-            address: begin,
-            file,
-            line,
-            ..
-        }) = last.take()
-            && begin != 0
-            && begin < end
-            && overlaps(begin, end)
-        {
-            let file = *(files.entry(file)).or_insert_with(|| {
-                path(units.dwarf, open, header, file).map(|path| builder.file(path))
+    for_each_span(program, steps, |header, span| {
+        let LineSpan { begin, end, .. } = span;
+        if begin != 0 && overlaps(begin, end) {
+            let file = *(files.entry(span.file)).or_insert_with(|| {
+                path(units.dwarf, open, header, span.file).map(|path| builder.file(path))
             });
+            let line = span.line;
             kept.push(LineTableRow {
                 begin,
                 end,
                 place: SourcePlace { file, line },
             });
-        }
-        if !row.is_end {
-            last = Some(row);
         }
     })
 }
@@ -102,53 +90,44 @@ pub(crate) fn set_lines<'a>(
         return Ok(());
     };
     let mut files: Map<u64, Option<FileId>> = Map::default();
-    let mut sequence = None;
-    let mut last: Option<LineRow> = None;
     // The end of the current run of rows with one line, the line, and the file of the first row.
     let mut run: Option<(u64, u32, u64)> = None;
     // The first address that is not before the end of the last row, and this end.
     let (mut next, mut last_end) = (0, 0);
-    for_each_row(program, steps, &mut |header, row| {
-        let end = row.address;
-        if let Some(LineRow {
-            address: begin,
+    for_each_span(program, steps, |header, span| {
+        let LineSpan {
+            begin,
+            end,
             file,
             line,
-            ..
-        }) = last.take()
-            && begin < end
-            && sequence != Some(0)
-        {
-            let first = match run {
-                Some((until, run_line, first)) if (until, run_line) == (begin, line) => first,
-                _ => file,
-            };
-            run = Some((end, line, first));
-            if begin != last_end {
-                next = addresses.partition_point(|address| *address < begin);
-            }
-            last_end = end;
-            if addresses.get(next).is_some_and(|address| *address < end) {
-                let from = next;
-                next += addresses[from..].partition_point(|address| *address < end);
-                let mut path_of = |number| {
-                    *(files.entry(number)).or_insert_with(|| {
-                        path(units.dwarf, open, header, number).map(|path| builder.file(path))
-                    })
-                };
-                let line = TableLine {
-                    line,
-                    file: path_of(file),
-                    first_file: path_of(first),
-                };
-                builder.set_line(from..next, line);
-            }
+            sequence,
+        } = span;
+        if sequence == 0 {
+            return;
         }
-        if row.is_end {
-            sequence = None;
-        } else {
-            sequence.get_or_insert(end);
-            last = Some(row);
+        let first = match run {
+            Some((until, run_line, first)) if (until, run_line) == (begin, line) => first,
+            _ => file,
+        };
+        run = Some((end, line, first));
+        if begin != last_end {
+            next = addresses.partition_point(|address| *address < begin);
+        }
+        last_end = end;
+        if addresses.get(next).is_some_and(|address| *address < end) {
+            let from = next;
+            next += addresses[from..].partition_point(|address| *address < end);
+            let mut path_of = |number| {
+                *(files.entry(number)).or_insert_with(|| {
+                    path(units.dwarf, open, header, number).map(|path| builder.file(path))
+                })
+            };
+            let line = TableLine {
+                line,
+                file: path_of(file),
+                first_file: path_of(first),
+            };
+            builder.set_line(from..next, line);
         }
     })
 }
