@@ -148,16 +148,15 @@ impl Unfollowed {
     ) -> UnfollowedStacks {
         let mut stacks = vec![StackShares::default(); graph.own.len()];
         let mut passed_on = Vec::new();
-        let mut folding = std::mem::take(&mut self.folding);
         for unit in units.callers_first(graph) {
             let mut entering = std::mem::take(&mut self.entering[unit]);
-            folding.fold_small(&mut entering, paths);
+            self.folding.fold_small(&mut entering, paths);
             let mut cut = std::mem::take(&mut self.cut[unit]);
             let unit = &units.all[unit];
             cut.order_by_key(|way| (way.members, way.stack));
             let mut members = GrowingShares::new(self.copied(&entering), &cut);
             for (position, context) in unit.members.iter().enumerate() {
-                members.advance(position, |way| way.members, &mut folding, paths);
+                members.advance(position, |way| way.members, &mut self.folding, paths);
                 if graph.own[*context].iter().any(|count| *count > 0) {
                     stacks[*context] = members.shares.clone();
                 }
@@ -167,7 +166,7 @@ impl Unfollowed {
             let mut arcs = GrowingShares::new(entering, &cut);
             for (position, arc) in unit.leaving.iter().enumerate() {
                 let callee = units.unit_of[graph.arcs[*arc].callee];
-                arcs.advance(position, |way| way.arcs, &mut folding, paths);
+                arcs.advance(position, |way| way.arcs, &mut self.folding, paths);
                 for (stack, share) in arcs.shares.iter() {
                     passed_on.clear();
                     passed_on.extend(units.shares(graph, *arc, share));
