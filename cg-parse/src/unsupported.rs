@@ -25,23 +25,21 @@ impl Unsupported {
         let (at, rest) = row.split_once('"')?;
         let mut quotes = rest.match_indices('"');
         let (length, _) = quotes.find(|(at, _)| !rest[..*at].ends_with('\\'))?;
-        let (sign, message) = (&rest[..length], &rest[length + 1..]);
-        let sign = match sign.contains('\\') {
-            true => serde_json::from_str(&row[at.len()..row.len() - message.len()]).ok()?,
-            false => sign.to_owned(),
+        let sign = match &rest[..length] {
+            plain if !plain.contains('\\') => plain.to_owned(),
+            _ => serde_json::from_str(&row[at.len()..at.len() + length + 2]).ok()?,
         };
         let bytes = sign.chars().map(|byte| u8::try_from(byte).ok());
         Some(Unsupported {
             at: at.trim_end().parse().ok(),
             bytes: bytes.collect::<Option<_>>()?,
-            message,
+            message: rest[length + 1..].strip_prefix(" => ")?,
         })
     }
 
     /// Returns the kind of input, and a command or other advice.
     fn hint(&self) -> (&'static str, &'static str) {
-        let message = self.message.trim_start_matches(" => ");
-        message.split_once(" => ").unwrap_or((message, ""))
+        self.message.split_once(" => ").unwrap_or_default()
     }
 }
 
