@@ -37,9 +37,10 @@ impl Arcs {
         for (side, profile) in runs.files() {
             let event = runs.position(profile, 0).unwrap_or(usize::MAX);
             let table = runs.profiles[profile].table(RecordType::Call);
-            for (record, key) in table.keys().iter().enumerate() {
-                let callee = key.callee.and_then(|callee| rows.row(callee, key));
-                let (Some(caller), Some(callee)) = (rows.row(runs.caller(key), key), callee) else {
+            for (record, key) in table.keys().enumerate() {
+                let callee = key.callee.and_then(|callee| rows.row(callee, &key));
+                let (Some(caller), Some(callee)) = (rows.row(runs.caller(&key), &key), callee)
+                else {
                     continue;
                 };
                 if caller == callee || !is_wanted(caller) {

@@ -331,7 +331,7 @@ impl Comparer<'_> {
             for profile in self.runs.files_of(side) {
                 let table = self.runs.profiles[profile].table(kind);
                 for record in self.joined.records(row, profile) {
-                    let key = crate::key::exact(table.key(*record as usize));
+                    let key = crate::key::exact(&table.key(*record as usize));
                     let cost = table.count(*record as usize, 0);
                     match &mut found {
                         None => found = Some((key, cost)),
@@ -368,7 +368,7 @@ pub(crate) fn last_key(runs: &Runs, joined: &Joined, row: usize) -> Option<Key> 
 fn key_in(runs: &Runs, joined: &Joined, row: usize, profile: usize) -> Option<Key> {
     let table = runs.profiles[profile].table(joined.rows[row].kind);
     let record = *joined.records(row, profile).first()?;
-    Some(crate::key::exact(table.key(record as usize)))
+    Some(crate::key::exact(&table.key(record as usize)))
 }
 
 /// Returns name, file and object as text.

@@ -297,7 +297,7 @@ fn distinct(table: &Rows, records: &[u32]) -> Count {
     }
     let keys = records
         .iter()
-        .map(|record| key::exact(table.key(*record as usize)));
+        .map(|record| key::exact(&table.key(*record as usize)));
     let distinct: Set<Key> = keys.collect();
     distinct.len() as Count
 }

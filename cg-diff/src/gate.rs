@@ -411,7 +411,7 @@ impl Gate<'_> {
         for profile in profiles {
             let table = self.runs.profiles[profile].table(kind);
             for record in self.joined.records(change.row, profile) {
-                let name = table.key(*record as usize).function.name;
+                let name = table.function(*record as usize).name;
                 if let Some(name) = name.filter(|name| is_match(*name)) {
                     return Some(format!("{} ({})", text(shown), text(name)));
                 }

@@ -89,8 +89,8 @@ fn add_hosts(runs: &Runs, joined: &Joined, moved: &mut BTreeMap<usize, Inlining>
     let mut names: BTreeMap<usize, FunctionKey> = BTreeMap::new();
     for (position, profile) in runs.profiles.iter().enumerate() {
         let table = profile.table(RecordType::Inline);
-        for (record, key) in table.keys().iter().enumerate() {
-            let guest = rows.row(key.function, key);
+        for (record, key) in table.keys().enumerate() {
+            let guest = rows.row(key.function, &key);
             let Some(guest) = guest.filter(|guest| moved.contains_key(guest)) else {
                 continue;
             };
@@ -98,7 +98,7 @@ fn add_hosts(runs: &Runs, joined: &Joined, moved: &mut BTreeMap<usize, Inlining>
             let Some(host) = frames.last().filter(|_| frames.len() > 1) else {
                 continue;
             };
-            let row = rows.row(host.function, key);
+            let row = rows.row(host.function, &key);
             let host = match row {
                 Some(row) => {
                     names.insert(row, host.function);

@@ -244,7 +244,7 @@ fn seen(profile: &Profile, leak_kind: LeakKind, allow_fragment: bool) -> Seen {
     let position = |event: &str| profile.event(event).unwrap_or(usize::MAX);
     let (bytes, blocks) = (position("bytes"), position("blocks"));
     let mut shown = (0, 0);
-    for (record, key) in table.keys().iter().enumerate() {
+    for (record, key) in table.keys().enumerate() {
         // The LEAK SUMMARY describes the last search.
         if !key.earlier_search
             && key

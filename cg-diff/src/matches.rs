@@ -62,7 +62,7 @@ fn functions(comparison: &Comparison, row: usize, side: usize) -> Vec<FunctionKe
     for profile in runs.files_of(side) {
         let table = runs.profiles[profile].table(joined.rows[row].kind);
         for record in joined.records(row, profile) {
-            let key: Key = key::exact(table.key(*record as usize));
+            let key: Key = key::exact(&table.key(*record as usize));
             if !functions.contains(&key.function) {
                 functions.push(key.function);
             }

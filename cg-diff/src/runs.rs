@@ -316,8 +316,9 @@ impl Runs {
     /// Returns the heap size of the compared snapshot, if the stream of one run has trees of several snapshots.
     fn size_of_compared_snapshot(&self, profile: usize, event: usize) -> Option<Count> {
         let records = &self.profiles[profile];
-        let keys = records.table(RecordType::Heap).keys();
-        let has_several = keys.iter().any(|key| key.snapshot != keys[0].snapshot);
+        let mut snapshots = (records.table(RecordType::Heap).keys()).map(|key| key.snapshot);
+        let first = snapshots.next();
+        let has_several = snapshots.any(|snapshot| Some(snapshot) != first);
         let is_one_run = records.runs().len() == 1;
         let snapshot = compared_snapshot(records.snapshots(), self.snapshots[profile])?;
         let is_heap_size = has_several && is_one_run && self.events[event] == "bytes";
@@ -342,7 +343,7 @@ impl Runs {
             let total = profile.total().get(position).copied().unwrap_or(0);
             let leaks = profile.table(RecordType::Leak);
             let left_out = (0..leaks.len())
-                .filter(|record| self.is_left_out(leaks.key(*record)))
+                .filter(|record| self.is_left_out(&leaks.key(*record)))
                 .map(|record| leaks.count(record, position));
             let unprinted = self.leak_kinds.unprinted(index, &self.events[event]);
             return Some(total + unprinted - left_out.sum::<Count>());

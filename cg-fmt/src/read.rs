@@ -251,8 +251,7 @@ fn timed_samples(files: &[PathBuf], parse: &cg_parse::Options) -> anyhow::Result
         ..parse.clone()
     };
     let (profile, _) = read_again(files, &parse)?;
-    let mut keys = profile.table(RecordType::Stack).keys().iter();
-    let has_times = keys.any(|key| key.time.is_some());
+    let has_times = (profile.table(RecordType::Stack).used_fields().time).is_some();
     Ok(has_times.then_some(profile))
 }
 

@@ -201,7 +201,7 @@ fn rows_below_threshold(
     for (run, profile) in profiles.into_iter().enumerate() {
         let table = profile.table(kind);
         let mut tree = ShownPlaces::default();
-        for (record, key) in table.keys().iter().enumerate() {
+        for (record, key) in table.keys().enumerate() {
             let row = stacks.get_index_of(&key.stack).unwrap_or_default();
             let places = table.numbers().places.get(record);
             tree.add(path(key.stack), places.map(|_| (row, 0)));

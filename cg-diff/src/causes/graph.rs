@@ -78,8 +78,8 @@ impl CallGraph {
             let plain = plain_hosts(runs, number);
             let functions = profile.table(cost_type);
             let mut cost = Vec::new();
-            for (record, key) in functions.keys().iter().enumerate() {
-                let Some((host, inlined)) = host_and_inlined(runs, nodes, key, &plain) else {
+            for (record, key) in functions.keys().enumerate() {
+                let Some((host, inlined)) = host_and_inlined(runs, nodes, &key, &plain) else {
                     continue;
                 };
                 cost.clear();
@@ -95,18 +95,18 @@ impl CallGraph {
             found.arcs.reserve(calls.len());
             found.costs.reserve(calls.len() * events.len());
             // The calls of a function follow each other.
-            let mut last: Option<(&Key, Option<Node>)> = None;
-            for (record, key) in calls.keys().iter().enumerate() {
+            let mut last: Option<(Key, Option<Node>)> = None;
+            for (record, key) in calls.keys().enumerate() {
                 let count = calls.calls(record);
                 let same = last.filter(|(last, _)| {
                     (last.function, last.part, last.thread) == (key.function, key.part, key.thread)
                 });
                 let caller = match same {
                     Some((_, caller)) => caller,
-                    None => nodes.node(key.function, key),
+                    None => nodes.node(key.function, &key),
                 };
                 last = Some((key, caller));
-                let callee = key.callee.and_then(|callee| nodes.node(callee, key));
+                let callee = key.callee.and_then(|callee| nodes.node(callee, &key));
                 let (Some(caller), Some(callee)) = (caller, callee) else {
                     graph.without_ends += count;
                     continue;
@@ -316,11 +316,11 @@ fn plain_hosts(runs: &Runs, profile: usize) -> Map<FunctionKey, Count> {
         return excess;
     };
     let functions = runs.profiles[profile].table(RecordType::Fn);
-    for (key, cost) in functions.keys().iter().zip(out_of_line) {
+    for (key, cost) in functions.keys().zip(out_of_line) {
         *excess.entry(key.function).or_default() += cost.iter().sum::<Count>();
     }
     let chains = runs.profiles[profile].table(RecordType::Inline);
-    for (record, key) in chains.keys().iter().enumerate() {
+    for (record, key) in chains.keys().enumerate() {
         let frames = runs.names.stacks.frames_of(key.stack);
         if let (1, Some(frame)) = (frames.len(), frames.first()) {
             let cost: Count = chains.cost(record).iter().sum();

@@ -110,7 +110,7 @@ fn functions(
     for row in 0..joined.rows.len() {
         if let Some(node) = nodes.of_row(row).filter(|node| is_wanted[*node]) {
             let records = joined.records(row, profile).iter();
-            let keys = records.map(|record| table.key(*record as usize).function);
+            let keys = records.map(|record| table.function(*record as usize));
             functions.extend(keys.map(|key| (key, node)));
         }
     }
@@ -143,9 +143,9 @@ impl<'a> ProfileLines<'a> {
 
     fn add_calls(&self, run: usize, counts: &mut Map<WantedLines, [CountsOfLines<'a>; 2]>) {
         let calls = self.runs.profiles[self.profile].table(RecordType::Call);
-        for (record, key) in calls.keys().iter().enumerate() {
+        for (record, key) in calls.keys().enumerate() {
             if let Some(node) = self.by_function.get(&key.function)
-                && let Some(callee) = key.callee.and_then(|callee| self.nodes.node(callee, key))
+                && let Some(callee) = key.callee.and_then(|callee| self.nodes.node(callee, &key))
                 && let Some(counts) = counts.get_mut(&(*node, Some(callee)))
             {
                 self.add(&mut counts[run], key.site, key.line, calls.calls(record));
@@ -172,7 +172,7 @@ impl<'a> ProfileLines<'a> {
             let same_name = by_name.entry((key.function.name, key.function.obj));
             same_name.or_default().push(key.function);
         }
-        for (record, key) in lines.keys().iter().enumerate() {
+        for (record, key) in lines.keys().enumerate() {
             let FunctionKey { name, file, obj } = key.function;
             if let Some([function]) = by_name.get(&(name, obj)).map(Vec::as_slice)
                 && let Some(node) = self.by_function.get(function)

@@ -101,13 +101,13 @@ impl<'a, 'r> Nodes<'a, 'r> {
                     let frames = runs.names.stacks.frames_of(key.stack).iter();
                     let frames = frames.map(|frame| frame.function);
                     let frames = frames.filter(|function| {
-                        self.rows.row(with_object(*function, key), key).is_none()
+                        self.rows.row(with_object(*function, &key), &key).is_none()
                     });
                     let ends = [Some(key.function), key.callee].into_iter().flatten();
                     keys.extend(
                         frames
                             .chain(ends)
-                            .filter(|function| self.rows.row(*function, key).is_none()),
+                            .filter(|function| self.rows.row(*function, &key).is_none()),
                     );
                 }
             }

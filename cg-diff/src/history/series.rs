@@ -145,7 +145,7 @@ impl Series {
             totals.push(position.and_then(|event| profile.total().get(event).copied()));
         }
         let table = profile.table(RecordType::Fn);
-        for (row, key) in table.keys().iter().enumerate() {
+        for (row, key) in table.keys().enumerate() {
             let text = |symbol: Option<Symbol>| profile.text(symbol);
             let function = [
                 text(key.function.name).map(|name| normal_function(name).into_owned()),

@@ -132,7 +132,7 @@ impl Joiner<'_> {
                 let bytes = records
                     .iter()
                     .map(|record| record_bytes(heap, *record as usize));
-                let key = *heap.key(*records.first()? as usize);
+                let key = heap.key(*records.first()? as usize);
                 Some((side, key, bytes.sum()))
             })
         };
@@ -166,8 +166,8 @@ impl Joiner<'_> {
             }
         };
         for (side, profile) in self.runs.files() {
-            for (record, key) in heap(profile).keys().iter().enumerate() {
-                let path = self.path(key, side, false);
+            for (record, key) in heap(profile).keys().enumerate() {
+                let path = self.path(&key, side, false);
                 for other in trees.iter().filter(|other| other.side != side) {
                     for places in other.tree.hiding(path.iter().copied()) {
                         // Skip the functions that all places of the sum have in common: they have the bytes.
@@ -182,7 +182,7 @@ impl Joiner<'_> {
                             }
                         }
                         if places.depth == 0 {
-                            let function = heap(other.profile).key(places.id).function;
+                            let function = heap(other.profile).function(places.id);
                             let bytes = record_bytes(heap(profile), record);
                             let class = self.class_of(function, other.side);
                             add(class, other.side, (side, bytes, false));
@@ -209,7 +209,7 @@ impl Joiner<'_> {
             for (side, profile) in self.runs.files() {
                 let functions = self.runs.profiles[profile].table(RecordType::Fn);
                 for record in members[profile].row_records(row) {
-                    let function = functions.key(*record as usize).function;
+                    let function = functions.function(*record as usize);
                     row_of.insert(self.class_of(function, side), row);
                 }
             }
@@ -236,7 +236,7 @@ impl Joiner<'_> {
             for (id, record) in records(profile) {
                 let record = record as usize;
                 let merged = places.get(record).map(|_| (id, record_bytes(heap, record)));
-                tree.add(self.path(heap.key(record), side, by_lines), merged);
+                tree.add(self.path(&heap.key(record), side, by_lines), merged);
             }
             if !tree.is_whole() {
                 trees.push(PartialHeapTree {

@@ -104,7 +104,7 @@ impl FactCollector<'_> {
         let (runs, profile) = (self.runs, self.profile);
         let first = self.first_event();
         let table = runs.profiles[profile].table(RecordType::Fn);
-        for (record, key) in table.keys().iter().enumerate() {
+        for (record, key) in table.keys().enumerate() {
             let Some(facts) = self.node_facts(key.function) else {
                 continue;
             };
@@ -122,9 +122,9 @@ impl FactCollector<'_> {
 
     fn add_arcs(&mut self) {
         let table = self.runs.profiles[self.profile].table(RecordType::Call);
-        for (record, key) in table.keys().iter().enumerate() {
+        for (record, key) in table.keys().enumerate() {
             let Some(callee) = key.callee else { continue };
-            let ends = (self.node(self.runs.caller(key)), self.node(callee));
+            let ends = (self.node(self.runs.caller(&key)), self.node(callee));
             let (Some(from), Some(to)) = ends else {
                 continue;
             };
@@ -148,7 +148,7 @@ impl FactCollector<'_> {
     fn add_hosts(&mut self) {
         let first = self.first_event();
         let table = self.runs.profiles[self.profile].table(RecordType::Inline);
-        for (record, key) in table.keys().iter().enumerate() {
+        for (record, key) in table.keys().enumerate() {
             let frames = self.runs.names.stacks.frames_of(key.stack);
             let (Some(inlined), Some(host)) = (frames.first(), frames.get(1).and(frames.last()))
             else {
@@ -168,7 +168,7 @@ impl FactCollector<'_> {
     fn add_stacks(&mut self, kind: RecordType) {
         let (runs, profile) = (self.runs, self.profile);
         let table = runs.profiles[profile].table(kind);
-        for (record, key) in table.keys().iter().enumerate() {
+        for (record, key) in table.keys().enumerate() {
             let cost = table.cost(record);
             if let Some(facts) = self.node_facts(key.function) {
                 facts.add_costs(runs, profile, cost);

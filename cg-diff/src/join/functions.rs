@@ -175,7 +175,6 @@ impl Functions {
             for (record, key) in runs.profiles[profile]
                 .table(RecordType::Fn)
                 .keys()
-                .iter()
                 .enumerate()
             {
                 if let Some(node) = self.find(key.function, side) {

@@ -63,12 +63,12 @@ impl<'r> JoinNames<'r> {
     pub(super) fn prepare_records(&mut self, runs: &Runs) {
         for profile in &runs.profiles {
             let errors = profile.table(RecordType::Error).keys();
-            for sentence in errors.iter().filter_map(|key| key.what) {
+            for sentence in errors.filter_map(|key| key.what) {
                 let normal = self.normaliser.sentence(&mut self.symbols, sentence);
                 self.sentences.insert(sentence, normal);
             }
             let calls = profile.table(RecordType::Call).keys();
-            for site in calls.iter().filter_map(|key| key.site) {
+            for site in calls.filter_map(|key| key.site) {
                 if !self.sites.contains_key(&site) {
                     let normal = self.normaliser.file(&mut self.symbols, site);
                     let base = self.base_name(normal.symbol);

@@ -71,7 +71,7 @@ fn functions(
     let table = runs.profiles[profile].table(RecordType::Fn);
     let keys = records
         .iter()
-        .map(|record| key::exact(table.key(*record as usize)).function);
+        .map(|record| key::exact(&table.key(*record as usize)).function);
     keys.collect()
 }
 
@@ -85,7 +85,7 @@ impl NestedCalls {
     fn new(runs: &Runs, profile: usize) -> NestedCalls {
         let table = runs.profiles[profile].table(RecordType::Call);
         let mut callees: BTreeMap<FunctionKey, BTreeMap<FunctionKey, Vec<Count>>> = BTreeMap::new();
-        for (record, key) in table.keys().iter().enumerate() {
+        for (record, key) in table.keys().enumerate() {
             let Some(callee) = key.callee.filter(|callee| *callee != key.function) else {
                 continue;
             };

@@ -81,7 +81,7 @@ impl Joiner<'_> {
         let mut row_of = vec![NOT_COMPARED; self.functions.len()];
         for (side, profile) in self.runs.files() {
             let table = self.runs.profiles[profile].table(RecordType::Fn);
-            let records = table.keys().iter().map(|key| {
+            let records = table.keys().map(|key| {
                 let Some(node) = self.functions.find(key.function, side) else {
                     return NOT_COMPARED;
                 };
@@ -182,11 +182,11 @@ impl<'a> RecordJoin<'a> {
             let compared = compared_records(self.kind, table, runs.snapshots[profile]);
             let mut drafts = Vec::with_capacity(table.len());
             for record in 0..table.len() {
-                if !compared(record) || runs.is_left_out(table.key(record)) {
+                if !compared(record) || runs.is_left_out(&table.key(record)) {
                     drafts.push(usize::MAX);
                     continue;
                 }
-                let key = crate::key::exact(table.key(record));
+                let key = crate::key::exact(&table.key(record));
                 let identity = self.identity(&key, side);
                 let next = self.drafts.len();
                 let draft = match self.index.get(&identity) {

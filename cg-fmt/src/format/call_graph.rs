@@ -321,7 +321,7 @@ fn profile_graph<'n>(
             .map(|event| names[*event].to_owned())
             .collect(),
     );
-    for (row, key) in functions.keys().iter().enumerate() {
+    for (row, key) in functions.keys().enumerate() {
         let incl = functions.incl(row).map(&pick);
         let is_in_cycle = functions.numbers().cycle.get(row).is_some();
         graph.add_function(
@@ -331,7 +331,7 @@ fn profile_graph<'n>(
             is_in_cycle,
         )?;
     }
-    for (row, key) in calls.keys().iter().enumerate() {
+    for (row, key) in calls.keys().enumerate() {
         let arc = GraphArc {
             callee: GraphFunctionId::FIRST,
             site: profile.text(key.site).map(|site| source.names.file(site)),
@@ -371,7 +371,7 @@ fn add_lines<'n>(
             .push(position);
     }
     let mut sums: OrderedMap<(usize, Option<&'n str>, u64), Vec<Count>> = OrderedMap::default();
-    for (row, key) in lines.keys().iter().enumerate() {
+    for (row, key) in lines.keys().enumerate() {
         graph.addresses += usize::from(key.addr.is_some());
         let names = source.written(FunctionNames {
             name: profile.text(key.function.name),

@@ -33,12 +33,12 @@ pub(crate) fn remedy(profile: &Profile, option: &str, options: &Options) -> Opti
 /// Returns the command that shows the requested view with the times of samples; `None` if the profile has these times, or if
 /// its program did not write them.
 pub(crate) fn remedy_for_times(profile: &Profile, options: &Options) -> Option<String> {
-    let samples = profile.table(RecordType::Stack).keys();
+    let mut samples = profile.table(RecordType::Stack).keys();
     let has_duration = profile
         .runs()
         .iter()
         .any(|run| run.sampling.duration.is_some());
-    let is_lacking = has_duration && samples.iter().any(|key| key.time.is_none());
+    let is_lacking = has_duration && samples.any(|key| key.time.is_none());
     let (inputs, view) = (inputs(profile), view(options));
     is_lacking.then(|| format!("cg-parse --times {inputs} | cg-filter REGEX | cg-fmt {view}"))
 }

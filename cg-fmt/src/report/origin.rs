@@ -28,6 +28,6 @@ pub(crate) fn origin(profile: &Profile) -> Option<String> {
 
 /// Returns true if parts are separate: rows have the number of their part.
 fn has_separate_parts(profile: &Profile) -> bool {
-    let mut keys = profile.types().flat_map(|kind| profile.table(kind).keys());
-    keys.any(|key| key.part.is_some())
+    let mut tables = profile.types().map(|kind| profile.table(kind));
+    tables.any(|rows| rows.used_fields().part.is_some())
 }

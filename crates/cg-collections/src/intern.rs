@@ -302,7 +302,7 @@ impl<I: Id, P: Pieces> Interner<I, P> {
 
     /// Returns the id of an interned value.
     pub fn find(&self, piece: &P::Piece) -> Option<I> {
-        let is_same = |position| self.pieces.piece(place(&self.ends, position)) == piece;
+        let is_same = |position| self.nth(position) == piece;
         let position = self.index.find(self.hasher.hash_one(piece), is_same)?;
         I::at(position).ok()
     }
@@ -313,9 +313,15 @@ impl<I: Id, P: Pieces> Interner<I, P> {
         self.pieces.piece(self.place(id))
     }
 
+    /// Returns the value whose id has this position.
+    #[inline]
+    pub fn nth(&self, position: usize) -> &P::Piece {
+        self.pieces.piece(place(&self.ends, position))
+    }
+
     /// Returns all values in the order of their ids.
     pub fn all(&self) -> impl Iterator<Item = &P::Piece> {
-        (0..self.ends.len()).map(|position| self.pieces.piece(place(&self.ends, position)))
+        (0..self.ends.len()).map(|position| self.nth(position))
     }
 
     /// Returns the range of a value's elements among the elements of all values. The range indexes data about the elements.

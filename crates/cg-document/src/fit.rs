@@ -249,9 +249,8 @@ pub fn short_name(name: &str, width: usize) -> String {
     if name.width() <= width || width == 0 {
         return name;
     }
-    let head = fitting(name.chars(), (width - 1) / 2);
-    let tail: String = fitting(name.chars().rev(), width - 1 - head.width());
-    let tail: String = tail.chars().rev().collect();
+    let head = head(&name, (width - 1) / 2);
+    let tail = tail(&name, width - 1 - head.width());
     format!("{head}…{tail}")
 }
 
@@ -260,8 +259,7 @@ fn path_end(path: &str, width: usize) -> String {
     if path.width() <= width {
         return path.to_owned();
     }
-    let tail = fitting(path.chars().rev(), width.saturating_sub(1));
-    let tail: String = tail.chars().rev().collect();
+    let tail = tail(path, width.saturating_sub(1));
     match tail.find('/') {
         Some(slash) if slash + 1 < tail.len() => format!("…{}", &tail[slash..]),
         _ => format!("…{tail}"),
@@ -270,7 +268,7 @@ fn path_end(path: &str, width: usize) -> String {
 
 /// Returns the leading words that fit.
 fn first_words(text: &str, width: usize) -> String {
-    let head = fitting(text.chars(), width.saturating_sub(1));
+    let head = head(text, width.saturating_sub(1));
     match head.rfind(' ') {
         Some(blank) if blank > width / 2 => {
             format!("{}…", head[..blank].trim_end_matches([',', ' ']))
@@ -284,24 +282,78 @@ pub(crate) fn truncated_line(line: &str, width: usize) -> String {
     if line.width() <= width {
         return line.to_owned();
     }
-    format!("{}…", fitting(line.chars(), width.saturating_sub(1)))
+    format!("{}…", head(line, width.saturating_sub(1)))
 }
 
 /// Returns the leading characters that fit in a width.
-fn fitting(characters: impl Iterator<Item = char>, width: usize) -> String {
+fn head(text: &str, width: usize) -> &str {
+    let mut length = fitting_length(text.char_indices(), width).unwrap_or(text.len());
+    // Some characters are wider together than alone, such as a sign and the selector of its picture.
+    while text[..length].width() > width {
+        let last = text[..length].char_indices().next_back();
+        length = last.map_or(0, |(index, _)| index);
+    }
+    &text[..length]
+}
+
+/// Returns the last characters that fit in a width.
+fn tail(text: &str, width: usize) -> &str {
+    let after = |(index, character): (usize, char)| (index + character.len_utf8(), character);
+    let mut start = fitting_length(text.char_indices().rev().map(after), width).unwrap_or(0);
+    while text[start..].width() > width {
+        let second = text[start..].char_indices().nth(1);
+        start = second.map_or(text.len(), |(index, _)| start + index);
+    }
+    &text[start..]
+}
+
+/// Returns the index of the first character that does not fit in a width, or `None` if all fit.
+fn fitting_length(
+    mut characters: impl Iterator<Item = (usize, char)>,
+    width: usize,
+) -> Option<usize> {
     let mut used = 0;
-    characters
-        .take_while(|character| {
-            used += character.width().unwrap_or(0);
-            used <= width
-        })
-        .collect()
+    let first = characters.find(|(_, character)| {
+        used += character.width().unwrap_or(0);
+        used > width
+    });
+    first.map(|(index, _)| index)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::Worth;
+
+    #[test]
+    fn shortened_text_fits_even_if_characters_are_wider_together() {
+        // Signs with the selector of their pictures, a flag, a family, and a mark without width.
+        for text in [
+            "\u{2600}\u{fe0f}",
+            "\u{1f1e9}\u{1f1ea}",
+            "👩\u{200d}👧",
+            "e\u{301}",
+            "☃",
+        ] {
+            let name = text.repeat(12);
+            let path = format!("/{name}/{name}");
+            for width in 1..30 {
+                let short = short_name(&name, width);
+                assert!(short.width() <= width, "{short} {width}");
+                let (head, tail) = (head(&name, width), tail(&name, width));
+                assert!(
+                    name.starts_with(head) && head.width() <= width,
+                    "{head} {width}"
+                );
+                assert!(
+                    name.ends_with(tail) && tail.width() <= width,
+                    "{tail} {width}"
+                );
+                let end = path_end(&path, width);
+                assert!(end.width() <= width, "{end} {width}");
+            }
+        }
+    }
 
     fn columns() -> Vec<Column<'static>> {
         let column = |name: &str, layout| Column::new(name, layout, |_| Cell::Empty);

@@ -90,7 +90,7 @@ impl<'p> Charging<'p> {
         let profile = self.profile;
         let (key, cost) = (stacks.key(row), stacks.cost(row));
         let frames = profile.stacks().frames_of(key.stack);
-        let own = self.row(profile.own_function(of, key), frames)?;
+        let own = self.row(profile.own_function(of, &key), frames)?;
         (self.functions).add_cost(own, cost, &profile.events)?;
         // Only these of the other numbers are meaningful as sums by function.
         let numbers = stacks.numbers();
@@ -153,7 +153,7 @@ impl<'p> Charging<'p> {
     }
 
     fn row_of_function(&mut self, function: FunctionKey) -> Result<usize, TooMany> {
-        let row = self.functions.row(Key {
+        let row = self.functions.row(&Key {
             function,
             ..Key::default()
         })?;
@@ -234,7 +234,7 @@ mod tests {
         let functions = profile.table(RecordType::Fn);
         let mut rows: Vec<(String, i128, i128)> = (0..functions.len())
             .map(|row| {
-                let name = profile.text(functions.key(row).function.name);
+                let name = profile.text(functions.function(row).name);
                 let cost = functions.count(row, 0);
                 let incl = functions.incl(row).map_or(0, |incl| incl[0]);
                 (name.unwrap_or("-").to_owned(), cost, incl)

@@ -87,7 +87,7 @@ impl Profile {
         for row in 0..called.len() {
             let key = called.key(row);
             let of =
-                (functions.rows.row(key.for_function(key.function))).map_err(NotAdded::from)?;
+                (functions.rows.row(&key.for_function(key.function))).map_err(NotAdded::from)?;
             functions
                 .rows
                 .add_calls(of, called.numbers().calls.get(row))?;
@@ -121,7 +121,7 @@ impl Profile {
     ) -> Result<(), NotAdded> {
         let key = inlines.key(row);
         let function = plain.unwrap_or(key.function);
-        let function = functions.rows.row(key.for_function(function))?;
+        let function = functions.rows.row(&key.for_function(function))?;
         if functions.hosts.len() <= function {
             functions.hosts.resize(function + 1, 0);
             functions.out_of_line.resize(function + 1, Vec::new());
@@ -151,8 +151,7 @@ mod tests {
 
     fn row(profile: &Profile, name: &str) -> (Count, Count, Count, Count) {
         let functions = profile.by_innermost().unwrap();
-        let named =
-            |row: &usize| profile.text(functions.rows.key(*row).function.name) == Some(name);
+        let named = |row: &usize| profile.text(functions.rows.function(*row).name) == Some(name);
         let row = (0..functions.rows.len()).find(named).unwrap();
         (
             functions.rows.cost(row)[0],
@@ -213,7 +212,7 @@ mod tests {
         let table = profile.table(RecordType::Fn);
         let mut found: Vec<(&str, Count, &[Count])> = (0..table.len())
             .map(|row| {
-                let name = profile.text(table.key(row).function.name).unwrap();
+                let name = profile.text(table.function(row).name).unwrap();
                 (name, table.calls(row), &out_of_line[row][..])
             })
             .collect();

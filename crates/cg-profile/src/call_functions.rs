@@ -16,7 +16,7 @@ impl Profile {
         let calls = self.table(RecordType::Call);
         for row in 0..calls.len() {
             let key = calls.key(row);
-            let mut of = |function| functions.row(key.for_function(function));
+            let mut of = |function| functions.row(&key.for_function(function));
             of(key.function).map_err(NotAdded::from)?;
             let callee = of(key.callee.unwrap_or_default()).map_err(NotAdded::from)?;
             functions.add_calls(callee, calls.numbers().calls.get(row))?;

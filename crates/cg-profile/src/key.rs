@@ -118,50 +118,6 @@ impl Hash for FunctionKey {
     }
 }
 
-impl Hash for Key {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        // Lists every field, so that the compiler reports a new field that is not hashed.
-        let Key {
-            function,
-            line,
-            addr,
-            site,
-            inlined,
-            ambiguous,
-            callee,
-            kind,
-            what,
-            snapshot,
-            part,
-            thread,
-            thread_name,
-            tid,
-            process,
-            cut,
-            earlier_search,
-            time,
-            labels,
-            stack,
-        } = self;
-        // Fields share a word if few types of record have both, or if both are small and use different bits.
-        for word in [
-            word(function.name, function.file),
-            word(function.obj, *stack),
-            line.unwrap_or(u64::MAX) ^ word(*thread_name, *process),
-            word(*addr, *site) ^ word(*kind, *what) ^ u64::from(*cut | *earlier_search),
-            word(*inlined, *ambiguous) ^ snapshot.or(*time).unwrap_or(u64::MAX),
-            part.unwrap_or_else(|| word(*labels, None::<Symbol>))
-                .rotate_left(32)
-                ^ thread.or(*tid).unwrap_or(u64::MAX),
-        ] {
-            state.write_u64(word);
-        }
-        if let Some(callee) = callee {
-            callee.hash(state);
-        }
-    }
-}
-
 /// One frame of an interned stack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FrameKey {

@@ -13,6 +13,7 @@ pub mod formula;
 mod inclusive;
 mod key;
 mod order;
+mod packed_keys;
 mod rows;
 mod run;
 mod shown_places;
@@ -58,7 +59,7 @@ use table::event_index;
 /// }
 /// let functions = profile.table(RecordType::Fn);
 /// assert_eq!(functions.len(), 1);
-/// assert_eq!(profile.text(functions.key(0).function.name), Some("main"));
+/// assert_eq!(profile.text(functions.function(0).name), Some("main"));
 /// assert_eq!((functions.calls(0), functions.cost(0)), (2, &[84][..]));
 /// # Ok(())
 /// # }
@@ -305,11 +306,13 @@ impl RowSink for Profile {
 
     fn expect(&mut self, of: RecordType, rows: usize) {
         if let Some(table) = table_index(of) {
-            self.tables[table].reserve(rows, self.events.len());
+            self.tables[table].reserve(rows, of, self.events.len());
         }
-        match of.has_stack() {
-            true => self.names.stacks.reserve(rows),
-            false => self.names.symbols.reserve(rows),
+        if of == RecordType::Fn {
+            self.names.symbols.reserve(rows);
+        }
+        if of.has_stack() {
+            self.names.stacks.reserve(rows);
         }
     }
 
@@ -382,7 +385,7 @@ mod tests {
         assert_eq!((functions.calls(0), functions.cost(0)), (3, &[8, 7][..]));
         assert_eq!(functions.incl(0).map(|incl| incl[0]), Some(10));
         assert_eq!(functions.incl(1), None);
-        assert_eq!(profile.text(functions.key(1).function.file), Some("b.c"));
+        assert_eq!(profile.text(functions.function(1).file), Some("b.c"));
     }
 
     #[test]

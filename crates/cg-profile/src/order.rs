@@ -113,7 +113,7 @@ mod tests {
         }
         let table = profile.table(RecordType::Stack);
         assert_eq!(table.len(), 2);
-        profile.order_of_keys(table.key(0), table.key(1))
+        profile.order_of_keys(&table.key(0), &table.key(1))
     }
 
     #[test]

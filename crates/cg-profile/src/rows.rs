@@ -30,6 +30,7 @@ struct SummedRow<'p> {
     names: &'p Names,
     table: &'p Rows,
     row: usize,
+    key: Key,
     cost: Counts<'p>,
     incl: Option<Counts<'p>>,
     /// The frames of the key's stack. No type of record has two stacks in its key.
@@ -48,6 +49,7 @@ impl<'p> SummedRow<'p> {
             names,
             table,
             row,
+            key,
             cost: profile.counts(events, table.cost(row)),
             incl: incl.filter(|incl| !incl.is_empty()),
             frames: stack.map_or_else(Vec::new, |stack| names.stack(stack).collect()),
@@ -416,10 +418,10 @@ macro_rules! agree {
 /// Creates a field of a summed row.
 macro_rules! out_of_row {
     (function $field:ident of $summed:ident) => {
-        KeyField::from_key($summed.table.key($summed.row).function.$field, &$summed)
+        KeyField::from_key($summed.key.function.$field, &$summed)
     };
     (key $field:ident of $summed:ident) => {
-        KeyField::from_key($summed.table.key($summed.row).$field, &$summed)
+        KeyField::from_key($summed.key.$field, &$summed)
     };
     (cost $field:ident of $summed:ident) => {
         Cells::Named(&$summed.cost)
@@ -475,7 +477,7 @@ macro_rules! rows {
                     let mut key = Key::default();
                     $(into_key!($role $field named!($word $($of)?), added, key, adding);)*
                     let rows = table.len();
-                    let row = table.row(key)?;
+                    let row = table.row(&key)?;
                     $(into_row!($role $field of added, table, row, adding);)*
                     let is_given = false $(|| is_given!($role $field of added))*;
                     if is_given || table.detail(row).is_some() {

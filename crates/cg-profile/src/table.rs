@@ -1,20 +1,17 @@
 //! The rows of one record type, with their counts in flat columns.
 
 use super::adding::Adding;
-use super::key::Key;
+use super::key::{FunctionKey, Key};
+use super::packed_keys::PackedKeys;
 use super::sum::{self, Beyond, NotAdded};
-use cg_collections::intern::{Id, Keys, TooMany};
-use cg_stream::record::{Count, Frame, HeapBlock, Name, Note};
+use cg_collections::intern::TooMany;
+use cg_stream::record::{Count, Frame, HeapBlock, Name, Note, RecordType};
 use cg_stream::rows::Cells;
-
-cg_collections::ids! {
-    struct RowId;
-}
 
 /// The rows of one record type. Counts are in the order of the profile's events.
 #[derive(Clone, Default)]
 pub struct Rows {
-    keys: Keys<RowId, Key>,
+    keys: PackedKeys,
     cost: CostColumns,
     incl: CostColumns,
     /// True for each row that has inclusive cost, up to the last such row.
@@ -148,16 +145,27 @@ impl Rows {
 
     /// Returns true if there are no rows.
     pub fn is_empty(&self) -> bool {
-        self.keys.is_empty()
+        self.keys.len() == 0
     }
 
     /// Returns the key of a row.
-    pub fn key(&self, row: usize) -> &Key {
-        &self.keys.all()[row]
+    pub fn key(&self, row: usize) -> Key {
+        self.keys.key(row)
+    }
+
+    /// Returns the function of a row, which takes less time than its key.
+    pub fn function(&self, row: usize) -> FunctionKey {
+        self.keys.function(row)
+    }
+
+    /// Returns a key that has some value in each field that the key of some row has, except for the function. A report uses it
+    /// to find out which columns it needs.
+    pub fn used_fields(&self) -> Key {
+        self.keys.used_fields()
     }
 
     /// Returns all keys, in the order of their first records.
-    pub fn keys(&self) -> &[Key] {
+    pub fn keys(&self) -> impl ExactSizeIterator<Item = Key> + DoubleEndedIterator + Clone {
         self.keys.all()
     }
 
@@ -216,21 +224,25 @@ impl Rows {
 
     /// Returns the row with this key; `None` if there is none.
     pub fn find(&self, key: &Key) -> Option<usize> {
-        self.keys.find(key).map(Id::index)
+        self.keys.find(key)
     }
 
-    /// Reserves space for more rows with counts of this number of events.
-    pub(super) fn reserve(&mut self, rows: usize, events: usize) {
+    /// Reserves space for more rows of a type with counts of this number of events.
+    pub(super) fn reserve(&mut self, rows: usize, of: RecordType, events: usize) {
         self.keys.reserve(rows);
-        if events > self.cost.stride {
-            self.cost.widen(events);
+        let columns = match of {
+            RecordType::Call => &mut self.incl,
+            _ => &mut self.cost,
+        };
+        if events > columns.stride {
+            columns.widen(events);
         }
-        self.cost.counts.reserve(rows * events);
+        columns.counts.reserve(rows * events);
     }
 
     /// Returns the row with this key, which is added if it does not exist.
-    pub(super) fn row(&mut self, key: Key) -> Result<usize, TooMany> {
-        let row = self.keys.intern(key)?.index();
+    pub(super) fn row(&mut self, key: &Key) -> Result<usize, TooMany> {
+        let row = self.keys.intern(key)?;
         self.cost.grow_to(self.keys.len());
         self.incl.grow_to(self.keys.len());
         Ok(row)
@@ -438,9 +450,10 @@ impl CostColumns {
     }
 
     fn grow_to(&mut self, rows: usize) {
-        if self.rows < rows {
-            self.rows = rows;
-            self.counts.resize(rows * self.stride, 0);
+        self.rows = self.rows.max(rows);
+        // Most profiles have few events. Then this takes less time than a call of `resize`.
+        while self.counts.len() < self.rows * self.stride {
+            self.counts.push(0);
         }
     }
 

@@ -160,7 +160,7 @@ impl Output {
 
     /// Returns an error if standard output was closed at the start. Otherwise writes would seem to succeed.
     pub(super) fn check_open() -> io::Result<()> {
-        if cg_stdout::was_closed() {
+        if cg_startup::stdout_was_closed() {
             return Err(io::Error::other("is closed"));
         }
         Ok(())

@@ -176,7 +176,7 @@ impl Code {
                 .unwrap_or(0)
         };
         let calls = profile.table(RecordType::Call);
-        for (row, key) in calls.keys().iter().enumerate() {
+        for (row, key) in calls.keys().enumerate() {
             let place = CallPlace {
                 side,
                 from: known.get(key.function, functions, data),
@@ -190,7 +190,7 @@ impl Code {
                 .push(place, [calls.calls(row)].into_iter().chain(incl));
         }
         let lines = profile.table(RecordType::Line);
-        for (row, key) in lines.keys().iter().enumerate() {
+        for (row, key) in lines.keys().enumerate() {
             let FunctionKey { name, file, obj } = key.function;
             let files = own.get(&(name, obj)).map_or(&[][..], Vec::as_slice);
             let is_own = files.is_empty() || files.contains(&file);

@@ -26,7 +26,7 @@ impl InlinedCosts {
         let mut known = FunctionsOf::new(profile, false);
         let table = profile.table(RecordType::Inline);
         let mut costs = InlinedCosts::default();
-        for (row, key) in table.keys().iter().enumerate() {
+        for (row, key) in table.keys().enumerate() {
             let frames = profile.stacks().frames_of(key.stack);
             let mut chain: Vec<PageFunction> = frames
                 .iter()

@@ -55,7 +55,6 @@ pub(super) fn sums_by_owner(
     let mut owners = FunctionOwners::new(profile);
     let owners: Vec<CodeOwner> = functions
         .keys()
-        .iter()
         .map(|key| owners.find_function_owner(key.function))
         .collect();
     let sums = events.iter().map(|event| {

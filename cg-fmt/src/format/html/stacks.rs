@@ -167,8 +167,8 @@ impl StackForest {
         let column = |event: usize| side.map_or(event, |side| 2 * event + side);
         let table = profile.table(kind);
         let origins = Origins::collect(profile, table, GroupBy::Thread);
-        for (row, key) in table.keys().iter().enumerate() {
-            let node = self.add_stack(profile, key, (&mut known, functions, data));
+        for (row, key) in table.keys().enumerate() {
+            let node = self.add_stack(profile, &key, (&mut known, functions, data));
             let thread = origins.label(profile, table, row, GroupBy::Thread);
             let thread = self.thread(thread.as_deref());
             let snapshot = key.snapshot.filter(|_| side.is_none());
@@ -218,7 +218,7 @@ impl StackForest {
         (functions, data): (&mut PageFunctions, &mut PageData),
     ) -> bool {
         let table = profile.table(RecordType::Stack);
-        let has_times = table.keys().iter().all(|key| key.time.is_some());
+        let has_times = table.keys().all(|key| key.time.is_some());
         if !has_times {
             return true;
         }
@@ -227,8 +227,8 @@ impl StackForest {
         }
         let mut known = FunctionsOf::new(profile, false);
         let origins = Origins::collect(profile, table, GroupBy::Thread);
-        for (row, key) in table.keys().iter().enumerate() {
-            let node = self.add_stack(profile, key, (&mut known, functions, data));
+        for (row, key) in table.keys().enumerate() {
+            let node = self.add_stack(profile, &key, (&mut known, functions, data));
             let count = |event: &Option<usize>| event.map_or(0, |event| table.count(row, event));
             let thread = origins.label(profile, table, row, GroupBy::Thread);
             let thread = self.thread(thread.as_deref());

@@ -325,11 +325,11 @@ impl<'a> WrittenStacks<'a> {
         match &self.source {
             StackSource::Rows(kind, events, snapshot) => {
                 let table = self.profile.table(*kind);
-                for (row, key) in table.keys().iter().enumerate() {
+                for (row, key) in table.keys().enumerate() {
                     if snapshot.is_some() && key.snapshot != *snapshot {
                         continue;
                     }
-                    set.number_row(self.profile, key, &mut numbers);
+                    set.number_row(self.profile, &key, &mut numbers);
                     counts.clear();
                     let cost = table.cost(row);
                     let count = |event: &usize| cost.get(*event).copied().unwrap_or(0);
@@ -440,11 +440,11 @@ fn one_snapshot(
 ) -> anyhow::Result<Option<u64>> {
     let table = profile.table(RecordType::Heap);
     if let View::Snapshot(number) = options.view {
-        let is_there = table.keys().iter().any(|key| key.snapshot == Some(number));
+        let is_there = table.keys().any(|key| key.snapshot == Some(number));
         ensure!(is_there, "there are no heap records of snapshot {number}");
         return Ok(Some(number));
     }
-    let mut snapshots: Vec<u64> = table.keys().iter().filter_map(|key| key.snapshot).collect();
+    let mut snapshots: Vec<u64> = table.keys().filter_map(|key| key.snapshot).collect();
     snapshots.sort_unstable();
     snapshots.dedup();
     if snapshots.len() < 2 || profile.runs().len() > 1 {

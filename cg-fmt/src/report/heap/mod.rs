@@ -118,7 +118,7 @@ impl<'a> Heap<'a> {
 /// Returns the snapshot with heap records: the peak if it has any, or else the largest.
 fn snapshot_with_tree(timeline: &Timeline) -> Option<u64> {
     let heap = timeline.profile.table(RecordType::Heap);
-    let trees: HashSet<u64> = heap.keys().iter().filter_map(|key| key.snapshot).collect();
+    let trees: HashSet<u64> = heap.keys().filter_map(|key| key.snapshot).collect();
     let with_tree = timeline
         .snapshots
         .iter()

@@ -104,7 +104,7 @@ impl PairTree {
             let places = rows.numbers().places.count(row);
             for (side, snapshot) in snapshots.iter().enumerate() {
                 if snapshot.is_some() && key.snapshot == *snapshot {
-                    tree.add(profile, key, (side, bytes, places), &mut index);
+                    tree.add(profile, &key, (side, bytes, places), &mut index);
                 }
             }
         }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 
 use cg_collections::sorting::Order as _;
 use cg_document::{Audience, Cell, Column, Layout, Table, Worth};
-use cg_profile::{Profile, Rows, Symbol};
+use cg_profile::{Key, Profile, Rows, Symbol};
 use cg_stream::record::{Count, LeakKind, RecordType};
 
 use super::{leaks, points};
@@ -49,9 +49,7 @@ pub(crate) fn rows_table<'a>(
     push_keys(&mut columns, profile, rows, kind);
     let owners = RefCell::new(FunctionOwners::new(profile));
     columns.push(code(move |row| {
-        owners
-            .borrow_mut()
-            .find_function_owner(rows.key(row).function)
+        owners.borrow_mut().find_function_owner(rows.function(row))
     }));
     match kind {
         RecordType::Call => {}
@@ -130,7 +128,7 @@ fn push_keys<'a>(
             Cell::ordinal(rows.key(row).snapshot)
         }));
     }
-    push_function(columns, "", move |row| rows.key(row).function, profile);
+    push_function(columns, "", move |row| rows.function(row), profile);
     if kind != RecordType::Fn {
         columns.insert(
             columns.len() - 1,
@@ -147,7 +145,7 @@ fn push_keys<'a>(
         );
     }
     if kind == RecordType::Call {
-        let has_sites = (0..rows.len()).any(|row| rows.key(row).site.is_some());
+        let has_sites = rows.used_fields().site.is_some();
         columns.insert(
             columns.len() - 2,
             Column::new("site", Layout::Path, move |row| text(rows.key(row).site))
@@ -166,8 +164,9 @@ fn push_optional_keys<'a>(
     rows: &'a Rows,
     kind: RecordType,
 ) {
-    let mut push_number = |name: &str, number: fn(&'a Rows, usize) -> Option<u64>| {
-        let audience = Audience::all_if((0..rows.len()).any(|row| number(rows, row).is_some()));
+    let used = rows.used_fields();
+    let mut push_number = |name: &str, is_used, number: fn(&'a Rows, usize) -> Option<u64>| {
+        let audience = Audience::all_if(is_used);
         columns.push(
             Column::new(name, Layout::Number, move |row| {
                 Cell::ordinal(number(rows, row))
@@ -176,25 +175,30 @@ fn push_optional_keys<'a>(
             .worth(Worth::Calls),
         );
     };
-    push_number("cycle", |rows, row| rows.numbers().cycle.get(row));
-    push_number("part", |rows, row| rows.key(row).part);
+    let has_cycles = (0..rows.len()).any(|row| rows.numbers().cycle.get(row).is_some());
+    push_number("cycle", has_cycles, |rows, row| {
+        rows.numbers().cycle.get(row)
+    });
+    push_number("part", used.part.is_some(), |rows, row| rows.key(row).part);
     if kind != RecordType::Stack {
-        push_number("thread", |rows, row| rows.key(row).thread);
+        push_number("thread", used.thread.is_some(), |rows, row| {
+            rows.key(row).thread
+        });
         return;
     }
-    if (0..rows.len()).any(|row| rows.key(row).time.is_some()) {
-        push_number("time_of_sample", |rows, row| rows.key(row).time);
+    if used.time.is_some() {
+        push_number("time_of_sample", true, |rows, row| rows.key(row).time);
     }
-    let mut push_name = |name: &str, symbol: fn(&'a Rows, usize) -> Option<Symbol>| {
-        if (0..rows.len()).any(|row| symbol(rows, row).is_some()) {
+    let mut push_name = |name: &str, symbol: fn(&Key) -> Option<Symbol>| {
+        if symbol(&used).is_some() {
             columns.push(Column::new(name, Layout::Text, move |row| {
-                Cell::name(profile.text(symbol(rows, row)))
+                Cell::name(profile.text(symbol(&rows.key(row))))
             }));
         }
     };
-    push_name("thread", |rows, row| rows.key(row).thread_name);
-    push_name("process", |rows, row| rows.key(row).process);
-    push_name("labels", |rows, row| rows.key(row).labels);
+    push_name("thread", |key| key.thread_name);
+    push_name("process", |key| key.process);
+    push_name("labels", |key| key.labels);
 }
 
 /// Returns all rows sorted by cost (for calls, by inclusive cost), largest first, then by key. Leaks are sorted by kind
@@ -214,17 +218,15 @@ fn order_by_cost(
         counts.get(first).copied().unwrap_or(0)
     };
     let severity = |row: usize| {
-        let kind = profile
-            .text(rows.key(row).kind)
-            .filter(|_| kind == RecordType::Leak);
-        kind.and_then(LeakKind::from_word)
+        let kind = (kind == RecordType::Leak).then(|| profile.text(rows.key(row).kind));
+        kind.flatten().and_then(LeakKind::from_word)
     };
     let key = |row: usize| (severity(row), Reverse(cost(row)));
     let mut keyed: Vec<_> = (0..rows.len()).map(|row| (key(row), row)).collect();
     keyed.order_by(|(a_key, a), (b_key, b)| {
         a_key
             .cmp(b_key)
-            .then_with(|| profile.order_of_keys(rows.key(*a), rows.key(*b)))
+            .then_with(|| profile.order_of_keys(&rows.key(*a), &rows.key(*b)))
     });
     keyed.into_iter().map(|(_, row)| row).collect()
 }

@@ -79,13 +79,13 @@ impl Groups {
                 GroupBy::Thread | GroupBy::Process => {
                     groups.labelled(origins.label_or_unknown(profile, rows, row, by))
                 }
-                _ => groups.find_or_add(profile, profile.own_function(kind, key)),
+                _ => groups.find_or_add(profile, profile.own_function(kind, &key)),
             };
             groups.add_own(own, row, rows.cost(row));
             groups.indirect_bytes[own] += rows.numbers().indirect_bytes.count(row).unwrap_or(0);
             let is_by_function = !matches!(by, GroupBy::Thread | GroupBy::Process | GroupBy::Whose);
             if groups.has_incl && is_by_function {
-                groups.charge_stack(profile, key, row, rows.cost(row));
+                groups.charge_stack(profile, &key, row, rows.cost(row));
             }
         }
         groups
@@ -112,7 +112,7 @@ impl Groups {
     ) -> usize {
         let rows = profile.table(kind);
         let (key, cost) = (rows.key(row), rows.cost(row));
-        let own = profile.own_function(kind, key);
+        let own = profile.own_function(kind, &key);
         let frames = (profile.stacks()).frames_of(key.stack.filter(|_| self.has_incl));
         let position = frames.iter().position(|frame| frame.function == own);
         let stack_owners = owners.find_stack_owners(frames);

@@ -22,7 +22,7 @@ type KindCosts<'a> = (Option<Symbol>, Option<&'a [Count]>);
 
 fn totals(rows: &Rows) -> BTreeMap<Option<Symbol>, KindTotal> {
     let mut totals: BTreeMap<Option<Symbol>, KindTotal> = BTreeMap::new();
-    for (row, key) in rows.keys().iter().enumerate() {
+    for (row, key) in rows.keys().enumerate() {
         let total = totals.entry(key.kind).or_default();
         total.records += rows.numbers().records.count(row).unwrap_or(1);
         add_counts_growing(&mut total.cost, rows.cost(row));

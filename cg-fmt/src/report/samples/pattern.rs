@@ -109,13 +109,13 @@ impl Pattern {
             .map(|row| (functions.count(row, event), row))
             .collect();
         hottest.order_by_key(|(cost, row)| {
-            let function = functions.key(*row).function;
+            let function = functions.function(*row);
             (std::cmp::Reverse(*cost), profile.text(function.name))
         });
         let most = hottest.first().map_or(0.0, |(cost, _)| share(*cost));
         if most >= PATTERN {
             return Pattern::HotSpot {
-                function: shown(profile, functions.key(hottest[0].1).function),
+                function: shown(profile, functions.function(hottest[0].1)),
                 share: most,
                 next: hottest.get(1).map_or(0.0, |(cost, _)| share(*cost)),
             };

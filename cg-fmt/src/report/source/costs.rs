@@ -123,9 +123,9 @@ impl<'a> Files<'a> {
             return;
         }
         let functions = profile.table(RecordType::Fn).keys();
-        let functions: HashSet<FunctionKey> = functions.iter().map(|key| key.function).collect();
+        let functions: HashSet<FunctionKey> = functions.map(|key| key.function).collect();
         for row in lines {
-            let function = rows.key(row).function;
+            let function = rows.function(row);
             let inlined = innermost(row);
             let name = match inlined {
                 Some(frame) => frame.name.as_deref(),

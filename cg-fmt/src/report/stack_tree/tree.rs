@@ -106,7 +106,7 @@ impl StackTree {
         let mut facts: HashMap<FunctionKey, Facts> = HashMap::new();
         for row in 0..rows.len() {
             let key = rows.key(row);
-            if !is_wanted(key) {
+            if !is_wanted(&key) {
                 continue;
             }
             let cost = rows.cost(row);

@@ -20,7 +20,7 @@ pub(super) fn layers(profile: &Profile, snapshots: &[&SnapshotRecord]) -> Vec<La
     let mut sites: BTreeMap<Option<Site>, SiteBytes> = BTreeMap::new();
     let mut with_tree: HashSet<u64> = HashSet::new();
     let mut known: HashMap<[Option<Symbol>; 2], Option<Site>> = HashMap::new();
-    for (row, key) in heap.keys().iter().enumerate() {
+    for (row, key) in heap.keys().enumerate() {
         let Some(snapshot) = key.snapshot else {
             continue;
         };

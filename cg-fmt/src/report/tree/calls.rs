@@ -189,7 +189,7 @@ impl<'a> CallTree<'a> {
         if has_chains {
             let shown = order.iter().map(|row| {
                 let key = functions.key(*row);
-                function_of_part(key, key.function)
+                function_of_part(&key, key.function)
             });
             let chains = ShownChains::collect(profile, shown.collect(), tree.pruning());
             tree.fill(functions, &order, directions, |function, role| match role {
@@ -221,7 +221,7 @@ impl<'a> CallTree<'a> {
         for row in order {
             self.begin_group();
             let key = functions.key(*row);
-            let function = function_of_part(key, key.function);
+            let function = function_of_part(&key, key.function);
             let middle = TreeRow {
                 role: ArcEnd::Function,
                 depth: 0,
@@ -368,7 +368,7 @@ fn top(
 ) -> anyhow::Result<(Vec<usize>, Option<Cut>)> {
     let mut table = records::rows_table(profile, functions, RecordType::Fn, events);
     if let Some(wanted) = wanted {
-        let name = |row: usize| profile.text(functions.key(row).function.name);
+        let name = |row: usize| profile.text(functions.function(row).name);
         (table.rows).retain(|row| wanted.is_match(name(*row).unwrap_or_default()));
     }
     let first = events.first_name();

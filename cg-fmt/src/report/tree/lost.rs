@@ -35,7 +35,7 @@ pub(super) fn sentences(profile: &Profile, directions: Directions, event: usize)
     let sums = sums(profile, event);
     let sums_for = |row: usize| {
         let key = functions.key(row);
-        sums.get(&function_of_part(key, key.function))
+        sums.get(&function_of_part(&key, key.function))
     };
     let count = |counts: Option<&[Count]>| {
         let count = counts.and_then(|counts| counts.get(event));
@@ -78,7 +78,7 @@ fn find_lacking(functions: &Rows, lacks: impl Fn(usize) -> bool) -> Option<(usiz
 }
 
 fn name<'p>(profile: &'p Profile, functions: &Rows, row: usize) -> &'p str {
-    let name = profile.text(functions.key(row).function.name);
+    let name = profile.text(functions.function(row).name);
     name.unwrap_or("a function without a name")
 }
 
@@ -87,10 +87,10 @@ fn sums(profile: &Profile, event: usize) -> HashMap<FunctionOfPart, CallSums> {
     let mut sums: HashMap<FunctionOfPart, CallSums> = HashMap::new();
     for row in 0..calls.len() {
         let key = calls.key(row);
-        let callee = function_of_part(key, key.callee.unwrap_or_default());
+        let callee = function_of_part(&key, key.callee.unwrap_or_default());
         sums.entry(callee).or_default().entered += calls.calls(row);
         let cost = calls.incl(row).and_then(|incl| incl.get(event));
-        let caller = function_of_part(key, key.function);
+        let caller = function_of_part(&key, key.function);
         sums.entry(caller).or_default().callees += cost.copied().unwrap_or(0);
     }
     sums

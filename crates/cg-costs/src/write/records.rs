@@ -168,6 +168,7 @@ impl<'t, 's> RecordWriting<'t, 's> {
                     .then_with(|| a.inlined.cmp(&b.inlined))
             },
         );
+        out.expect(RecordType::Call, rows.len());
         for (_, _, arc) in rows {
             let key = arcs.key(arc);
             let caller = section.key_of(key.caller);

@@ -51,7 +51,7 @@ fn profile(total: u64, lines: &[&str]) -> Profile {
 /// Returns the inclusive cost of a function, and true if it is a bound.
 fn inclusive(profile: &Profile, name: &str) -> (Count, bool) {
     let rows = profile.by_innermost().unwrap().rows;
-    let named = |row: &usize| profile.text(rows.key(*row).function.name) == Some(name);
+    let named = |row: &usize| profile.text(rows.function(*row).name) == Some(name);
     let row = (0..rows.len()).find(named).unwrap();
     match (rows.incl(row), rows.incl_bound(row)) {
         (Some(incl), None) => (incl[0], false),

@@ -34,7 +34,7 @@ impl CallArcs {
         for row in 0..rows.len() {
             let key = rows.key(row);
             let callee = key.callee.unwrap_or_default();
-            let caller = function_of_part(key, key.function);
+            let caller = function_of_part(&key, key.function);
             let arc = *index.entry((caller, callee)).or_insert_with(|| {
                 arcs.arcs.push(CallArc {
                     caller: key.function,
@@ -45,7 +45,7 @@ impl CallArcs {
                 let arc = arcs.arcs.len() - 1;
                 arcs.outgoing.entry(caller).or_default().push(arc);
                 arcs.incoming
-                    .entry(function_of_part(key, callee))
+                    .entry(function_of_part(&key, callee))
                     .or_default()
                     .push(arc);
                 arc

@@ -77,14 +77,14 @@ impl<'p> ShownChains<'p> {
                     }
                 }
             };
-        for (row, key) in profile.table(RecordType::Inline).keys().iter().enumerate() {
-            let path = chains.inlined(key);
-            add_row(&mut chains.inlines, key, path, row);
+        for (row, key) in profile.table(RecordType::Inline).keys().enumerate() {
+            let path = chains.inlined(&key);
+            add_row(&mut chains.inlines, &key, path, row);
         }
-        for (row, key) in profile.table(RecordType::Call).keys().iter().enumerate() {
-            let path = chains.caller(key);
-            add_row(&mut chains.leaving, key, path, row);
-            let callee = function_of_part(key, key.callee.unwrap_or_default());
+        for (row, key) in profile.table(RecordType::Call).keys().enumerate() {
+            let path = chains.caller(&key);
+            add_row(&mut chains.leaving, &key, path, row);
+            let callee = function_of_part(&key, key.callee.unwrap_or_default());
             chains.entering.entry(callee).or_default().push(row);
         }
         chains
@@ -140,7 +140,7 @@ impl<'p> ShownChains<'p> {
         let inlines = self.profile.table(RecordType::Inline);
         for row in self.inlines.get(&function).into_iter().flatten() {
             let mut node = 0;
-            for inner in below(self.inlined(inlines.key(*row))) {
+            for inner in below(self.inlined(&inlines.key(*row))) {
                 node = paths.child(node, ChainStep::Inlined(inner));
             }
             paths.add_cost(node, inlines.cost(*row));
@@ -150,7 +150,7 @@ impl<'p> ShownChains<'p> {
         for row in self.leaving.get(&function).into_iter().flatten() {
             let key = calls.key(*row);
             let mut node = 0;
-            for inner in below(self.caller(key)) {
+            for inner in below(self.caller(&key)) {
                 node = paths.child(node, ChainStep::Inlined(inner));
             }
             let node = paths.child(node, ChainStep::Called(key.callee.unwrap_or_default()));
@@ -166,7 +166,7 @@ impl<'p> ShownChains<'p> {
         let mut hosts = Vec::new();
         let inlines = self.profile.table(RecordType::Inline);
         for row in self.inlines.get(&function).into_iter().flatten() {
-            let path = self.inlined(inlines.key(*row));
+            let path = self.inlined(&inlines.key(*row));
             let Some((innermost, outer)) = path.split_last() else {
                 continue;
             };
@@ -196,7 +196,7 @@ impl<'p> ShownChains<'p> {
                 .flatten()
         };
         let caller = |row: usize| {
-            let chain = self.caller(calls.key(row));
+            let chain = self.caller(&calls.key(row));
             ChainStep::Called(chain.last().copied().unwrap_or_default())
         };
         for row in reaching(function.0) {
@@ -417,10 +417,10 @@ mod tests {
     /// Returns the rows above or below a function as text: self cost, inclusive cost, name.
     fn around(records: &[String], function: &str, role: ArcEnd, least: Count) -> Vec<String> {
         let profile = profile(records);
-        let keys = profile.table(RecordType::Inline).keys().iter();
-        let named = |key: &&Key| profile.text(key.function.name) == Some(function);
+        let keys = profile.table(RecordType::Inline).keys();
+        let named = |key: &Key| profile.text(key.function.name) == Some(function);
         let key = keys.clone().find(named).unwrap();
-        let function = function_of_part(key, key.function);
+        let function = function_of_part(&key, key.function);
         let chains = ShownChains::collect(&profile, HashSet::from([function]), (0, least));
         let figure = |counts: &Option<Vec<Count>>| match counts {
             Some(counts) => counts[0].to_string(),

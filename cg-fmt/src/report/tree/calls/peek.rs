@@ -138,7 +138,7 @@ pub(super) fn peek_stacks(
     };
     for row in 0..table.len() {
         let (key, cost) = (table.key(row), table.cost(row));
-        let own = profile.own_function(kind, key);
+        let own = profile.own_function(kind, &key);
         if is_wanted(own) {
             add_counts_growing(&mut functions.entry(own).or_default().cost, cost);
         }
