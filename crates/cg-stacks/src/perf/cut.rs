@@ -20,7 +20,7 @@ impl PrintedParts {
     pub(super) fn from_line(line: &[u8]) -> PrintedParts {
         let line = line.trim_ascii();
         PrintedParts {
-            symbol: memchr::memchr(b' ', line).is_some(),
+            symbol: memchr::memchr2(b' ', b'\t', line).is_some(),
             // The offset precedes the object, so its plus sign is mostly the last one.
             offset: memchr::memrchr_iter(b'+', line).any(|plus| line[plus..].starts_with(b"+0x")),
             object: line.ends_with(b")"),

@@ -304,9 +304,9 @@ pub(super) fn is_instruction(line: &[u8]) -> bool {
     let Some([b'\t', text @ ..]) = line.get(length..) else {
         return false;
     };
-    line.starts_with(b"0")
+    line.starts_with(b"0") && length > 1
         || text.starts_with(b"insn:")
-        || length == PADDED && split_object(text).1.is_empty()
+        || length == PADDED && split_object(text).1.is_empty() && text != b"[unknown]"
 }
 
 /// Returns a line that looks like an instruction as a frame: with a blank instead of the tab after its address of sixteen

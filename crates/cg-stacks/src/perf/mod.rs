@@ -190,6 +190,7 @@ impl PerfScript {
             return Ok(());
         }
         match line.strip_suffix(b"\r").unwrap_or(line) {
+            line @ [b'\t', ..] if sample_line::is_after_tab(line) => self.line_after_blank(line),
             [b'\t', text @ ..] => {
                 let mut found = self.texts.frame(text, &mut self.table)?;
                 if found.is_none()
@@ -197,9 +198,6 @@ impl PerfScript {
                     && let Some(frame) = frame::with_blank(text)
                 {
                     found = self.texts.frame(&frame, &mut self.table)?;
-                }
-                if found.is_none() && is_sample_after_tab(text) {
-                    return self.line_after_blank(text);
                 }
                 self.add_frame_line(text, found)?;
                 self.parts = self.parts.and(PrintedParts::from_line(text));
@@ -222,6 +220,9 @@ impl PerfScript {
             [b'\t', frame @ ..] => {
                 self.has_chains && !PrintedParts::from_line(frame).have(self.parts)
             }
+            [b' ', ..] if self.is_in_chain() && frame::split_address(line).is_some() => {
+                self.has_chains && !PrintedParts::from_line(line).have(self.parts)
+            }
             [] => false,
             [b'#', ..] => false,
             line if self.has_chains => {
@@ -232,6 +233,11 @@ impl PerfScript {
                     && !PrintedParts::from_line(line).have(self.parts)
             }
         }
+    }
+
+    /// Returns true after the line of a sample whose frames are on lines of their own.
+    fn is_in_chain(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| !open.is_flat)
     }
 
     /// Adds the frame of a line without its leading blanks, or the source line of the last frame. Counts the line if it
@@ -285,7 +291,7 @@ impl PerfScript {
     /// Reads a sample of a thread with a short name, the source line of a frame, or a frame whose tab became blanks.
     fn line_after_blank(&mut self, line: &[u8]) -> Result<(), Error> {
         let is_place = matches!(line, [b' ', b' ', byte, ..] if *byte != b' ');
-        let is_in_chain = self.open.as_ref().is_some_and(|open| !open.is_flat);
+        let is_in_chain = self.is_in_chain();
         if is_place && is_in_chain && !self.chain.is_empty() {
             return Ok(self.chain.source_line(line, &mut self.table)?);
         }
@@ -301,6 +307,7 @@ impl PerfScript {
         match frame::split_address(line) {
             Some((_, text)) if is_in_chain && !is_sample && !text.is_empty() => {
                 let found = self.texts.frame(line, &mut self.table)?;
+                self.parts = self.parts.and(PrintedParts::from_line(line));
                 self.add_frame_line(line, found)
             }
             _ => self.sample_line(line, parsed),
@@ -350,6 +357,8 @@ impl PerfScript {
             let after = memchr::memchr(b':', &line[parsed.left.len()..]);
             let after = after.map(|colon| &line[parsed.left.len() + colon + 1..]);
             self.has_tabs = after.is_some_and(|after| after.starts_with(b"\t"));
+        } else {
+            self.has_tabs = line.contains(&b'\t');
         }
         if let Some(record) = parsed.record {
             self.lost += lost(record);
@@ -462,11 +471,6 @@ impl OpenSample {
         is_flat: false,
         needs_frames: true,
     };
-}
-
-/// Returns true if a text after a tab, which is not a frame, is a sample line with tabs in place of blanks.
-fn is_sample_after_tab(text: &[u8]) -> bool {
-    memchr::memchr(b'\t', text).is_some() && SampleLine::parse(text).anchor == Anchor::Time
 }
 
 /// Returns the number of lost samples in a record such as `PERF_RECORD_LOST lost 24`; 0 for other records.

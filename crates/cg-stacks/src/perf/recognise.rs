@@ -7,7 +7,7 @@
 use cg_reader::LineEvidence;
 
 use super::frame::{self, is_instruction};
-use super::sample_line::{Anchor, SampleLine, Task};
+use super::sample_line::{Anchor, SampleLine, Task, is_after_tab};
 
 /// The number of bytes in which to look for samples with a time.
 pub(super) const LOOK: usize = 64 * 1024;
@@ -23,7 +23,8 @@ const COMM_WIDTH: usize = 16;
 pub(super) fn has_times(bytes: &[u8]) -> bool {
     bytes.split(|byte| *byte == b'\n').any(|line| {
         let parsed = match line {
-            [b'\t' | b'#', ..] => return false,
+            [b'#', ..] => return false,
+            [b'\t', ..] if !is_after_tab(line) => return false,
             line => SampleLine::parse(line),
         };
         parsed.anchor == Anchor::Time
@@ -101,6 +102,7 @@ impl LineEvidence for PerfEvidence {
         let before = self.before;
         let now = classify_line(line, before);
         let is_frame = line.starts_with(b"\t")
+            && !is_after_tab(line)
             && matches!(now, LineKind::Proof | LineKind::Hint | LineKind::Frame);
         if is_frame && matches!(before, LineKind::Sample | LineKind::Other) {
             self.others -= 1;
@@ -150,9 +152,12 @@ fn classify_line(line: &[u8], before: LineKind) -> LineKind {
     let is_in_sample = is_after_frame || before == LineKind::Sample;
     match line {
         [] => LineKind::Blank,
+        line @ [b'\t', ..] if is_after_tab(line) => classify_sample_line(line),
         [b'\t', text @ ..] if is_instruction(text) => LineKind::Nothing,
         [b'\t', text @ ..] => match classify_frame(text) {
             LineKind::Other if is_after_frame && is_frame_with_tabs(text) => LineKind::Frame,
+            // The source line of the frame before it, with a tab in place of blanks.
+            LineKind::Other if is_after_frame && frame::is_source_line(text) => LineKind::Nothing,
             kind => kind,
         },
         // The source line of the frame before it.

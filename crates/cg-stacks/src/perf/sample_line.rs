@@ -183,6 +183,20 @@ impl<'a> Task<'a> {
     }
 }
 
+/// Returns true if a line that begins with a tab is a sample with tabs in place of blanks, and not a frame.
+pub(super) fn is_after_tab(line: &[u8]) -> bool {
+    let has_tabs = matches!(line, [b'\t', text @ ..] if memchr::memchr(b'\t', text).is_some());
+    if !has_tabs {
+        return false;
+    }
+    let parsed = SampleLine::parse(line);
+    match parsed.anchor {
+        Anchor::Time => true,
+        Anchor::Event => parsed.period.is_some() || Task::parse(parsed.left).tid.is_some(),
+        Anchor::Address | Anchor::None => false,
+    }
+}
+
 /// Returns a record without a time that is not a sample: `PERF_RECORD_FINISHED_ROUND`, or a record after its position in the
 /// file.
 fn untimed_record(line: &[u8]) -> Option<&[u8]> {

@@ -540,12 +540,24 @@ fn with_tabs(text: &str) -> String {
 fn a_tab_separates_fields_as_blanks_do() {
     let flat = "            perf  5161 [003]   123.456789:     250000 cpu-clock:      ffffffff8104 do_it(int, long)+0x4 ([kernel.kallsyms])\n\
                 \x20           app   5162 [000]   123.456889:     250000 cpu-clock:              1158 mix (/opt/app)\n";
-    for text in [CHAINS, flat] {
+    let hexadecimal_name = "              dd  5161   123.456789:     250000 cpu-clock: \n\
+                            \x20         add 1  5162   123.456889:     250000 cpu-clock: \n";
+    let unknown = "app  5161   123.456789:     250000 cpu-clock: \n\
+                   \t               0 [unknown] ([unknown])\n\
+                   \tffffffffc0000000 [unknown]\n\
+                   \t            1158 mix (/opt/app)\n\n";
+    for text in [CHAINS, flat, hexadecimal_name, unknown] {
         let expected = script(text);
-        let parsed = script(&with_tabs(text));
+        let text = with_tabs(text);
+        assert!(evidence(&text).is_likely(), "{text}");
+        let parsed = script(&text);
         assert_eq!(parsed.records, expected.records);
         assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
     }
+    // Periods without threads and times.
+    let periods = script("   1003009 cpu-clock: \n         7 faults: \n");
+    let with_tabs = script("\t1003009\tcpu-clock:\t\n\t7\tfaults:\t\n");
+    assert_eq!(with_tabs.records, periods.records);
 }
 
 #[test]
@@ -582,6 +594,17 @@ fn frames_of_simpleperf_have_a_tab_after_the_address() {
         [r#"Lock::unlock()<ns::Create(char const*, Id&) {"samples":1,"task-clock:u":1000000}"#]
     );
     assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
+    // A last frame without its object is cut.
+    let whole = text.repeat(2);
+    for end in [
+        "94f900f5\tns::Create(char const*, I",
+        "94f900f5\tns::Create(char const*, Id&) (/data/ap",
+    ] {
+        let length = whole.rfind("94f900f5").unwrap();
+        let parsed = script(&(whole[..length].to_owned() + end));
+        assert!(parsed.has_errors && !parsed.is_whole(), "{end}");
+        assert_eq!(stacks(&parsed).len(), 1);
+    }
     let mut evidence = super::line_evidence();
     for line in text.repeat(11).lines() {
         evidence.add(line.as_bytes());

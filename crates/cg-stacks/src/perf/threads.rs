@@ -91,7 +91,10 @@ impl Threads {
 
     fn look_up(&mut self, left: &[u8], table: &mut StackTable) -> Result<PerfThread, TooMany> {
         let Task { comm, pid, tid } = Task::parse(left);
-        let name = table.text_unless_empty(comm)?;
+        let name = match comm.contains(&b'\t') {
+            true => table.text_unless_empty(&with_blanks(comm))?,
+            false => table.text_unless_empty(comm)?,
+        };
         let intern = |name| self.threads.intern((pid, tid, name));
         let id = name.map(intern).transpose()?;
         self.last.resize(self.threads.len(), None);
@@ -111,4 +114,12 @@ impl Threads {
             .map(|(thread, (_, _, name))| (thread, name))
             .collect()
     }
+}
+
+/// Replaces tabs, which take the place of blanks, in the name of a thread.
+fn with_blanks(name: &[u8]) -> Vec<u8> {
+    let bytes = name.iter();
+    bytes
+        .map(|byte| if *byte == b'\t' { b' ' } else { *byte })
+        .collect()
 }
