@@ -185,7 +185,7 @@ pub static FORMATS: &[Format] = &[
     Format {
         name: "jfr",
         reads: "recordings of Java's flight recorder and of async-profiler (.jfr)",
-        events: "`samples` of running threads, `sleeping_samples` of threads that sleep or wait, `cpu_time` (ns) and `cpu_time_samples`, `wall_samples`, `native_samples` (threads in native code), `allocated_bytes` and `tlab_bytes` (weights), `live_bytes`, `malloc_bytes`, `malloc_live_bytes` (the part of `malloc_bytes` that was not freed), `monitor_enters`, `monitor_waits`, `thread_parks`, `thread_sleeps`, and their durations in ns (`monitor_enter_time`, …); only those that occur",
+        events: "`samples` of running threads, `sleeping_samples` of threads that sleep or wait, `cpu_time` (ns) and `cpu_time_samples`, `wall_samples` (running threads by the wall clock), `native_samples` (threads in native code), `allocated_bytes` and `tlab_bytes` (weights), `live_bytes`, `malloc_bytes`, `malloc_live_bytes` (the part of `malloc_bytes` that was not freed), `monitor_enters`, `monitor_waits`, `thread_parks`, `thread_sleeps`, and their durations in ns (`monitor_enter_time`, …); only those that occur",
         remarks: "the label `state` is the state of the sampled thread; other events are not read",
         answers: &[SourceLines, Stacks],
         signs: &[Sign::Beginning(cg_stacks::jfr::is_recording)],

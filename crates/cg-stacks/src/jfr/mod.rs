@@ -28,6 +28,7 @@ use super::write::write;
 
 mod cursor;
 mod facts;
+mod kinds;
 mod left_out;
 mod metadata;
 mod pools;

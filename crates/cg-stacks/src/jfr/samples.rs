@@ -7,125 +7,14 @@ use cg_stream::record::{Count, FrameMarks, LabelValue, Name, RunRecord, SampleLa
 use super::ChunkHeader;
 use super::cursor::JfrCursor;
 use super::facts::RecordingFacts;
+use super::kinds::{
+    ADDRESS, CPU_TIME, EVENTS, JfrCounts, KINDS, MALLOC, MALLOC_LIVE, OTHER_THREAD, SAMPLES,
+    SLEEPING_SAMPLES, STATE, THREAD, TIME, TRACE, WALL_SAMPLES, WEIGHT, is_waiting,
+};
 use super::left_out::{LeftOut, StackTypes};
 use super::metadata::{JfrTypes, Step, Taken, run};
 use super::pools::JfrPools;
 use crate::table::{FrameId, FrameParts, NameId, StackKey, StackKeyId, StackLinkId, StackTable};
-
-/// The meaning of a kind of event. Its weight is the fourth of the fields to read.
-#[derive(Clone, Copy)]
-enum JfrCounts {
-    /// A sample of a thread, which counts by the state of the thread.
-    Sample,
-    /// Counts 1 for this event of the stream.
-    One(usize),
-    /// Counts 1 for this event of the stream, and the duration in ns for the next one.
-    Duration(usize),
-    /// Counts the value of the named field.
-    Field(usize, &'static str),
-    /// A sample of CPU time: counts 1, and its period.
-    Period,
-    /// An allocated block of native memory. A [`JfrCounts::Free`] at the same address frees it.
-    Malloc,
-    Free,
-    /// Lost samples.
-    Lost,
-}
-
-/// The events of the stream. The first one that occurs determines the order of records.
-const EVENTS: [(&str, &str); 19] = [
-    ("samples", ""),
-    ("cpu_time", "ns"),
-    ("cpu_time_samples", ""),
-    ("wall_samples", ""),
-    ("native_samples", ""),
-    ("allocated_bytes", "bytes"),
-    ("tlab_bytes", "bytes"),
-    ("live_bytes", "bytes"),
-    ("malloc_bytes", "bytes"),
-    ("malloc_live_bytes", "bytes"),
-    ("sleeping_samples", ""),
-    ("monitor_enters", ""),
-    ("monitor_enter_time", "ns"),
-    ("monitor_waits", ""),
-    ("monitor_wait_time", "ns"),
-    ("thread_parks", ""),
-    ("thread_park_time", "ns"),
-    ("thread_sleeps", ""),
-    ("thread_sleep_time", "ns"),
-];
-const SAMPLES: usize = 0;
-const CPU_TIME: usize = 1;
-const MALLOC: usize = 8;
-const MALLOC_LIVE: usize = 9;
-const SLEEPING_SAMPLES: usize = 10;
-
-/// The kinds of events to read. A new thread-local buffer (TLAB) represents all allocations in it. Allocations outside of
-/// buffers are counted individually.
-const KINDS: [(&[u8], JfrCounts); 15] = [
-    (b"jdk.ExecutionSample", JfrCounts::Sample),
-    (b"jdk.NativeMethodSample", JfrCounts::One(4)),
-    (b"jdk.CPUTimeSample", JfrCounts::Period),
-    (b"jdk.CPUTimeSamplesLost", JfrCounts::Lost),
-    (b"profiler.WallClockSample", JfrCounts::Field(3, "samples")),
-    (b"jdk.ObjectAllocationSample", JfrCounts::Field(5, "weight")),
-    (
-        b"jdk.ObjectAllocationInNewTLAB",
-        JfrCounts::Field(6, "tlabSize"),
-    ),
-    (
-        b"jdk.ObjectAllocationOutsideTLAB",
-        JfrCounts::Field(6, "allocationSize"),
-    ),
-    (
-        b"profiler.LiveObject",
-        JfrCounts::Field(7, "allocationSize"),
-    ),
-    (b"profiler.Malloc", JfrCounts::Malloc),
-    (b"profiler.Free", JfrCounts::Free),
-    (b"jdk.JavaMonitorEnter", JfrCounts::Duration(11)),
-    (b"jdk.JavaMonitorWait", JfrCounts::Duration(13)),
-    (b"jdk.ThreadPark", JfrCounts::Duration(15)),
-    (b"jdk.ThreadSleep", JfrCounts::Duration(17)),
-];
-
-/// The slots of an event's fields, in the order of [`JfrCounts::wanted`].
-const THREAD: usize = 0;
-const OTHER_THREAD: usize = 1;
-const TRACE: usize = 2;
-const WEIGHT: usize = 3;
-const TIME: usize = 4;
-const ADDRESS: usize = 5;
-const STATE: usize = 6;
-
-impl JfrCounts {
-    fn wanted(self) -> [&'static str; 7] {
-        let weight = match self {
-            JfrCounts::Sample | JfrCounts::One(_) | JfrCounts::Free => "",
-            JfrCounts::Duration(_) => "duration",
-            JfrCounts::Field(_, name) => name,
-            JfrCounts::Period => "samplingPeriod",
-            JfrCounts::Malloc => "size",
-            JfrCounts::Lost => "lostSamples",
-        };
-        [
-            "sampledThread",
-            "eventThread",
-            "stackTrace",
-            weight,
-            "startTime",
-            "address",
-            "state",
-        ]
-    }
-}
-
-/// Returns true if a thread in this state uses no processor: it sleeps, or waits for another thread.
-fn is_waiting(state: &[u8]) -> bool {
-    let words: [&[u8]; 4] = [b"SLEEPING", b"WAIT", b"PARKED", b"BLOCKED"];
-    let mut words = words.into_iter();
-    words.any(|word| memchr::memmem::find(state, word).is_some())
-}
 
 /// A frame by numbers of a chunk.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -133,6 +22,14 @@ struct JfrFrameKey {
     method: u64,
     line: u64,
     kind: u64,
+}
+
+/// The fields of one kind of event.
+struct EventLayout {
+    counts: JfrCounts,
+    /// True if the event has the state of the thread. In other events, the number 0 is no state.
+    has_state: bool,
+    steps: Vec<Step>,
 }
 
 /// Reads chunks into a table of stacks.
@@ -263,13 +160,17 @@ impl JfrSamples {
     }
 
     fn events(&mut self, chunk: &Chunk, types: &JfrTypes) -> Result<(), Error> {
-        let mut layouts: Map<u64, (JfrCounts, Vec<Step>)> = Map::default();
+        let mut layouts: Map<u64, EventLayout> = Map::default();
         let mut fact_layouts: Map<u64, (&'static [u8], Vec<Step>)> = Map::default();
         let mut others = StackTypes::default();
         for (id, name) in types.all() {
             if let Some((_, counts)) = KINDS.iter().find(|(known, _)| *known == name) {
-                let steps = types.steps(id, &counts.wanted())?;
-                layouts.insert(id, (*counts, steps));
+                let layout = EventLayout {
+                    counts: *counts,
+                    has_state: types.has_field(id, b"state"),
+                    steps: types.steps(id, &counts.wanted())?,
+                };
+                layouts.insert(id, layout);
             } else if let Some((name, wanted)) = RecordingFacts::wanted(name) {
                 fact_layouts.insert(id, (name, types.steps(id, wanted)?));
             } else {
@@ -279,10 +180,10 @@ impl JfrSamples {
         let mut caches = ChunkCaches::default();
         let mut events = ChunkEvents::new(chunk.cursor);
         while let Some((type_id, mut cursor)) = events.next_whole() {
-            if let Some((counts, steps)) = layouts.get(&type_id) {
+            if let Some(layout) = layouts.get(&type_id) {
                 let mut taken = Taken::default();
-                run(steps, &mut cursor, &mut taken)?;
-                self.sample(*counts, &taken.numbers, chunk, &mut caches)?;
+                run(&layout.steps, &mut cursor, &mut taken)?;
+                self.sample(layout, &taken.numbers, chunk, &mut caches)?;
             } else if let Some((name, steps)) = fact_layouts.get(&type_id) {
                 let mut taken = Taken::default();
                 run(steps, &mut cursor, &mut taken)?;
@@ -296,11 +197,12 @@ impl JfrSamples {
 
     fn sample(
         &mut self,
-        counts: JfrCounts,
+        layout: &EventLayout,
         numbers: &[u64],
         chunk: &Chunk,
         caches: &mut ChunkCaches,
     ) -> Result<(), Error> {
+        let counts = layout.counts;
         let weight = numbers[WEIGHT];
         match counts {
             JfrCounts::Lost => {
@@ -314,14 +216,7 @@ impl JfrSamples {
             _ => {}
         }
         let thread = numbers[THREAD].max(numbers[OTHER_THREAD]);
-        let thread = match caches.threads.get(&thread) {
-            Some(known) => *known,
-            None => {
-                let name = self.table.text_unless_empty(chunk.pools.thread(thread))?;
-                caches.threads.insert(thread, name);
-                name
-            }
-        };
+        let thread = self.thread(thread, chunk, caches)?;
         let (stack, cut) = match caches.traces.get(&numbers[TRACE]) {
             Some(known) => *known,
             None => {
@@ -330,7 +225,10 @@ impl JfrSamples {
                 trace
             }
         };
-        let (labels, is_waiting) = self.state(numbers[STATE], chunk, caches)?;
+        let (labels, is_waiting) = match layout.has_state {
+            true => self.state(numbers[STATE], chunk, caches)?,
+            false => (None, false),
+        };
         let row = self.table.row(StackKey {
             stack,
             thread,
@@ -340,14 +238,17 @@ impl JfrSamples {
             ..StackKey::default()
         })?;
         match counts {
-            JfrCounts::Sample => {
-                self.sleeping += u64::from(is_waiting);
-                let event = if is_waiting {
-                    SLEEPING_SAMPLES
-                } else {
-                    SAMPLES
+            JfrCounts::Sample | JfrCounts::WallClock => {
+                let (event, count) = match counts {
+                    JfrCounts::WallClock => (WALL_SAMPLES, weight),
+                    _ => (SAMPLES, 1),
                 };
-                self.table.add(row, event, 1);
+                if is_waiting {
+                    self.sleeping = self.sleeping.saturating_add(count);
+                    self.table.add(row, SLEEPING_SAMPLES, Count::from(count));
+                } else {
+                    self.table.add(row, event, Count::from(count));
+                }
             }
             JfrCounts::Duration(event) => {
                 let nanoseconds = u128::from(weight) * 1_000_000_000;
@@ -369,6 +270,21 @@ impl JfrSamples {
             JfrCounts::Free | JfrCounts::Lost => {}
         }
         Ok(())
+    }
+
+    /// Looks up the name of a thread by its number.
+    fn thread(
+        &mut self,
+        key: u64,
+        chunk: &Chunk,
+        caches: &mut ChunkCaches,
+    ) -> Result<Option<NameId>, Error> {
+        if let Some(known) = caches.threads.get(&key) {
+            return Ok(*known);
+        }
+        let name = self.table.text_unless_empty(chunk.pools.thread(key))?;
+        caches.threads.insert(key, name);
+        Ok(name)
     }
 
     /// Looks up the label for a thread's state, and returns true if a thread in this state waits.
@@ -522,7 +438,7 @@ impl JfrSamples {
             ),
             (
                 self.sleeping,
-                "samples are of threads that sleep or wait: they count as sleeping_samples, not as samples",
+                "samples are of threads that sleep or wait: they count as sleeping_samples, not as samples or wall_samples",
             ),
         ];
         let occurred = all.iter().filter(|(count, _)| *count > 0);

@@ -248,4 +248,37 @@ fn waits_are_counted_and_their_durations_added_up() {
     let in_wait = |record: &&&str| record.contains("\"monitor_waits\":");
     let mut waits = waits.iter().filter(in_wait);
     assert!(waits.all(|record| record.contains(r#""stack":[{"fn":"java.lang.Object.wait""#)));
+    // These events have no state. The JVM numbers its states from 0, which is `STATE_NEW`.
+    let stacks = parsed.records_of_type("stack");
+    let mut waits = stacks
+        .iter()
+        .filter(|record| record.contains(r#""samples":0"#));
+    assert!(waits.all(|record| !record.contains(r#""state""#)));
+}
+
+#[test]
+fn samples_of_sleeping_threads_are_separate_also_by_the_wall_clock() {
+    let mut asleep = ASYNC.to_vec();
+    let state = asleep
+        .windows(14)
+        .position(|text| text == b"STATE_RUNNABLE");
+    asleep[state.unwrap()..][..14].copy_from_slice(b"STATE_SLEEPING");
+    let parsed = parse(&asleep);
+    let total = &run_record(&parsed)["total"];
+    let count = |event: &str| total[event].as_u64().unwrap_or_default();
+    let counts = ["samples", "wall_samples", "sleeping_samples"].map(count);
+    assert_eq!(counts.iter().sum::<u64>(), 11 + 204);
+    let stacks = parsed.records_of_type("stack");
+    let sleeping: u64 = stacks
+        .iter()
+        .filter(|record| record.contains(r#""state":"STATE_SLEEPING""#))
+        .map(|record| {
+            let record: serde_json::Value = serde_json::from_str(&format!("{{{record}")).unwrap();
+            let cost = &record["cost"];
+            assert_eq!(cost["samples"].as_u64().unwrap_or_default(), 0);
+            cost["sleeping_samples"].as_u64().unwrap_or_default()
+        })
+        .sum();
+    assert!(sleeping > 0);
+    assert_eq!(counts[2], sleeping);
 }
