@@ -286,7 +286,8 @@ impl<'a> JsonMessages<'a> {
         Ok(())
     }
 
-    /// Reads a whole number, which may be in quotation marks. Negative numbers have the form of two's complement.
+    /// Reads a whole number, which may be in quotation marks, and may have an exponent or a fraction of zeros. Negative
+    /// numbers have the form of two's complement.
     fn number(&mut self) -> Result<u64, Error> {
         let text = self.scanner.skip_value()?;
         let digits = match text {
@@ -296,6 +297,7 @@ impl<'a> JsonMessages<'a> {
         let digits = std::str::from_utf8(digits).unwrap_or_default();
         let number = digits.parse::<u64>().ok();
         let number = number.or_else(|| Some(digits.parse::<i64>().ok()?.cast_unsigned()));
+        let number = number.or_else(|| whole_number(digits));
         number.ok_or_else(|| {
             Error::whole(format!(
                 "expected a whole number of 64 bits, found {}",
@@ -303,6 +305,14 @@ impl<'a> JsonMessages<'a> {
             ))
         })
     }
+}
+
+/// Returns the whole number of a text such as `3e7` or `5.0`; `None` if its floating point is not exact.
+fn whole_number(text: &str) -> Option<u64> {
+    const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
+    let number = text.parse::<f64>().ok()?;
+    let is_exact = number.fract() == 0.0 && number.abs() <= MAX_EXACT;
+    is_exact.then_some((number as i64).cast_unsigned())
 }
 
 /// Returns true if a key is a name in `lowerCamelCase`, or the name in the definition of the format, with `_`.
@@ -350,6 +360,25 @@ mod tests {
             ("time", "timeUnixNano", false),
         ] {
             assert_eq!(is_name(key.as_bytes(), name), expected, "{key}");
+        }
+    }
+
+    #[test]
+    fn whole_numbers_may_have_an_exponent_or_zeros_after_the_point() {
+        for (text, expected) in [
+            ("7", Some(7)),
+            (r#""18446744073709551615""#, Some(u64::MAX)),
+            ("3e7", Some(30_000_000)),
+            (r#""1.5E+3""#, Some(1500)),
+            ("70000000.0", Some(70_000_000)),
+            ("-2.0", Some(u64::MAX - 1)),
+            ("0.5", None),
+            ("1e30", None),
+            (r#""inf""#, None),
+            (r#""""#, None),
+        ] {
+            let mut messages = JsonMessages::new(text.as_bytes());
+            assert_eq!(messages.number().ok(), expected, "{text}");
         }
     }
 

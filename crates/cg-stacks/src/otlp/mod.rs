@@ -46,14 +46,21 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let bytes = reading.bytes()?;
     // The length of a message can look like a bracket.
     let is_json = matches!(bytes.trim_ascii_start(), [b'{' | b'[', ..]);
+    let mut has_profiles = false;
     if !is_json || is_profiles(&Head::new(&bytes, true)) {
-        return parse_message(&bytes, reading);
+        has_profiles = parse_message(&bytes, reading)?;
+    } else {
+        let mut messages = JsonMessages::new(&bytes);
+        while let Some(message) = messages.next()? {
+            has_profiles |= parse_message(&message, reading).map_err(without_byte)?;
+        }
     }
-    let mut messages = JsonMessages::new(&bytes);
-    while let Some(message) = messages.next()? {
-        parse_message(&message, reading).map_err(without_byte)?;
+    match has_profiles {
+        true => Ok(()),
+        false => Err(Error::whole(
+            "expected a profile with sample types, found none",
+        )),
     }
-    Ok(())
 }
 
 /// Removes the position in the converted message from an error.
@@ -70,9 +77,12 @@ fn without_byte(error: Error) -> Error {
     }
 }
 
-/// Reads one message.
-fn parse_message(bytes: &[u8], reading: &mut Reading) -> Result<(), Error> {
+/// Reads one message. Returns false if it has no profiles: the collector also writes such messages.
+fn parse_message(bytes: &[u8], reading: &mut Reading) -> Result<bool, Error> {
     let outline = OtlpMessages::parse(bytes);
+    if outline.resources.is_empty() && outline.read.is_ok() {
+        return Ok(false);
+    }
     let Some(dictionary) = outline.dictionary else {
         outline.read?;
         return Err(Error::whole(
@@ -86,9 +96,7 @@ fn parse_message(bytes: &[u8], reading: &mut Reading) -> Result<(), Error> {
     }
     if dictionary.tables.sample_types.is_empty() {
         outline.read?;
-        return Err(Error::whole(
-            "expected a profile with sample types, found none",
-        ));
+        return Ok(false);
     }
     resources.set_times(&mut dictionary);
     let events = event_names(&dictionary.tables)?;
@@ -103,7 +111,8 @@ fn parse_message(bytes: &[u8], reading: &mut Reading) -> Result<(), Error> {
     if !left_out.is_empty() {
         reading.warn(format!("attributes are not kept: {}", left_out.join(", ")));
     }
-    write(run, &table, read.and(outline.read), reading.out)
+    write(run, &table, read.and(outline.read), reading.out)?;
+    Ok(true)
 }
 
 /// The messages of a file, up to an error in `read`.

@@ -288,6 +288,22 @@ fn json_has_the_records_of_the_protocol_buffer() {
         b"[{\"name\":1,\"ph\":\"X\"}]",
         true
     )));
+    // The collector also writes messages without profiles.
+    let empty: [&[u8]; 3] = [
+        br#"{"resourceProfiles":[]}"#,
+        br#"{"resourceProfiles":[{"scopeProfiles":[]}],"dictionary":{}}"#,
+        b"{}",
+    ];
+    for message in empty {
+        let parsed_with = parse(&[message, b"\n", &json[..], message].concat());
+        assert_eq!(parsed_with.records, parsed.records);
+        assert!(
+            parsed_with.messages.is_empty(),
+            "{:?}",
+            parsed_with.messages
+        );
+        assert!(parse(message).has_errors);
+    }
     let unfinished = parse(&[b"[", &json[..], b","].concat());
     assert!(unfinished.has_errors);
     let cut = parse(&json[..json.len() / 2]);
