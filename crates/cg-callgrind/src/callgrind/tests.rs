@@ -817,6 +817,10 @@ fn errors_have_a_line_number() {
         "in:3: expected costs, found the end of the file",
     );
     check_refused(
+        "creator: remake 4.3\nevents: Ir\nsummary: 3\n",
+        "in:3: expected costs, found the end of the file",
+    );
+    check_refused(
         "creator: callgrind-3.19.0\nevents: Ir\nsummary: 3\nfn=f\n1 3\n",
         "in:5: expected totals: at the end of the part, found none; the profile is cut short",
     );

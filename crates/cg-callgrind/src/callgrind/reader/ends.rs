@@ -30,7 +30,10 @@ impl CallgrindReader<'_> {
             ));
         }
         let has_costs = self.stage > Stage::Body || !self.part.present.is_empty();
-        if self.stage > Stage::Header && !has_costs && self.parts == 0 && self.summary.is_none() {
+        // A summary of 0 says that nothing was counted.
+        let is_counted = |summary: &[i128]| summary.iter().any(|count| *count != 0);
+        let needs_costs = self.summary.as_deref().is_none_or(is_counted);
+        if self.stage > Stage::Header && !has_costs && self.parts == 0 && needs_costs {
             return Err(here("expected costs, found the end of the file".to_owned()));
         }
         if self.stage == Stage::Totals
