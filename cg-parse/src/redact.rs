@@ -78,9 +78,10 @@ fn redact_run(run: &mut RunRecord) {
 }
 
 fn redact_entries(texts: &mut std::collections::BTreeMap<String, String>) {
-    for (key, text) in texts {
-        *text = redact_value(key, text);
-    }
+    let entries = std::mem::take(texts).into_iter();
+    *texts = entries
+        .map(|(key, text)| (redact_text(&key), redact_value(&key, &text)))
+        .collect();
 }
 
 fn redact_json(key: &str, value: &mut Value) {
@@ -114,6 +115,8 @@ fn redact_text(text: &str) -> String {
 struct CommandLine {
     /// True if the previous word names a secret, so that the next word is its value.
     is_value_next: bool,
+    /// True if the previous word was an option for a user, whose password may follow the name: `-u NAME:PASSWORD`.
+    is_user_next: bool,
 }
 
 impl CommandLine {
@@ -133,6 +136,7 @@ impl CommandLine {
 
     fn redact_word(&mut self, word: &str) -> String {
         let is_value = std::mem::take(&mut self.is_value_next);
+        let is_user = std::mem::take(&mut self.is_user_next);
         if ["bearer", "basic"].contains(&word.to_ascii_lowercase().as_str()) {
             self.is_value_next = true;
             return word.to_owned();
@@ -148,10 +152,12 @@ impl CommandLine {
             };
         }
         self.is_value_next = word.starts_with('-') && !word.contains('=') && is_secret(word);
+        self.is_user_next = ["-u", "-U", "--user", "--proxy-user"].contains(&word);
         if is_known_token(word) {
             return REDACTED.to_owned();
         }
-        match find_user_of_url(word) {
+        let user = find_user_of_url(word).or_else(|| find_password_of_user(word, is_user));
+        match user {
             Some(user) => format!("{}{REDACTED}{}", &word[..user.start], &word[user.end..]),
             None => word.to_owned(),
         }
@@ -205,22 +211,26 @@ fn is_secret(name: &str) -> bool {
         "secret",
         "token",
     ];
-    const WORDS: [&str; 9] = [
+    const WORDS: [&str; 12] = [
         "auth",
         "authorization",
         "bearer",
         "cookie",
         "jwt",
-        "pass",
+        "otp",
         "pat",
         "pw",
         "pwd",
+        "salt",
+        "sas",
+        "signature",
     ];
     let is_joined = |word: &str| {
         let word = word.to_ascii_lowercase();
         WORDS.contains(&word.as_str())
             || word.ends_with("key")
             || word.ends_with("keys")
+            || word.ends_with("pass") && word != "bypass"
             || PARTS.iter().any(|part| word.contains(part))
     };
     let pieces = name.split(|letter: char| !letter.is_alphanumeric());
@@ -275,6 +285,31 @@ fn find_user_of_url(word: &str) -> Option<std::ops::Range<usize>> {
     word[start..end].contains(':').then_some(start..end)
 }
 
+/// Returns the range of the password in `NAME:PASSWORD@HOST`, or in `NAME:PASSWORD` after an option for a user. Numbers are
+/// the ids of a user and a group.
+fn find_password_of_user(word: &str, is_user: bool) -> Option<std::ops::Range<usize>> {
+    let word_end = word.trim_end_matches(['"', '\'']).len();
+    let start = word[..word_end]
+        .rfind(['=', '"', '\''])
+        .map_or(0, |at| at + 1);
+    let (name, rest) = word[start..word_end].split_once(':')?;
+    let is_letter = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
+    if name.is_empty() || !name.chars().all(is_letter) || rest.starts_with("//") {
+        return None;
+    }
+    let password = match is_user {
+        true => rest,
+        // A digest follows the tag of a container.
+        false => {
+            let (password, host) = rest.rsplit_once('@')?;
+            (!host.starts_with("sha256:") && !password.contains('/')).then_some(password)?
+        }
+    };
+    let is_number = password.chars().all(|letter| letter.is_ascii_digit());
+    let start = start + name.len() + 1;
+    (!is_number || !is_user).then_some(start..start + password.len())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -297,6 +332,18 @@ mod tests {
             ("x --password 'two words' end", "x --password *** end"),
             ("x --token=\"two words\" end", "x --token=*** end"),
             ("x --token --verbose", "x --token --verbose"),
+            (
+                "keytool -storepass a -keypass b --bypass c --otp d",
+                "keytool -storepass *** -keypass *** --bypass c --otp ***",
+            ),
+            (
+                "curl -u admin:a1 --proxy-user b:b2 -u 10:20 h",
+                "curl -u admin:*** --proxy-user b:*** -u 10:20 h",
+            ),
+            (
+                "x --dsn=u:a@tcp(h)/db 'v:b@h' img:1.2@sha256:ab git@h:a/b a::b",
+                "x --dsn=u:***@tcp(h)/db 'v:***@h' img:1.2@sha256:ab git@h:a/b a::b",
+            ),
             (
                 "curl -H 'Authorization: Bearer abc' https://me:pw@host/a?b",
                 "curl -H 'Authorization:*** https://***@host/a?b",
