@@ -195,6 +195,16 @@ open(\"given\", \"wb\").write(marshal.dumps(profile.stats, 2))'",
         ..ROW
     },
     HintRow {
+        input: "source code annotated by gprof (-A)",
+        makes: "printf '*** File /home/dev/tally.c:\\n                #include <stdio.h>\\n' >given",
+        shows: START,
+        stub: Some((
+            "gprof",
+            "[ \"$*\" = '-b /bin/true gmon.out' ] && cat $DATA/gprof/2.40-tally-graph.txt",
+        )),
+        ..ROW
+    },
+    HintRow {
         input: "a profile of coz, which has speedups but no stacks",
         makes: "printf 'startup\\ttime=1763995200\\nruntime\\ttime=900\\n' >given",
         shows: SPIN,
@@ -208,6 +218,36 @@ open(\"given\", \"wb\").write(marshal.dumps(profile.stats, 2))'",
         stub: Some((
             "perf",
             "[ \"$*\" = 'script -i given' ] && printf 'app 7/9 12.000345: 250000 cpu-clock: \\n\\t%16x work (/app)\\n\\n' 4096",
+        )),
+        ..ROW
+    },
+    HintRow {
+        input: "stacks of austin with three figures each (--full)",
+        makes: "printf '# austin: 3.7.0\\n# mode: full\\n\\nP1;T0:1;/a/b.py:main:3 300,0,4096\\n' >given",
+        shows: "main:3",
+        stub: Some((
+            "austin",
+            "[ \"$*\" = '-o austin.txt python3 /bin/true' ] && printf 'P1;T0:1;/a/b.py:main:3 300\\n' >austin.txt",
+        )),
+        ..ROW
+    },
+    HintRow {
+        input: "a trace of .NET (dotnet-trace)",
+        makes: "printf 'Nettrace\\24\\0\\0\\0!FastSerialization.1' >given",
+        shows: "\"type\":\"stack\"",
+        stub: Some((
+            "dotnet-trace",
+            "[ \"$*\" = 'convert given --format Speedscope' ] && cp $DATA/speedscope/evented.json given.speedscope.json",
+        )),
+        ..ROW
+    },
+    HintRow {
+        input: "a heap snapshot of V8, which has objects but no stacks",
+        makes: "echo '{\"snapshot\":{\"meta\":{\"node_fields\":[\"type\"]}},\"nodes\":[]}' >given",
+        shows: "\"type\":\"stack\"",
+        stub: Some((
+            "node",
+            "[ \"$*\" = '--heap-prof /bin/true' ] && cp $DATA/v8/node.heapprofile Heap.heapprofile",
         )),
         ..ROW
     },
