@@ -195,12 +195,13 @@ fn a_page_of_filtered_samples_names_the_command_that_keeps_times() {
         "{}",
         messages(&filtered)
     );
-    // All samples, samples with times, and a program that wrote no times.
+    // All samples, samples with times, a program that wrote no times, and a format without times.
     let with_times = filtered.replace(r#""type":"stack","#, r#""type":"stack","time":7,"#);
     for input in [
         &timed,
         &with_times,
         &filtered.replace(r#""duration":5000,"#, ""),
+        &filtered.replace(r#""tool":"perf""#, r#""tool":"pprof""#),
     ] {
         assert!(!messages(input).contains("--times"), "{}", messages(input));
     }

@@ -593,6 +593,41 @@ fn samples_for_speedscope_are_in_the_order_of_time() {
 }
 
 #[test]
+fn speedscope_has_no_profile_of_a_thread_without_the_event() {
+    let stream = br#"{"type":"run","stream":1,"tool":"jfr","events":["samples","waits","parks"],"total":{"samples":3,"waits":2}}
+{"type":"stack","fn":"f","thread":"a","cost":{"samples":0,"waits":2},"stack":[{"fn":"f"}]}
+{"type":"stack","fn":"f","thread":"b","cost":{"samples":3},"stack":[{"fn":"f"}]}
+{"type":"end","records":2}
+"#;
+    let (profile, stderr) = written(&["-f", "speedscope", "-"], stream);
+    assert_eq!(stderr, "");
+    let profile: Value = serde_json::from_slice(&profile).unwrap();
+    let profiles = profile["profiles"].as_array().unwrap().iter();
+    let names: BTreeSet<&str> = profiles
+        .map(|profile| profile["name"].as_str().unwrap())
+        .collect();
+    // An event without counts has one empty profile.
+    assert_eq!(
+        names,
+        BTreeSet::from(["a (parks)", "a (waits)", "b (samples)"])
+    );
+}
+
+#[test]
+fn graphs_of_functions_have_no_inlined_functions() {
+    let functions = b"events: Ir\nfl=a.c\nfn=f\n1 3\n";
+    for format in ["callgrind", "dot"] {
+        let plain = tools::run("cg-fmt", &["-f", format], functions);
+        let inlined = tools::run("cg-fmt", &["--inline", "-f", format], functions);
+        assert_eq!((plain.status, inlined.status), (0, 0), "{}", inlined.stderr);
+        assert_eq!(plain.stdout, inlined.stdout);
+        let message = "inlined functions are not in this format";
+        assert!(inlined.stderr.contains(message), "{}", inlined.stderr);
+        assert!(!plain.stderr.contains(message), "{}", plain.stderr);
+    }
+}
+
+#[test]
 fn line_is_exported_with_its_own_file() {
     let expected: BTreeSet<(String, String, u64)> =
         records(&std::fs::read(data("exports/site.jsonl")).unwrap())

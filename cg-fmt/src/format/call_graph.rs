@@ -101,6 +101,13 @@ impl<'a> GraphSource<'a> {
             true => Some(Box::new(read_stacks(profile, options, holds, diagnostics)?)),
             false => None,
         };
+        // Inlined functions in stacks are functions of the graph.
+        if options.inline && stacks.is_none() {
+            diagnostics.warn(format!(
+                "--inline has no effect on {}: inlined functions are not in this format; -f html and -f json have them",
+                holds.format
+            ));
+        }
         Ok(GraphSource {
             profile,
             holds,

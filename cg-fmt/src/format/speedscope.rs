@@ -1,6 +1,6 @@
 //! The JSON of speedscope (<https://www.speedscope.app/file-format-schema.json>).
 //!
-//! A profile in the file is one event of one thread, and in a diff one of the two runs. Weights are self costs of whole
+//! A profile in the file is one event of one thread that has the event, and in a diff one of the two runs. Weights are self costs of whole
 //! stacks, outermost frame first. If the profile has times, samples are in the order of time, as speedscope's first view shows
 //! them, and consecutive samples of one stack are added up. Speedscope rejects negative weights, and reads numbers with the precision of JavaScript.
 
@@ -85,9 +85,18 @@ impl SpeedscopeWriting<'_, '_> {
         }
         write!(out, "]}},\"profiles\":[")?;
         let places = self.rows.by_place();
+        let has_counts =
+            |rows: &[StackRow<'_>], column: usize| rows.iter().any(|row| row.counts[column] != 0);
+        // An event that no thread has is an empty profile of the first thread.
+        let is_first = |place: usize, column: usize| {
+            place == 0 && !places.iter().any(|(_, rows)| has_counts(rows, column))
+        };
         let mut written = 0;
-        for (place, rows) in &places {
+        for (position, (place, rows)) in places.iter().enumerate() {
             for column in 0..self.stacks.columns() {
+                if !has_counts(rows, column) && !is_first(position, column) {
+                    continue;
+                }
                 separate(written, out)?;
                 self.profile((*place, rows), column, places.len() > 1, out)?;
                 written += 1;

@@ -30,15 +30,19 @@ pub(crate) fn remedy(profile: &Profile, option: &str, options: &Options) -> Opti
     })
 }
 
+/// The tools whose recordings can have the times of samples, by their names in a stream.
+const TOOLS_WITH_TIMES: [&str; 5] = ["cpuprofile", "firefox", "jfr", "perf", "trace-events"];
+
 /// Returns the command that shows the requested view with the times of samples; `None` if the profile has these times, or if
 /// its program did not write them.
 pub(crate) fn remedy_for_times(profile: &Profile, options: &Options) -> Option<String> {
     let mut samples = profile.table(RecordType::Stack).keys();
-    let has_duration = profile
-        .runs()
-        .iter()
-        .any(|run| run.sampling.duration.is_some());
-    let is_lacking = has_duration && samples.any(|key| key.time.is_none());
+    let mut runs = profile.runs().iter();
+    let may_have_times = runs.any(|run| {
+        let tool = run.tool.as_deref();
+        run.sampling.duration.is_some() && tool.is_some_and(|tool| TOOLS_WITH_TIMES.contains(&tool))
+    });
+    let is_lacking = may_have_times && samples.any(|key| key.time.is_none());
     let (inputs, view) = (inputs(profile), view(options));
     is_lacking.then(|| format!("cg-parse --times {inputs} | cg-filter REGEX | cg-fmt {view}"))
 }

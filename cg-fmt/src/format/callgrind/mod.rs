@@ -39,11 +39,6 @@ const HOLDS: FormatHolds = FormatHolds {
 /// Writes functions, lines and calls with all their events, or the requested ones.
 pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     let (profile, options, diagnostics) = (export.profile, export.options, export.diagnostics);
-    if options.inline {
-        diagnostics.warn(
-            "--inline has no effect on files of Callgrind: inlined functions are not in this format; -f html and -f json have them",
-        );
-    }
     let source = GraphSource::new(profile, options, &HOLDS, diagnostics)?;
     let graph = DrawnGraph::build(&source, options, RecursionShape::ByLevel, diagnostics)?;
     // If the graph has levels already, arcs are written unchanged.
