@@ -288,13 +288,12 @@ fn find_user_of_url(word: &str) -> Option<std::ops::Range<usize>> {
 /// Returns the range of the password in `NAME:PASSWORD@HOST`, or in `NAME:PASSWORD` after an option for a user. Numbers are
 /// the ids of a user and a group.
 fn find_password_of_user(word: &str, is_user: bool) -> Option<std::ops::Range<usize>> {
-    let word_end = word.trim_end_matches(['"', '\'']).len();
-    let start = word[..word_end]
-        .rfind(['=', '"', '\''])
-        .map_or(0, |at| at + 1);
-    let (name, rest) = word[start..word_end].split_once(':')?;
+    let (before, rest) = word.trim_end_matches(['"', '\'']).split_once(':')?;
+    let name_start = before.rfind(['=', '"', '\'']).map_or(0, |at| at + 1);
+    let name = &before[name_start..];
     let is_letter = |letter: char| letter.is_alphanumeric() || "-_.".contains(letter);
-    if name.is_empty() || !name.chars().all(is_letter) || rest.starts_with("//") {
+    let is_scheme = rest.starts_with("//") || name.eq_ignore_ascii_case("mailto");
+    if name.is_empty() || !name.chars().all(is_letter) || is_scheme {
         return None;
     }
     let password = match is_user {
@@ -306,7 +305,7 @@ fn find_password_of_user(word: &str, is_user: bool) -> Option<std::ops::Range<us
         }
     };
     let is_number = password.chars().all(|letter| letter.is_ascii_digit());
-    let start = start + name.len() + 1;
+    let start = before.len() + 1;
     (!is_number || !is_user).then_some(start..start + password.len())
 }
 
@@ -341,8 +340,8 @@ mod tests {
                 "curl -u admin:*** --proxy-user b:*** -u 10:20 h",
             ),
             (
-                "x --dsn=u:a@tcp(h)/db 'v:b@h' img:1.2@sha256:ab git@h:a/b a::b",
-                "x --dsn=u:***@tcp(h)/db 'v:***@h' img:1.2@sha256:ab git@h:a/b a::b",
+                "x --dsn=u:a=b@tcp(h)/db 'v:b@h' img:1.2@sha256:ab git@h:a/b a::b mailto:c@h",
+                "x --dsn=u:***@tcp(h)/db 'v:***@h' img:1.2@sha256:ab git@h:a/b a::b mailto:c@h",
             ),
             (
                 "curl -H 'Authorization: Bearer abc' https://me:pw@host/a?b",

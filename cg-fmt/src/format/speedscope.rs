@@ -1,8 +1,9 @@
 //! The JSON of speedscope (<https://www.speedscope.app/file-format-schema.json>).
 //!
-//! A profile in the file is one event of one thread that has the event, and in a diff one of the two runs. Weights are self costs of whole
-//! stacks, outermost frame first. If the profile has times, samples are in the order of time, as speedscope's first view shows
-//! them, and consecutive samples of one stack are added up. Speedscope rejects negative weights, and reads numbers with the precision of JavaScript.
+//! A profile in the file is one event of one thread that has the event, and in a diff one of the two runs. Weights are
+//! self costs of whole stacks, outermost frame first. If the profile has times, samples are in the order of time, as
+//! speedscope's first view shows them, and consecutive samples of one stack are added up. Speedscope rejects negative
+//! weights, and reads numbers with the precision of JavaScript.
 
 use std::io::{self, Write};
 
