@@ -166,7 +166,8 @@ impl PerfScript {
             }
         }
         match self.open.take() {
-            Some(_) if self.is_cut => {}
+            // A sample with its frame on its line is whole, and the next one is cut.
+            Some(open) if self.is_cut && !open.is_flat => {}
             Some(open) if open.needs_frames && self.chain.is_empty() => {}
             Some(open) => self.finish(open)?,
             None => {}
@@ -217,7 +218,7 @@ impl PerfScript {
     /// sample lacks its frames.
     fn ends_inside(&self, line: &[u8]) -> bool {
         match line {
-            [b'\t', frame @ ..] => {
+            [b'\t', frame @ ..] if !sample_line::is_after_tab(line) => {
                 self.has_chains && !PrintedParts::from_line(frame).have(self.parts)
             }
             [b' ', ..] if self.is_in_chain() && frame::split_address(line).is_some() => {

@@ -11,6 +11,8 @@
 //! without delimiters are recognised by their width: `period` has at least ten columns, an address sixteen. A tab in place of
 //! blanks counts as sixteen columns, but only in lines with a time or an event, because any table can contain tabs.
 
+use super::frame::is_instruction;
+
 /// The fields of a line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct SampleLine<'a> {
@@ -185,8 +187,10 @@ impl<'a> Task<'a> {
 
 /// Returns true if a line that begins with a tab is a sample with tabs in place of blanks, and not a frame.
 pub(super) fn is_after_tab(line: &[u8]) -> bool {
-    let has_tabs = matches!(line, [b'\t', text @ ..] if memchr::memchr(b'\t', text).is_some());
-    if !has_tabs {
+    let [b'\t', text @ ..] = line else {
+        return false;
+    };
+    if memchr::memchr(b'\t', text).is_none() || is_instruction(text) {
         return false;
     }
     let parsed = SampleLine::parse(line);

@@ -426,7 +426,7 @@ fn an_unknown_line_is_an_error_between_samples_and_a_warning_inside_one() {
     );
     assert!(!parsed.has_errors);
     let parsed = script(
-        "inl  5  1.000001:  7 cycles: \n\t 1 f (/x)\n\t   A_WEIRD_LINE\n\t00007f0000401136\tinsn: 48 89 e7\n\t 2 g (/x)\n\n",
+        "inl  5  1.000001:  7 cycles: \n\t 1 f (/x)\n\t   A_WEIRD_LINE\n\t00007f0000401136\tinsn: 48 89 e7\n\t0000555555554136\tinsn: 55\t# PRED 3 cycles\n\t 2 g (/x)\n\n",
     );
     assert_eq!(stacks(&parsed), [r#"f<g {"cycles":7,"samples":1}"#]);
     assert_eq!(
@@ -554,6 +554,10 @@ fn a_tab_separates_fields_as_blanks_do() {
         assert_eq!(parsed.records, expected.records);
         assert!(parsed.messages.is_empty(), "{:?}", parsed.messages);
     }
+    // The last frame lacks its object.
+    let text = with_tabs(flat);
+    let parsed = script(&text[..text.len() - "app)\n".len()]);
+    assert!(parsed.has_errors && stacks(&parsed).len() == 1);
     // Periods without threads and times.
     let periods = script("   1003009 cpu-clock: \n         7 faults: \n");
     let with_tabs = script("\t1003009\tcpu-clock:\t\n\t7\tfaults:\t\n");
