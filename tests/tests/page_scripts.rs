@@ -276,10 +276,47 @@ const ALIASED_TEXTS: [&str; 24] = [
     "ArrowRight",
 ];
 
+/// Functions of the browser that the viewer calls often. A variable holds each of them.
+const ALIASED_FUNCTIONS: [&str; 10] = [
+    "Math.max",
+    "Math.min",
+    "Math.abs",
+    "Math.floor",
+    "Math.round",
+    "Array.from",
+    "Object.assign",
+    "JSON.stringify",
+    "Number",
+    "String",
+];
+
+/// Returns the name of the variable of a text or a function.
+fn alias(text: &str) -> String {
+    format!("ALIAS_{}", text.replace(['-', '.'], "_"))
+}
+
+/// Replaces the calls of a function by calls of its variable.
+fn with_function_alias(script: &str, function: &str) -> String {
+    let is_part = |letter: char| letter.is_alphanumeric() || "_$.".contains(letter);
+    let call = format!("{function}(");
+    let mut parts = script.split(&call);
+    let mut made = parts.next().unwrap().to_owned();
+    for part in parts {
+        // A longer name precedes, or the dots of a spread.
+        match made.ends_with(is_part) {
+            true => made.push_str(function),
+            false => made.push_str(&alias(function)),
+        }
+        made.push('(');
+        made.push_str(part);
+    }
+    made
+}
+
 /// Replaces a text by its variable. As the name of a property, the variable is in brackets.
 fn with_text_alias(script: &str, text: &str) -> String {
     let quoted = format!("\"{text}\"");
-    let variable = format!("ALIAS_{}", text.replace('-', "_"));
+    let variable = alias(text);
     let mut parts = script.split(&quoted);
     let mut made = parts.next().unwrap().to_owned();
     for part in parts {
@@ -334,8 +371,11 @@ fn minified(kind: &str, script: &str) -> String {
     let mut aliases = String::new();
     for text in texts {
         script = with_text_alias(&script, text);
-        let variable = text.replace('-', "_");
-        aliases.push_str(&format!("const ALIAS_{variable} = \"{text}\";\n"));
+        aliases.push_str(&format!("const {} = \"{text}\";\n", alias(text)));
+    }
+    for function in ALIASED_FUNCTIONS {
+        script = with_function_alias(&script, function);
+        aliases.push_str(&format!("const {} = {function};\n", alias(function)));
     }
     let script = format!("{start}{aliases}{script}");
     // `let` is shorter. The type check finds assignments to constants.

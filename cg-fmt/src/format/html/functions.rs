@@ -1,13 +1,14 @@
 //! The distinct functions of a page.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use cg_collections::maps::Map;
+use cg_collections::maps::{Map, Set};
 use cg_names::code_origin::{CodeOwner, FactsFinder};
-use cg_names::identity::{normal_function, normal_object};
+use cg_names::identity::{is_shared_library, normal_function, normal_object};
 use cg_names::structure::shorten::{NameCut, forms};
 use cg_profile::{FunctionKey, Profile, Symbol};
-use cg_stream::record::Frame;
+use cg_stream::record::{DiffRecord, Frame, Name};
 use cg_viewer::{PageData, PageText};
 
 use crate::options::GroupBy;
@@ -31,6 +32,8 @@ pub(super) struct PageFunctions {
     all: Vec<([PageText; 3], CodeOwner)>,
     /// In a diff, the functions by stable name and object.
     joined: Map<[String; 2], PageFunction>,
+    /// In a diff, the program of the old run and that of the new run, if only these two objects have other names.
+    renamed_program: Option<[String; 2]>,
     /// The files of functions in the old run, if they differ.
     old_files: Vec<(PageFunction, PageText)>,
     finder: FactsFinder,
@@ -59,6 +62,39 @@ impl PageFunctions {
         let function = self.intern(names, || finder.find(frame).owner_without_context());
         self.finder = finder;
         function
+    }
+
+    /// Joins the program of the old run with that of the new run, if each run has exactly one that the other run lacks.
+    pub(super) fn join_programs(&mut self, old: &Profile, new: &Profile) {
+        let [old, new] = [old, new].map(programs);
+        let only_old: Vec<&String> = old.difference(&new).collect();
+        let only_new: Vec<&String> = new.difference(&old).collect();
+        if let ([old], [new]) = (&only_old[..], &only_new[..]) {
+            self.renamed_program = Some([(*old).clone(), (*new).clone()]);
+        }
+    }
+
+    /// Joins the functions of the old run that the diff joined by a guess, after those of the new run are known.
+    pub(super) fn join_renamed(&mut self, records: &[DiffRecord<'_>]) {
+        for record in records {
+            let Some(was) = &record.was else { continue };
+            let text = |name: &Option<Name<'_>>| name.as_deref().unwrap_or_default().to_owned();
+            let now = self.joint(&text(&record.name), &text(&record.obj));
+            let before = self.joint(&text(&was.name), &text(&was.obj));
+            if let Some(function) = self.joined.get(&now).copied() {
+                self.joined.entry(before).or_insert(function);
+            }
+        }
+    }
+
+    /// Returns the texts by which functions of two runs are joined.
+    fn joint(&self, name: &str, obj: &str) -> [String; 2] {
+        let obj = normal_object(obj);
+        let obj = match &self.renamed_program {
+            Some([old, new]) if *old == obj => new.clone(),
+            _ => obj.into_owned(),
+        };
+        [normal_function(name).into_owned(), obj]
     }
 
     /// Returns a placeholder for functions that are not shown.
@@ -119,6 +155,21 @@ impl PageFunctions {
     }
 }
 
+/// Returns the normal forms of the objects of a profile, except shared libraries and parts of the kernel.
+fn programs(profile: &Profile) -> BTreeSet<String> {
+    let keys = profile.types().flat_map(|kind| profile.table(kind).keys());
+    let of_rows = keys.map(|key| key.function.obj);
+    let frames = profile.stacks().distinct_frames().iter();
+    let of_frames = frames.map(|frame| frame.function.obj);
+    let objects: Set<Option<Symbol>> = of_rows.chain(of_frames).collect();
+    let texts = objects.into_iter().filter_map(|obj| profile.text(obj));
+    let is_program = |obj: &&str| !is_shared_library(obj) && !obj.starts_with('[');
+    let programs = texts.filter(is_program);
+    programs
+        .map(|obj| normal_object(obj).into_owned())
+        .collect()
+}
+
 /// Returns the group of a function in `--group-by crate`.
 fn crate_name(names: [PageText; 3], data: &mut PageData) -> PageText {
     let texts = names.map(|name| Some(data.text_with(name)).filter(|text| !text.is_empty()));
@@ -171,8 +222,7 @@ impl<'p> FunctionsOf<'p> {
         let names = names.map(|name| data.optional_text(self.profile.text(name)));
         let joint = self.is_joined.then(|| {
             let text = |name| self.profile.text(name).unwrap_or_default();
-            let obj = normal_object(text(key.obj)).into_owned();
-            [normal_function(text(key.name)).into_owned(), obj]
+            functions.joint(text(key.name), text(key.obj))
         });
         let joined = joint.as_ref().and_then(|joint| functions.joined.get(joint));
         let function = match joined {

@@ -27,25 +27,24 @@ fn name_in_sentence(name: &str) -> String {
 }
 
 /// Adds the sentences that the report lacks before its own, and the share of estimated stacks after the first sentence.
+/// They are about the first event.
 pub(super) fn complete(
     lead: &mut Vec<String>,
     (source, rows, profile): (&RowSource<'_>, &PageRows<'_>, &Profile),
-    estimated: &[[Count; 2]],
+    (event, estimated): (&EventWords, &[[Count; 2]]),
 ) {
-    let events = EventWords::list(&rows.events, profile);
-    let event = events.into_iter().next().unwrap_or_default();
     match source {
         RowSource::Diff(_) => {
             let totals = rows.events.first().map_or(&[][..], |(_, totals)| totals);
             if let Some(first) = lead.first_mut() {
                 *first = event.in_words(first, totals);
-                first.extend(greatest_change(rows, &event));
+                first.extend(greatest_change(rows, event));
             }
         }
         RowSource::Totals(_) => lead.splice(0..0, counters(rows)).for_each(drop),
         RowSource::Records(..) if rows.are_findings() => findings(lead, rows),
         _ => lead
-            .splice(0..0, costs(rows, profile, &event))
+            .splice(0..0, costs(rows, profile, event))
             .for_each(drop),
     }
     if let Some(first) = lead.first_mut() {
@@ -127,27 +126,24 @@ fn counters(rows: &PageRows<'_>) -> Option<String> {
     })
 }
 
-/// Returns the words about the row with the greatest change.
+/// Returns the words about the row with the greatest change, which is the first row.
 fn greatest_change(rows: &PageRows<'_>, event: &EventWords) -> Option<String> {
     let (name, _) = rows.events.first()?;
-    let deltas = rows.counts(&format!("{name}.delta"))?;
-    let benches = rows.cells("bench").map(|cell| cell_text(&cell));
-    let names = rows.cells("fn").zip(benches).map(|(cell, bench)| {
-        let name = name_in_sentence(cell_text(&cell).as_deref().unwrap_or(NAMELESS));
-        match bench {
-            Some(bench) if rows.is_suite => format!("{name} of {bench}"),
-            _ => name,
+    let column = format!("{name}.{}", rows.change);
+    let cell = rows.cells(&column).next()?;
+    let change = match (&cell, cell.percentage()) {
+        _ if rows.greatest_spread.is_some_and(|spread| spread > 0) => {
+            format!("by {}", event.figure(rows.greatest_spread?))
         }
-    });
-    let changed = deltas.into_iter().zip(names);
-    let changed =
-        changed.filter_map(|(delta, name)| Some((delta.filter(|delta| *delta != 0)?, name)));
-    // `min_by_key` returns the first of several equal changes.
-    let (delta, name) = changed.min_by_key(|(delta, _)| Reverse(delta.unsigned_abs()))?;
-    Some(format!(
-        "; {name} changed most, {}",
-        event.signed_figure(delta)
-    ))
+        (Cell::Delta(delta), _) if *delta != 0 => event.signed_figure(*delta),
+        (_, Some(points)) if points != 0.0 => format!("{points:+.2} points"),
+        _ => return None,
+    };
+    let text = |column| cell_text(&rows.cells(column).next()?);
+    let name = name_in_sentence(text("fn").as_deref().unwrap_or(NAMELESS));
+    let bench = text("bench").filter(|_| rows.is_suite);
+    let bench = bench.map_or_else(String::new, |bench| format!(" of {bench}"));
+    Some(format!("; {name}{bench} changed most, {change}"))
 }
 
 /// The costs of rows in the first event. For a heap over time, the costs at its peak.

@@ -33,6 +33,7 @@ use code::Code;
 use events::EventWords;
 use functions::PageFunctions;
 use rows::{PageRows, RowSource};
+use runs::FilesOfDiff;
 use stacks::StackForest;
 
 /// The number of rows that the page shows without its script.
@@ -80,14 +81,16 @@ pub(crate) fn write(
     }
     let source = RowSource::choose(profile, &programs)?;
     let rows = source.rows(&programs)?;
+    let events = EventWords::list(&rows.events, profile);
     let mut page = PageContent::default();
-    page.add_rows(&rows, profile);
+    page.add_rows(&rows, &events, profile);
     page.add_stacks_and_code(read, &source, &rows, options)?;
     page.add_snapshots(profile);
     let static_rows = rows.first(STATIC_ROWS);
     let mut words = PageWords::new(document, (&source, &rows), profile);
     let parts = (&source, &rows, profile);
-    lead::complete(&mut words.lead, parts, &page.estimated);
+    let first = events.first().cloned().unwrap_or_default();
+    lead::complete(&mut words.lead, parts, (&first, &page.estimated));
     words.lead.splice(0..0, read.loss_sentence()).for_each(drop);
     let data = page.packed(&words)?;
     let viewer = Viewer {
@@ -200,15 +203,14 @@ struct PageContent {
 
 impl PageContent {
     /// Adds the rows, and the events that they count.
-    fn add_rows(&mut self, rows: &PageRows<'_>, profile: &Profile) {
+    fn add_rows(&mut self, rows: &PageRows<'_>, words: &[EventWords], profile: &Profile) {
         let header = &mut self.data.header;
         let owners = CodeOwner::ALL.map(CodeOwner::word);
         header.insert("whose".to_owned(), json!(owners));
         header.insert("findings".to_owned(), rows.are_findings().into());
         header.insert("levels".to_owned(), json!(rows.levels));
         header.insert("notCompared".to_owned(), json!(rows.not_compared));
-        let words = EventWords::list(&rows.events, profile).into_iter();
-        let events = words.zip(&rows.events);
+        let events = words.iter().zip(&rows.events);
         let events: Vec<Value> = events
             .map(|(event, (_, totals))| event.in_header(totals))
             .collect();
@@ -245,7 +247,7 @@ impl PageContent {
         let mut forest = StackForest::new(columns.len());
         let profile = &read.profile;
         if let RowSource::Diff(diffs) = source {
-            self.add_runs(profile, diffs, &names, (&mut forest, &mut code))?;
+            self.add_runs(profile, diffs, &names, (rows, &mut forest, &mut code))?;
         } else {
             let of = positions(profile, &names);
             code.add(profile, None, &of, (&mut self.functions, &mut self.data));
@@ -297,8 +299,9 @@ impl PageContent {
         profile: &Profile,
         diffs: &Diffs<'_>,
         names: &[String],
-        (forest, code): (&mut StackForest, &mut Code),
+        (rows, forest, code): (&PageRows<'_>, &mut StackForest, &mut Code),
     ) -> anyhow::Result<()> {
+        rows.write_diff_stacks(&diffs.records, (&mut self.functions, &mut self.data));
         let runs = 0..diffs.run_columns().len();
         let runs: Vec<String> = runs.map(|run| diffs.run_name(run)).collect();
         let texts =
@@ -317,20 +320,21 @@ impl PageContent {
         let header = &mut self.data.header;
         header.insert("runs".to_owned(), json!(runs));
         header.insert("compared".to_owned(), json!(diffs.compared()));
+        header.insert("shares".to_owned(), diffs.is_by_shares().into());
         header.insert("causes".to_owned(), causes.into());
         header.insert("causeCount".to_owned(), count.into());
-        let sums = diffs
-            .is_suite
-            .then(|| runs::suite_sums(profile, diffs, names))
-            .flatten();
-        if let Some(sums) = sums {
+        let files = FilesOfDiff::read(profile, diffs, names)?;
+        if let Some(sums) = &files.sums {
             let sums = sums.iter().map(|one| texts(one)).collect();
             header.insert("sums".to_owned(), sums);
-            self.notes
-                .push("no lines, calls and stacks: the page of one benchmark has them".to_owned());
-            return Ok(());
         }
-        let Some(runs) = runs::read_runs(profile, diffs) else {
+        let Some(runs) = files.pair else {
+            if files.sums.is_some() {
+                self.notes.push(
+                    "no lines, calls and stacks: the page of one benchmark has them".to_owned(),
+                );
+                return Ok(());
+            }
             // A diff of heaps needs no note, because its rows have all stacks.
             if diffs
                 .records
@@ -342,13 +346,13 @@ impl PageContent {
             forest.add_diff(diffs, names, (&mut self.functions, &mut self.data));
             return Ok(());
         };
-        let sums = runs::sums_by_owner(&runs[1].code, names)?;
-        header.insert(
-            "sums".to_owned(),
-            sums.iter().map(|one| texts(one)).collect(),
-        );
+        let [old, new] = &runs;
+        self.functions.join_programs(&old.code, &new.code);
         // Add the new run first, because the page shows its names.
         for (side, run) in runs.iter().enumerate().rev() {
+            if side == 0 {
+                self.functions.join_renamed(&diffs.records);
+            }
             let of = positions(&run.code, names);
             let of_page = (&mut self.functions, &mut self.data);
             code.add(&run.code, Some(side), &of, of_page);

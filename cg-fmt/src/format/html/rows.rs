@@ -1,16 +1,18 @@
 //! The rows of a page: the rows of `-f csv` in the same order, with all their columns.
 
+use std::cmp::Reverse;
+
 use cg_collections::maps::OrderedSet;
 use cg_document::number::percent;
-use cg_document::{Cell, Column, Layout, Table, short_name};
+use cg_document::{Cell, Column, Layout, Table, UnknownColumn, short_name};
 use cg_names::code_origin::CodeOwner;
 use cg_names::paths::base_name;
 use cg_profile::{Profile, Rows};
-use cg_stream::record::{Count, RecordType};
+use cg_stream::record::{Count, DiffRecord, RecordType};
 use cg_viewer::{PageData, PageText};
 use serde_json::{Value, json};
 
-use super::functions::{FunctionsOf, PageFunctions};
+use super::functions::{FunctionsOf, PageFunction, PageFunctions};
 use crate::options::Options;
 use crate::report::columns::CODE;
 use crate::report::diff::{self, Diffs};
@@ -44,6 +46,10 @@ pub(super) struct PageRows<'t> {
     /// The names of events with their totals; in a diff, the totals of the old run and of the new run.
     pub(super) events: Vec<(String, Vec<Count>)>,
     is_diff: bool,
+    /// The end of the names of the columns that rows of a diff are sorted by: `delta`, or `points` if shares are compared.
+    pub(super) change: &'static str,
+    /// The greatest change of a row between any two runs, if there are more than two.
+    pub(super) greatest_spread: Option<Count>,
     /// True if the rows belong to several benchmarks.
     pub(super) is_suite: bool,
     /// In a diff, the parts of column names for each run.
@@ -52,6 +58,30 @@ pub(super) struct PageRows<'t> {
     compared: [usize; 2],
     /// The event of the heap's contents at snapshots, if the profile also has program points. It has separate rows.
     pub(super) levels: Option<String>,
+}
+
+/// The stacks of rows: their lengths, and their frames one after the other.
+#[derive(Default)]
+struct FramesOfRows {
+    lengths: Vec<u64>,
+    functions: Vec<PageFunction>,
+    sites: Vec<u32>,
+    lines: Vec<u64>,
+}
+
+impl FramesOfRows {
+    fn push(&mut self, function: PageFunction, site: PageText, line: Option<u64>) {
+        self.functions.push(function);
+        self.sites.push(site.0);
+        self.lines.push(line.unwrap_or(0));
+    }
+
+    fn write(self, data: &mut PageData) {
+        data.numbers("k.length", self.lengths);
+        data.numbers("k.fn", self.functions);
+        data.numbers("k.site", self.sites);
+        data.numbers("k.line", self.lines);
+    }
 }
 
 impl<'a> RowSource<'a> {
@@ -86,6 +116,8 @@ impl<'a> RowSource<'a> {
             kinds: Vec::new(),
             events: Vec::new(),
             is_diff: matches!(self, RowSource::Diff(_)),
+            change: "",
+            greatest_spread: None,
             is_suite: matches!(self, RowSource::Diff(diffs) if diffs.is_suite),
             not_compared: Vec::new(),
             runs: Vec::new(),
@@ -104,7 +136,13 @@ impl<'a> RowSource<'a> {
                     let total = |run: usize| diffs.event_total(event, run).unwrap_or(0);
                     rows.events.push((event.to_owned(), runs.map(total).into()));
                 }
-                rows.tables.push(diffs.all_columns(options)?);
+                let mut table = diffs.all_columns(options)?;
+                rows.change = match diffs.is_by_shares() {
+                    true => "points",
+                    false => "delta",
+                };
+                rows.sort_by_change(&mut table)?;
+                rows.tables.push(table);
             }
             RowSource::Sampled(profile, functions) => {
                 let events = choose(profile, RecordType::Stack)?;
@@ -145,6 +183,30 @@ impl PageRows<'_> {
                 self.events.push((event.name.clone(), vec![event.whole]));
             }
         }
+    }
+
+    /// Sorts the rows of a diff by their change, with the greatest first: that between any two runs, if there are more than
+    /// two. The input has one benchmark of a suite after the other.
+    fn sort_by_change(&mut self, table: &mut Table<'_>) -> Result<(), UnknownColumn> {
+        let Some((event, _)) = self.events.first() else {
+            return Ok(());
+        };
+        if self.runs.len() <= 2 || self.change != "delta" {
+            return table.sort(&format!("{event}.{}", self.change));
+        }
+        let columns = self.runs.iter().map(|run| format!("{event}.{run}"));
+        let columns = columns.map(|name| table.column(&name));
+        let columns = columns.collect::<Result<Vec<_>, _>>()?;
+        let spread = |row: usize| {
+            let counts = columns.iter().map(|run| counted(&run.cell(row)));
+            let counts = || counts.clone().map(|count| count.unwrap_or(0));
+            counts().max().unwrap_or(0) - counts().min().unwrap_or(0)
+        };
+        let mut sorted = table.rows.clone();
+        sorted.sort_by_cached_key(|row| Reverse(spread(*row)));
+        self.greatest_spread = sorted.first().map(|row| spread(*row));
+        table.rows = sorted;
+        Ok(())
     }
 
     /// Returns true if rows are errors and leaks, whose figures do not add up across kinds.
@@ -292,6 +354,31 @@ impl PageRows<'_> {
         data.header.insert("others".to_owned(), listed.into());
     }
 
+    /// Writes the stack of each row of a diff of heaps, leaks or errors, with its lines. Samples are rows by function.
+    pub(super) fn write_diff_stacks(
+        &self,
+        records: &[DiffRecord<'_>],
+        (functions, data): (&mut PageFunctions, &mut PageData),
+    ) {
+        let mut stacks = FramesOfRows::default();
+        for row in self.tables.iter().flat_map(|table| &table.rows) {
+            let record = &records[*row];
+            let stack = match *record.of == *RecordType::Stack.name() {
+                true => &[][..],
+                false => &record.stack,
+            };
+            stacks.lengths.push(stack.len() as u64);
+            for frame in stack {
+                let function = functions.intern_frame(frame, data);
+                let site = data.optional_text(frame.site.as_deref());
+                stacks.push(function, site, frame.line);
+            }
+        }
+        if !stacks.functions.is_empty() {
+            stacks.write(data);
+        }
+    }
+
     /// Writes the stack of each row with its lines, and the number of findings that a row stands for. Findings and allocations
     /// are identified by their stacks.
     pub(super) fn write_stacks(
@@ -300,7 +387,7 @@ impl PageRows<'_> {
         (functions, data): (&mut PageFunctions, &mut PageData),
     ) {
         let mut known = FunctionsOf::new(profile, false);
-        let (mut lengths, mut ids, mut sites, mut lines) = (vec![], vec![], vec![], vec![]);
+        let mut stacks = FramesOfRows::default();
         let mut records: Vec<Option<Count>> = Vec::new();
         for (kind, table) in self.kinds.iter().zip(&self.tables) {
             for row in &table.rows {
@@ -308,12 +395,12 @@ impl PageRows<'_> {
                 // The stacks of heaps are written separately.
                 let stack = stack.filter(|_| *kind != RecordType::Heap);
                 let frames = profile.stacks().frames_of(stack);
-                lengths.push(frames.len() as u64);
+                stacks.lengths.push(frames.len() as u64);
                 records.push(profile.table(*kind).numbers().records.count(*row));
                 for frame in frames.iter() {
-                    ids.push(known.get(frame.function, functions, data));
-                    sites.push(data.optional_text(profile.text(frame.site)).0);
-                    lines.push(frame.line.unwrap_or(0));
+                    let function = known.get(frame.function, functions, data);
+                    let site = data.optional_text(profile.text(frame.site));
+                    stacks.push(function, site, frame.line);
                 }
             }
         }
@@ -323,10 +410,7 @@ impl PageRows<'_> {
         {
             data.ordinals("r.records", &records);
         }
-        data.numbers("k.length", lengths);
-        data.numbers("k.fn", ids);
-        data.numbers("k.site", sites);
-        data.numbers("k.line", lines);
+        stacks.write(data);
     }
 
     /// Writes the number of the stack of each heap row, and each stack with its lines. Rows of two snapshots are joined by

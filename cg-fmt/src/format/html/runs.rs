@@ -43,11 +43,42 @@ impl RunOfDiff {
     }
 }
 
-/// Returns the sum of each event over the code of each owner, in the order of [`CodeOwner::ALL`].
-pub(super) fn sums_by_owner(
-    profile: &Profile,
-    events: &[String],
-) -> anyhow::Result<Vec<[Count; CodeOwner::ALL.len()]>> {
+/// The sum of each event over the code of each owner, in the order of [`CodeOwner::ALL`].
+type SumsByOwner = Vec<Vec<Count>>;
+
+/// The files of a diff, if they still exist with the totals of the diff.
+pub(super) struct FilesOfDiff {
+    /// The sums of the new run; in a suite, of the new runs of all benchmarks.
+    pub(super) sums: Option<SumsByOwner>,
+    /// The two compared runs of one benchmark.
+    pub(super) pair: Option<[RunOfDiff; 2]>,
+}
+
+impl FilesOfDiff {
+    pub(super) fn read(
+        profile: &Profile,
+        diffs: &Diffs<'_>,
+        events: &[String],
+    ) -> anyhow::Result<FilesOfDiff> {
+        let suite = diffs.is_suite.then(|| suite_sums(profile, diffs, events));
+        if let Some(Some(sums)) = suite {
+            return Ok(FilesOfDiff {
+                sums: Some(sums),
+                pair: None,
+            });
+        }
+        let pair = read_runs(profile, diffs);
+        let sums = pair
+            .as_ref()
+            .map(|[_, new]| sums_by_owner(&new.code, events));
+        Ok(FilesOfDiff {
+            sums: sums.transpose()?,
+            pair,
+        })
+    }
+}
+
+fn sums_by_owner(profile: &Profile, events: &[String]) -> anyhow::Result<SumsByOwner> {
     let functions = match profile.table(RecordType::Fn) {
         rows if rows.is_empty() => &profile.functions_of_stacks()?,
         rows => rows,
@@ -59,25 +90,22 @@ pub(super) fn sums_by_owner(
         .collect();
     let sums = events.iter().map(|event| {
         let event = profile.event(event);
-        CodeOwner::ALL.map(|owner| {
+        let of_owner = |owner: &CodeOwner| {
             let matching = owners
                 .iter()
                 .enumerate()
-                .filter(|(_, of_row)| **of_row == owner);
+                .filter(|(_, of_row)| *of_row == owner);
             let counts = matching.filter_map(|(row, _)| functions.cost(row).get(event?));
             counts.sum::<Count>()
-        })
+        };
+        CodeOwner::ALL.iter().map(of_owner).collect()
     });
     Ok(sums.collect())
 }
 
 /// Returns the sum of each event over the code of each owner in the new runs of all benchmarks of a suite; `None` if a file is
 /// missing or has changed.
-pub(super) fn suite_sums(
-    profile: &Profile,
-    diffs: &Diffs<'_>,
-    events: &[String],
-) -> Option<Vec<Vec<Count>>> {
+fn suite_sums(profile: &Profile, diffs: &Diffs<'_>, events: &[String]) -> Option<SumsByOwner> {
     let [_, newest] = diffs.compared();
     let mut sums = vec![vec![0; CodeOwner::ALL.len()]; events.len()];
     for run in profile.runs() {
@@ -106,7 +134,7 @@ pub(super) fn suite_sums(
 }
 
 /// Reads the two compared runs of a diff; `None` unless both are single files that still exist with the totals of the diff.
-pub(super) fn read_runs(profile: &Profile, diffs: &Diffs<'_>) -> Option<[RunOfDiff; 2]> {
+fn read_runs(profile: &Profile, diffs: &Diffs<'_>) -> Option<[RunOfDiff; 2]> {
     let [run] = profile.runs() else {
         return None;
     };

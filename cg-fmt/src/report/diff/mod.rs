@@ -157,7 +157,7 @@ impl<'a> Diffs<'a> {
     }
 
     /// Returns true if cg-diff compared shares of sampled runs.
-    fn is_by_shares(&self) -> bool {
+    pub(crate) fn is_by_shares(&self) -> bool {
         let sampling = self.summary.sampling.as_ref();
         sampling.is_some_and(|sampling| sampling.compared == "shares")
     }

@@ -4,6 +4,7 @@
  * @typedef {object} TableColumn
  * @property {string} key
  * @property {string} title
+ * @property {string} hint the title in full
  * @property {string} saved the name in CSV; empty if the column is not saved
  * @property {boolean} isCount
  * @property {string} width a track of a grid
@@ -96,7 +97,7 @@ const allColumns = (app, isWide) => {
   const figures = figuresOf(model, event);
   const { name = "", words = "" } = model.events[event] ?? {};
   const column = (key, title, value, width, more) => ({
-    key, title, saved: key, value, width, isCount: false, isUsual: true, isFirst: false, sum: null, hasBar: false, givesWay: key, show: (text) => visible(text), element: null, ...more,
+    key, title, hint: title, saved: key, value, width, isCount: false, isUsual: true, isFirst: false, sum: null, hasBar: false, givesWay: key, show: (text) => visible(text), element: null, ...more,
   });
   const count = (key, title, value, width, more = {}) => column(key, title, value, width, { isCount: true, show: grouped, ...more });
   const adds = (value) => ({ sum: (group) => groupSum(model, group, value) });
@@ -111,12 +112,18 @@ const allColumns = (app, isWide) => {
   if (model.isDiff) {
     const runWidth = `${Math.max(10, eventFigure(model, event, model.events[event].totals.reduce((most, one) => (one > most ? one : most), model.zero)).length + 1)}ch`;
     const most = greatestChange(app, figures);
+    const isShares = model.header.shares;
+    const points = model.points(event);
+    if (isShares) columns.push(count("points", "points", points, "10ch", { hint: "the change of the share of the total, in percentage points", saved: `${name}.points`, isFirst: true, show: pointsText, sum: (group) => groupPoints(group, points) }));
     columns.push(count("delta", `${words} change`, figures.delta, isWide ? "32ch" : `${signedFigure(model, event, most).length + 12}ch`, {
-      saved: `${name}.delta`, show: (value) => signedFigure(model, event, value), isFirst: true, sum: (group) => groupDelta(model, group, event), element: deltaCell(app, figures, Number(most) || 1, isWide),
+      saved: `${name}.delta`, show: (value) => signedFigure(model, event, value), isFirst: !isShares && !model.runs.length, sum: (group) => groupDelta(model, group, event), element: deltaCell(app, figures, Number(most) || 1, isWide),
     }));
-    if (model.runs.length) columns.push(...model.runs.map((run) => count(run.key, runTitle(run.name), run.value(event), runWidth, { ...ofEvent, saved: `${name}.${run.name}`, givesWay: "run.", ...adds(run.value(event)) })));
+    if (model.runs.length && !isShares) columns.push(count("spread", "largest change", model.spread(event), "18ch", { hint: "the greatest change between any two runs", saved: "", isFirst: true, show: ofEvent.show, sum: (group) => groupSpread(model, group, event) }));
+    const titles = runTitles(model.runs.map((run) => run.name));
+    if (model.runs.length) columns.push(...model.runs.map((run, at) => count(run.key, titles[at], run.value(event), `minmax(${runWidth},${titles[at].length + 2}ch)`, { ...ofEvent, hint: visible(run.name), saved: `${name}.${run.name}`, givesWay: "run.", ...adds(run.value(event)) })));
     else columns.push(count("old", `old ${words}`, figures.old, widthOf(`old ${words}`, 14), { ...ofEvent, saved: `${name}.old`, ...adds(figures.old) }), count("new", `new ${words}`, figures.self, widthOf(`new ${words}`, 14), { ...ofEvent, saved: `${name}.new`, givesWay: "new", ...adds(figures.self) }));
     columns.push(column("status", "status", row.status, "9ch"));
+    if (model.has("r.kind")) columns.push(column("kind", "kind", row.kind, "12ch", { isFirst: true }));
   } else if (model.isFindings) {
     columns.push(count("self", "found", (at) => findingText(model, at), isWide ? "16ch" : "12ch", { isFirst: true, show: (text) => text }), column("kind", "kind", row.kind, isWide ? "16ch" : "12ch", { isFirst: true }));
   } else columns.push(figure("self", words, figures.self, { saved: name, isFirst: true, ...adds(figures.self) }));
@@ -132,8 +139,12 @@ const allColumns = (app, isWide) => {
   return columns;
 };
 
-/** The heading of a run: its file name without the directory. */
-const runTitle = (name) => visible(name.split("/").pop() || name);
+/** The headings of runs: the last part of their paths that is different in all of them. */
+const runTitles = (names) => {
+  const parts = names.map((name) => name.split("/").reverse());
+  const place = parts[0]?.findIndex((_, at) => new Set(parts.map((one) => one[at])).size === names.length) ?? -1;
+  return names.map((name, run) => visible(parts[run][place] || name));
+};
 
 /** The width of the longest file name, in characters. */
 const fileWidth = (app) => {
@@ -159,8 +170,8 @@ const greatestChange = (app, figures) => {
 const deltaCell = (app, figures, most, isWide) => {
   const { model } = app;
   return (delta, entry) => {
-    if (delta === null) return [""];
     const group = groupOf(app.groups, entry);
+    if (delta === null) return [h("span"), h("span", "percent", (group?.rows ?? [entry]).some(model.isBelowThreshold) ? "unknown" : "")];
     const at = (value) => (group ? groupSum(model, group, value) : value(entry));
     const share = changeText(delta, at(figures.old), at(figures.self));
     const p = Number(delta) / most;
@@ -171,6 +182,9 @@ const deltaCell = (app, figures, most, isWide) => {
     ];
   };
 };
+
+/** A change of a share, in percentage points. */
+const pointsText = (points) => (points === null ? "" : `${points > 0 ? "+" : ""}${points.toFixed(2)}`);
 
 /** A change in percent of the old figure; words if a side is missing. */
 const changeText = (delta, old, now) => {

@@ -18,7 +18,10 @@ const makeControls = (app, views) => {
   const next = h("button", { "aria-label": "Next match", onclick: () => app.match(1) }, "↓");
   const previous = h("button", { "aria-label": "Previous match", onclick: () => app.match(-1) }, "↑");
   const used = usedClasses(model);
-  const chips = model.header.whose.map((word) => h("button", { class: "chip", "data-whose": word, hidden: !used.has(word), "aria-pressed": "false", onclick: () => app.toggleWhose(word) }));
+  const chips = [...model.header.whose, UNLISTED].map((word) => h("button", {
+    class: "chip", "data-whose": word, hidden: !used.has(word), "aria-pressed": "false", onclick: () => app.toggleWhose(word),
+    ...(word === UNLISTED ? { disabled: true, title: "The page lacks the rows of this cost, because they did not change." } : {}),
+  }));
   const narrowed = h("span", "narrowed");
   listenToSearch(search, app);
   const more = h("div", { class: "more-tools", id: "more-tools" },
@@ -49,8 +52,9 @@ const makeControls = (app, views) => {
     const pressed = new Set(state.whose ? state.whose.split(",") : []);
     for (const chip of chips) {
       const word = chip.dataset.whose;
-      const sum = sums.get(word);
+      const sum = sums.get(word) ?? model.zero;
       chip.dataset.self = String(sum);
+      if (word === UNLISTED) chip.hidden = !sum;
       set(chip, "aria-pressed", String(pressed.has(word)));
       const text = model.isFindings ? `${grouped(sum)}` : percentText(shareOf(sum, app.total)) || eventFigure(model, app.eventIndex, sum);
       const label = `${word} ${text}`;

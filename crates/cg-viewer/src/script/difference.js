@@ -89,10 +89,10 @@ const joinedRuns = (stacks, sums) => {
 
 const statusOfCosts = (old, now, isSame) => (old === null ? "" : !(old > 0) && now > 0 ? "added" : old > 0 && !(now > 0) ? "removed" : isSame ? "same" : "changed");
 
-/** The change from old to new, from -1 to 1, as a part of the larger one. Null if it is unknown. */
-const changeOf = ({ old, now }) => {
+/** The change from old to new, from -1 to 1, as a part of the larger one. Null if it is unknown. Old costs are multiplied by `scale`. */
+const changeOf = ({ old, now, scale = 1 }) => {
   if (old === null || old === undefined) return null;
-  const [a, b] = [Number(old), Number(now)];
+  const [a, b] = [Number(old) * scale, Number(now)];
   return a === b ? 0 : (b - a) / Math.max(Math.abs(a), Math.abs(b));
 };
 
@@ -102,6 +102,8 @@ const differenceTree = (stacks, sums, side) => {
   if (!sums.joined) sums.joined = joinedRuns(stacks, sums);
   const { old, slot, isGhost, hadOld, ghosts } = sums.joined;
   const isOld = side === "old";
+  // Runs of different lengths are compared by their shares.
+  const scale = stacks.model.header.shares && sums.before.incl[0] ? Number(sums.incl[0]) / Number(sums.before.incl[0]) : 1;
   const isUnknown = (node) => sums.unknown !== undefined && costBefore(zero, sums, [node], sums.incl[node]) === null;
   const branch = (node, outer) => {
     const isGone = !isOld && isGhost(node);
@@ -110,7 +112,7 @@ const differenceTree = (stacks, sums, side) => {
     return {
       fn: stacks.fn[node], nodes: [node], weights: null, outer, level: outer ? outer.level + 1 : 1, isInlined: stacks.isInlined(node),
       incl: isOld ? sums.before.incl[node] : isGone ? old[node] : now, self: isOld ? sums.before.self[node] : sums.self[node],
-      old: before, now, status: statusOfCosts(before, now, before === now), isGhost: isGone, slot: side === "both" ? slot[node] : undefined,
+      old: before, now, scale, status: statusOfCosts(before, now, before === now), isGhost: isGone, slot: side === "both" ? slot[node] : undefined,
     };
   };
   const below = (outer) => {

@@ -104,6 +104,7 @@ const flameNotes = (app) => {
   if (state.flame === "time" && model.header.threads && !state.thread) sentences.push("Threads are shown one after the other.");
   if (state.flame === "differential") {
     sentences.push(comparisonText(app));
+    if (model.header.shares) sentences.push("Colours compare shares of the totals, because the runs have different lengths.");
     if (state.side === "both") sentences.push("Frames are as wide as they cost now. Dashed frames are gone, and as wide as they were.");
   }
   return sentences.filter(Boolean);

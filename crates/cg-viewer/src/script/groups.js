@@ -50,6 +50,12 @@ const groupSum = (model, group, value) => {
 /** The difference of a group; null if the difference of any row is unknown. */
 const groupDelta = (model, group, event) => (group.rows.some(model.isBelowThreshold) ? null : groupSum(model, group, model.delta(event)));
 
+/** The change of a group's share, in percentage points. */
+const groupPoints = (group, points) => group.rows.reduce((sum, row) => sum + (points(row) ?? 0), 0);
+
+/** The greatest change of a group between any two runs. */
+const groupSpread = (model, group, event) => spreadOf(model.runs.map((run) => groupSum(model, group, run.value(event)) ?? model.zero));
+
 /** The figures of groups, like those of rows. Findings do not add up, so their number is used. */
 const groupFigures = (model, event) => {
   const { figures } = model;
@@ -69,7 +75,9 @@ const orderGroups = (model, groups, { sort, event, by }) => {
     const own = delta(group);
     return own < 0 ? -own : own;
   };
-  const figures = { self, new: self, old, delta: size };
+  const points = (group) => Math.abs(groupPoints(group, model.points(event)));
+  const spread = (group) => groupSpread(model, group, event);
+  const figures = { self, new: self, old, delta: size, points, spread };
   model.events.forEach((known, other) => (figures[`event.${known.name}`] = groupFigures(model, other).self));
   const has = Object.hasOwn(figures, name);
   const keys = groups.map(figures[has ? name : usualSort(model)]);

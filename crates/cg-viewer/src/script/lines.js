@@ -110,7 +110,8 @@ const MOST_PAIRS = 4e6;
 
 /** Aligns two lists of lines: rows with equal lines form the longest common subsequence. */
 const alignLines = (old, now) => {
-  const equal = (a, b) => a.text !== null && b.text !== null && a.text.trim() === b.text.trim();
+  // Lines without a text are equal if they have the same number.
+  const equal = (a, b) => (a.text === null || b.text === null ? a.text === b.text && a.number === b.number : a.text.trim() === b.text.trim());
   const width = now.length + 1;
   if (old.length * now.length > MOST_PAIRS) return [...old.map((one) => [one, null]), ...now.map((one) => [null, one])];
   const longest = new Uint32Array((old.length + 1) * width);

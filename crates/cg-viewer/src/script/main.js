@@ -20,7 +20,7 @@ const makeApp = (main, model) => {
   const times = hasStacks ? timesOf(model) : null;
   const has = { table: true, flame: hasStacks, timeline: times !== null, tree: hasStacks, calls: hasStacks || header.calls, source: header.lines, memory: snapshots.length > 0 || chart !== null };
   const views = VIEWS.filter((view) => has[view]);
-  const usual = { view: snapshots.length ? "memory" : "table", event: model.events[0]?.name ?? "", fn: null, file: null, obj: null, finding: "", sort: "", whose: "", q: "", thread: "", time: "", focus: null, hide: [], flame: usualFlame(model), zoom: "", side: "both", snapshot: "", base: "", group: "", cols: "" };
+  const usual = { view: snapshots.length ? "memory" : "table", event: model.events[0]?.name ?? "", fn: null, file: null, obj: null, finding: "", sort: "", whose: "", q: "", thread: "", time: "", focus: null, hide: [], flame: usualFlame(model), zoom: "", side: "both", snapshot: "", base: "", group: "", cols: "", runtime: "", open: "" };
   const app = {
     model, chart, snapshots, trees, times, hasFindings: model.isFindings || model.stackOf !== null, stacks: hasStacks ? makeStacks(model) : null, code: makeCode(model), state: { ...usual }, usual, views, groupings: groupingsOf(model),
     narrowing: null, matcher: matcherOf(""), matches: () => () => false, wholeTotal: null, activeRow: null, selectedIn: "", ordered: [], shown: [], groups: null, rowsOfSnapshot: 0, eventIndex: 0, total: null, snapshot: null, base: null,
@@ -90,7 +90,11 @@ const addQuestions = (app) => {
   const { model } = app;
   app.selected = () => model.selected(app.state);
   app.sums = () => sumStacks(app, app.eventIndex);
-  app.sumsByWhose = () => sumsByWhose(model, app.eventIndex, app.snapshot, app.narrowing.isWhole ? null : app.narrowing);
+  app.sumsByWhose = () => {
+    const sums = sumsByWhose(model, app.eventIndex, app.snapshot, app.narrowing.isWhole ? null : app.narrowing);
+    if (!model.isFindings && app.total !== null) sums.set(UNLISTED, Array.from(sums.values()).reduce((left, sum) => left - sum, app.total));
+    return sums;
+  };
   app.chosenSnapshot = () => app.state.snapshot || (app.snapshot === null ? "" : String(app.snapshot));
   app.isInSight = (pane) => {
     const { view } = app.state;
@@ -226,6 +230,7 @@ const addChoices = (app) => {
     if (state.focus !== null && !isKnown(state.focus)) state.focus = null;
     state.hide = state.hide.filter((name, at) => isKnown(name) && state.hide.indexOf(name) === at);
     if (!SIDES.some(([side]) => side === state.side)) state.side = usual.side;
+    if (state.runtime !== "hidden") state.runtime = "";
     if (!app.hasFindings || !/^\d+$/.test(state.finding) || Number(state.finding) >= model.rows) state.finding = "";
     if (state.finding !== "") {
       app.activeRow = Number(state.finding);

@@ -20,6 +20,9 @@ const NAMELESS = "???";
 /** The number of callers in a cell, and the length of their names. */
 const MOST_CALLERS = 5, CALLER_LETTERS = 24;
 
+/** The class of the cost that no row has: a difference lacks the rows that did not change. */
+const UNLISTED = "unlisted";
+
 /** The order of kinds of findings: errors first. */
 const KINDS = ["definite", "indirect", "possible", "reachable"];
 
@@ -96,6 +99,20 @@ const makeModel = (data) => {
     const [before, after] = [figures.old(event), figures.self(event)];
     return (at) => ((before(at) === null && after(at) === null) || isBelowThreshold(at) ? null : (after(at) ?? zero) - (before(at) ?? zero));
   };
+  /** The change of a row's share of the totals, in percentage points. */
+  const points = (event) => {
+    const shares = [figures.old, figures.self].map((of, side) => {
+      const [value, whole] = [of(event), Number(events[event]?.totals[side])];
+      return (at) => (whole ? (100 * Number(value(at) ?? 0)) / whole : 0);
+    });
+    const change = delta(event);
+    return (at) => (change(at) === null ? null : shares[1](at) - shares[0](at));
+  };
+  /** The greatest change between any two runs. A run without the row has no cost. */
+  const spread = (event) => {
+    const values = runs.map((run) => run.value(event));
+    return (at) => (isBelowThreshold(at) ? null : spreadOf(values.map((value) => value(at) ?? zero)));
+  };
   const statusOf = (at) => {
     if (!pair.rows) return recordedStatus(at);
     const own = pair.rows.get(at);
@@ -125,7 +142,7 @@ const makeModel = (data) => {
     return { fn: name, file: files.size > 1 ? file : null, obj: objs.size > 1 ? obj : null, finding: "" };
   };
   return {
-    data, header, zero, count, events, isDiff, rows, row, figures, runs, shownPart, pair, delta, isBelowThreshold, others, fn, has, column, isInclusive, functionsNamed,
+    data, header, zero, count, events, isDiff, rows, row, figures, runs, shownPart, pair, delta, points, spread, isBelowThreshold, others, fn, has, column, isInclusive, functionsNamed,
     isFindings: header.findings, stackOf,
     /** The number of records that a row stands for. */
     records: (at) => column("r.records")[at] ?? 1,
@@ -149,6 +166,12 @@ const makeModel = (data) => {
   };
 };
 
+/** The difference between the largest and the smallest count. */
+const spreadOf = (counts) => {
+  const sorted = counts.sort((a, b) => (a < b ? -1 : a > b ? 1 : 0));
+  return sorted[sorted.length - 1] - sorted[0];
+};
+
 /** Adds the forms of each name, from the full name to the shortest. The writer of the page shortens names by their structure. */
 const addForms = (fn, data) => {
   const [forms, cuts, kept, cut] = ["n.forms", "n.cuts", "n.kept", "n.cut"].map((name) => data.array(name) ?? []);
@@ -167,7 +190,7 @@ const addForms = (fn, data) => {
 };
 
 /** The column that rows are sorted by unless the user chooses another one. */
-const usualSort = (model) => (model.isDiff ? "delta" : "self");
+const usualSort = (model) => (model.header.shares ? "points" : model.runs.length ? "spread" : model.isDiff ? "delta" : "self");
 
 /** Parses an order into its column and its direction; `turned` is true if the order is reversed. @param {string} sort */
 const parseSort = (sort) => {
@@ -175,11 +198,10 @@ const parseSort = (sort) => {
   return { turned, name: turned ? sort.slice(1) : sort };
 };
 
-/** Sorts rows. Rows with equal keys keep the order of the input, which is sorted by the first event, then by name. */
+/** Sorts rows. Rows with equal keys keep the order of the input. */
 const orderRows = (model, rows, { sort, event }) => {
   const { turned, name } = parseSort(sort || usualSort(model));
-  // The order of the input is that of the greatest change between any two runs, benchmark after benchmark.
-  const key = sortKey(model, name, event, turned && (model.runs.length > 0 || model.others.some(({ name }) => name === "bench")));
+  const key = sortKey(model, name, event);
   if (!key) return turned ? rows.slice().reverse() : rows;
   const keys = new Array(model.rows);
   for (const at of rows) keys[at] = key.value(at);
@@ -198,7 +220,7 @@ const sortByKeys = (items, keys, down) => {
 };
 
 /** @returns {{value: (row: number) => any, isCount: boolean} | null} null for the order of the input */
-const sortKey = (model, name, event, isExact = false) => {
+const sortKey = (model, name, event) => {
   const { row, figures } = model;
   const size = (value) => (at) => {
     const own = value(at);
@@ -206,10 +228,9 @@ const sortKey = (model, name, event, isExact = false) => {
   };
   const counts = {
     self: figures.self(event), incl: figures.incl(event), new: figures.self(event), old: figures.old(event),
-    delta: size(model.delta(event)), calls: row.calls,
+    delta: size(model.delta(event)), calls: row.calls, ...(model.header.shares ? { points: size(model.points(event)) } : {}), ...(model.runs.length ? { spread: model.spread(event) } : {}),
   };
-  const isOwnOrder = !isExact && name === usualSort(model) && event === 0 && !model.shownPart.costs && !model.pair.rows;
-  if (isOwnOrder || (model.isFindings && name === "self")) return null;
+  if (model.isFindings && name === "self") return null;
   if (Object.hasOwn(counts, name)) return { value: counts[name], isCount: true };
   const texts = { fn: row.fn, file: row.file, obj: row.obj, whose: row.whose, callers: row.callers, what: row.what, status: row.status };
   if (Object.hasOwn(texts, name)) return { value: texts[name], isCount: false };

@@ -20,6 +20,7 @@ const sourcePane = (app) => {
   const update = () => {
     const fn = chosen();
     delete pane.dataset.elsewhere;
+    delete pane.dataset.oldElsewhere;
     lines.replaceChildren();
     if (fn === undefined) {
       showHeading(app, heading, "No function is selected");
@@ -28,13 +29,17 @@ const sourcePane = (app) => {
     }
     const now = functionLines(code, fn, app.eventIndex, newest(model));
     showHeading(app, heading, "");
+    const before = model.isDiff ? functionLines(code, fn, app.eventIndex, 0) : null;
     pane.dataset.elsewhere = String(now.elsewhere);
+    if (before) pane.dataset.oldElsewhere = String(before.elsewhere);
     const sentences = [visible(now.file)];
     if (!app.narrowing.isWhole) sentences.push("The lines have the costs of the whole profile.");
-    if (now.elsewhere) sentences.push(`${eventFigure(model, app.eventIndex, now.elsewhere)} of its cost is in lines of other files, which were inlined.`);
+    if (now.elsewhere || before?.elsewhere) {
+      const figure = ({ elsewhere }) => eventFigure(model, app.eventIndex, elsewhere);
+      sentences.push(`${before ? `${figure(before)} of its old and ${figure(now)} of its new cost are` : `${figure(now)} of its cost is`} in lines of other files, which were inlined.`);
+    }
     if (!now.rows.some((row) => row.text !== null)) sentences.push("The file was not found where the page was written (--source=DIR).");
-    const before = model.isDiff ? functionLines(code, fn, app.eventIndex, 0) : null;
-    if (before && before.file === now.file) sentences.push("Both runs name this file. The text is the version that existed when the page was written.");
+    else if (before && before.file === now.file) sentences.push("Both runs name this file. The text is the version that existed when the page was written.");
     const hasLines = now.rows.length || before?.rows.length;
     note.textContent = hasLines ? sentences.join(" · ") : missing;
     const rows = before ? alignLines(before.rows, now.rows) : now.rows.map((row) => [null, row]);
@@ -43,11 +48,14 @@ const sourcePane = (app) => {
     const parts = [];
     const links = { left: MOST_LINKS };
     let last = -1;
+    const show = (row) => parts.push(sourceLine(app, row, { isDiff: before !== null, most, links }));
     for (const at of kept) {
       if (last >= 0 && at > last + 1) parts.push(h("div", "gap", "⋯"));
       last = at;
-      parts.push(sourceLine(app, rows[at], { isDiff: before !== null, most, links }));
+      show(rows[at]);
     }
+    const left = leftOut(model, rows, kept);
+    if (left) show(left);
     lines.replaceChildren(...parts);
   };
   return { view: "source", pane, update, clear: () => lines.replaceChildren() };
@@ -64,12 +72,20 @@ const nearCosts = (rows) => {
   return near.sort((a, b) => cost(b) - cost(a)).slice(0, MOST_LINES).sort((a, b) => a - b);
 };
 
+/** A row for the costs of the lines that are not shown; null if there are none. */
+const leftOut = (model, rows, kept) => {
+  const isKept = new Set(kept);
+  const left = rows.filter((row, at) => !isKept.has(at) && row.some((line) => line?.self));
+  const line = (side) => ({ number: null, text: `${grouped(left.length)} more lines`, self: left.reduce((sum, row) => sum + (row[side]?.self ?? model.zero), model.zero), incl: null, calls: [] });
+  return left.length ? [line(0), line(1)] : null;
+};
+
 /** Creates a line. Figures, number and code are one text in a monospaced font, which saves elements. */
 const sourceLine = (app, [before, now], { isDiff, most, links }) => {
   const whole = app.wholeTotal;
   const figure = (value) => eventFigure(app.model, app.eventIndex, value);
   const text = visible((now?.text ?? before?.text ?? "").replace(/\t/g, "    "));
-  const heat = most && now ? Number(now.self ?? 0) / most : 0;
+  const heat = most && now?.number ? Number(now.self ?? 0) / most : 0;
   const change = isDiff && (!before || !now) ? (now ? " added" : " removed") : "";
   const dataText = (value) => (value === null || value === undefined ? "" : String(value));
   const line = h("div", { class: `line${change}`, style: heat ? `--heat:${heat.toFixed(4)}` : null });

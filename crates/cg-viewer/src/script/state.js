@@ -1,9 +1,9 @@
 // The state of the page, and its form in the address: `#view=table&event=Ir&fn=main`.
 
-/** @typedef {{view: string, event: string, fn: string | null, file: string | null, obj: string | null, finding: string, sort: string, whose: string, q: string, thread: string, time: string, focus: string | null, hide: string[], flame: string, zoom: string, side: string, snapshot: string, base: string, group: string, cols: string}} State */
+/** @typedef {{view: string, event: string, fn: string | null, file: string | null, obj: string | null, finding: string, sort: string, whose: string, q: string, thread: string, time: string, focus: string | null, hide: string[], flame: string, zoom: string, side: string, snapshot: string, base: string, group: string, cols: string, runtime: string, open: string}} State */
 
 const VIEWS = ["table", "flame", "timeline", "tree", "calls", "source", "memory"];
-const KEYS = ["view", "event", "fn", "file", "obj", "finding", "sort", "whose", "q", "thread", "time", "focus", "hide", "flame", "zoom", "side", "snapshot", "base", "group", "cols"];
+const KEYS = ["view", "event", "fn", "file", "obj", "finding", "sort", "whose", "q", "thread", "time", "focus", "hide", "flame", "zoom", "side", "snapshot", "base", "group", "cols", "runtime", "open"];
 
 /** Parses an address. Skips unknown keys. `hide` may be repeated, so it is a list. @param {string} hash @returns {Record<string, any>} */
 const parseHash = (hash) => {

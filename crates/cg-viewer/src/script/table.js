@@ -11,13 +11,14 @@ const tablePane = (app) => {
   const empty = h("div", { class: "empty", hidden: true });
   const save = h("button", { onclick: () => saveFile(`${fileStem()}.csv`, "text/csv", tableCsv(app, columns)) }, "Save as CSV");
   const choices = tableChoices(app, save);
-  const pane = h("section", { "data-view": "table", "aria-label": "Table" }, choices.bar, empty, grid, stack);
+  const pane = h("section", { "data-view": "table", "aria-label": "Table" }, choices.bar, grid, empty, stack);
   const list = makeList(app);
   const fitted = nameFitter(app.model, grid);
   let columns = [];
   let headings = "";
   let nameWidth = 0;
   let isMeasured = false;
+  let by = "";
 
   const render = () => {
     const { entries } = list;
@@ -57,7 +58,7 @@ const tablePane = (app) => {
       return h("div", {
         role: "columnheader", "data-column": column.key, class: column.isCount ? "n" : "t",
         "aria-sort": isSorted ? (down ? "descending" : "ascending") : null,
-      }, h("button", { tabindex: -1, title: column.title, onclick: () => app.sortBy(column.key) }, column.title));
+      }, h("button", { tabindex: -1, title: column.hint, onclick: () => app.sortBy(column.key) }, column.title));
     }));
     if (held) Array.from(head.children).find((one) => columnOf(one) === held)?.querySelector("button").focus();
   };
@@ -85,17 +86,21 @@ const tablePane = (app) => {
     showEmpty(app, empty);
     grid.classList.toggle("none", !empty.hidden);
     if (isNewOrder) grid.scrollTop = 0;
-    const found = isNewSelection && (app.state.fn !== null || app.state.finding !== "") ? list.findSelection() : null;
+    // Another grouping unfolds the group of the selection.
+    const isNewGroup = by !== app.state.group;
+    by = app.state.group;
+    const found = (isNewSelection || isNewGroup) && (app.state.fn !== null || app.state.finding !== "") ? list.findSelection() : null;
     if (found !== null) {
       relist();
-      reveal(grid, ROW_HEIGHT, list.entries.indexOf(found), ROW_HEIGHT);
+      if (isNewSelection) reveal(grid, ROW_HEIGHT, list.entries.indexOf(found), ROW_HEIGHT);
     }
     renderStack(app, stack);
     render();
   };
 
   const toggle = (group) => {
-    list.toggle(group);
+    app.state.open = list.toggled(group);
+    history.pushState(null, "", printHash(app.state, app.usual));
     relist();
     render();
   };
@@ -159,8 +164,8 @@ const tablePane = (app) => {
 /** The list of the table: rows, or groups with the rows of unfolded groups. */
 const makeList = (app) => {
   const { model } = app;
-  const open = new Set();
-  let by = "";
+  /** The labels of unfolded groups, from the address. */
+  let open = new Set();
   const list = {
     /** @type {number[]} */
     entries: [],
@@ -168,12 +173,13 @@ const makeList = (app) => {
     activeGroup: null,
     active: () => (list.activeGroup ? groupEntry(app.groups.indexOf(list.activeGroup)) : app.activeRow),
     isOpen: (group) => open.has(group.label),
-    toggle: (group) => {
-      if (!open.delete(group.label)) open.add(group.label);
+    /** The unfolded groups after one of them was folded or unfolded. */
+    toggled: ({ label }) => {
+      if (!open.delete(label)) open.add(label);
+      return Array.from(open).join("\n");
     },
     relist: () => {
-      if (by !== app.state.group) open.clear();
-      by = app.state.group;
+      open = new Set(app.state.open ? app.state.open.split("\n") : []);
       // Every change creates new groups.
       const active = list.activeGroup;
       list.activeGroup = (active && app.groups?.find((group) => group.label === active.label)) ?? null;
@@ -188,7 +194,7 @@ const makeList = (app) => {
       app.activeRow = found;
       list.activeGroup = null;
       const group = app.groups?.find(({ rows }) => rows.includes(found));
-      if (group) open.add(group.label);
+      if (group && !list.isOpen(group)) app.state.open = list.toggled(group);
       return found;
     },
     /** The position of an entry in its level; null without groups. */
@@ -265,7 +271,7 @@ const groupData = (model, group, { self, old, delta }) => {
 
 /** The choices for the table: groups and columns. */
 const tableChoices = (app, save) => {
-  const grouping = h("select", { "aria-label": "Group by", onchange: () => app.choose({ group: grouping.value }) },
+  const grouping = h("select", { "aria-label": "Group by", onchange: () => app.choose({ group: grouping.value, open: "" }) },
     h("option", { value: "" }, "not grouped"), ...app.groupings.map((by) => h("option", { value: by }, GROUPINGS[by])));
   const fields = h("div", { class: "choices", role: "group", "aria-label": "Columns" });
   const usual = h("button", { onclick: () => app.choose({ cols: "" }) }, "the usual ones");
@@ -339,9 +345,10 @@ const showEmpty = (app, place) => {
   place.hidden = !isEmpty;
   if (!isEmpty) return place.replaceChildren();
   const { q, whose } = state;
-  const words = q ? `nothing matches ${q}` : whose ? `no code of ${whose.replaceAll(",", " or ")}` : "nothing is left to show";
-  place.replaceChildren(h("p", {}, words),
-    q ? h("button", { onclick: () => app.choose({ q: "" }) }, "Clear search") : whose ? h("button", { onclick: () => app.choose({ whose: "" }) }, "Show all code") : null);
+  const isWhole = app.narrowing.isWhole;
+  const words = q ? `nothing matches ${q}` : whose ? `no code of ${whose.replaceAll(",", " or ")}` : !isWhole ? "nothing is left to show" : app.model.isDiff ? "no row changed" : "there are no rows";
+  const end = (text, change) => h("button", { onclick: () => app.choose(change) }, text);
+  place.replaceChildren(h("p", {}, words), ...(q ? [end("Clear search", { q: "" })] : whose ? [end("Show all code", { whose: "" })] : []));
 };
 
 /** A value as a field of CSV. */

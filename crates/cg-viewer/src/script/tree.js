@@ -7,7 +7,7 @@ const treePane = (app) => {
   const tree = h("div", { role: "tree", class: "tree scroller", tabindex: 0, "aria-label": "Calls" });
   const items = h("div", { class: "items", role: "presentation" });
   tree.append(items);
-  const hides = h("input", { type: "checkbox", id: "hide-runtime", onchange: () => { shown = ""; update(); } });
+  const hides = h("input", { type: "checkbox", id: "hide-runtime", onchange: () => app.choose({ runtime: hides.checked ? "hidden" : "" }) });
   const costliest = h("button", { onclick: () => showCostliest() }, "Costliest path");
   const note = h("p", "note");
   const fitted = nameFitter(model, tree);
@@ -135,6 +135,7 @@ const treePane = (app) => {
     active = Math.max(0, Math.min(active, entries.length - 1));
   };
   const update = () => {
+    hides.checked = app.state.runtime !== "";
     note.textContent = model.header.estimated ? estimateText(app) : comparisonText(app);
     const key = `${app.eventIndex} ${app.snapshot} ${app.base} ${app.narrowing.key} ${hides.checked}`;
     if (key !== shown) {

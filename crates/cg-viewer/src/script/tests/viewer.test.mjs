@@ -5,12 +5,12 @@ import { readFileSync } from "node:fs";
 import test from "node:test";
 import { deflateSync } from "node:zlib";
 
-const files = ["data", "state", "units", "search", "narrow", "model", "stacks", "difference", "lines", "compare", "dom", "columns", "groups", "label", "names", "flame", "timeline", "table"];
+const files = ["data", "state", "units", "search", "narrow", "model", "stacks", "difference", "lines", "source", "compare", "dom", "columns", "groups", "label", "names", "flame", "timeline", "table"];
 const source = files.map((name) => readFileSync(new URL(`../${name}.js`, import.meta.url), "utf8")).join("\n");
 const names = [
   "unpack", "readNumbers", "readData", "parseHash", "printHash", "grouped", "percentText", "visible", "makeModel", "orderRows",
   "filterRows", "sumsByWhose", "makeStacks", "sumStacks", "flameTrees", "layOut", "arcsOfStacks", "sumFunctions", "branchOf", "innerBranches", "makeCode", "arcsOfCalls",
-  "timeText", "matcherOf", "parseTime", "timesOf", "narrowingOf", "activityOf", "roundTimes", "axisText", "differenceTree", "changeOf", "changeText", "boxAddress", "functionLines", "alignLines", "movedTo", "fittedLabel", "fittedForm", "flameMove", "groupRows", "orderGroups", "compareRows", "comparedStatus", "groupFigures", "groupCount", "listGroups", "groupingsOf", "shownColumns", "printColumns", "parseColumns", "allColumns", "cellText", "tableCsv",
+  "timeText", "matcherOf", "parseTime", "timesOf", "narrowingOf", "activityOf", "roundTimes", "axisText", "differenceTree", "changeOf", "changeText", "boxAddress", "functionLines", "alignLines", "nearCosts", "leftOut", "movedTo", "fittedLabel", "fittedForm", "flameMove", "groupRows", "orderGroups", "compareRows", "comparedStatus", "groupFigures", "groupCount", "listGroups", "groupingsOf", "shownColumns", "printColumns", "parseColumns", "allColumns", "runTitles", "cellText", "tableCsv",
 ];
 const page = new Function(`${source}\nreturn {${names.join()}};`)();
 
@@ -111,14 +111,17 @@ test("rows are sorted by any column, counts down and names up, empty entries las
   assert.deepEqual(order("-self"), [2, 1, 0]);
 });
 
-test("the smallest change of three runs is first in the reverse order, although the input is in the order of the greatest change", () => {
-  const model = modelOf({ rows: 3, events: [["n", ["9", "9", "9"]]], runs: ["a", "b", "c"], compared: [0, 2] }, ["", "f", "g", "h"], [
+test("rows of three runs are sorted by the greatest change between any two runs", () => {
+  const model = modelOf({ rows: 3, events: [["n", ["9", "9"]]], runs: ["a", "b", "c"], compared: [0, 2] }, ["", "f", "g", "h"], [
     ["f.name", 0, [1, 2, 3]], ["f.file", 0, [0, 0, 0]], ["f.obj", 0, [0, 0, 0]], ["f.whose", 0, [0, 0, 0]], ["r.function", 0, [0, 1, 2]],
-    // The changes are 0, 5 and 2. The run in the middle is not in these columns.
+    // From the first run to the last one, the changes are 0, 5 and 2; between any two runs, they are 9, 5 and 7.
     ["r.old.0", COUNT, [4, 1, 3]], ["r.new.0", COUNT, [4, 6, 5]],
+    ["r.run.0.0", COUNT, [4, 1, 3]], ["r.run.1.0", COUNT, [13, 1, 10]], ["r.run.2.0", COUNT, [4, 6, 5]],
   ]);
-  assert.deepEqual(page.orderRows(model, [0, 1, 2], { sort: "", event: 0 }), [0, 1, 2]);
-  assert.deepEqual(page.orderRows(model, [0, 1, 2], { sort: "-delta", event: 0 }), [0, 2, 1]);
+  assert.deepEqual([0, 1, 2].map(model.spread(0)), [9, 5, 7]);
+  assert.deepEqual(page.orderRows(model, [0, 1, 2], { sort: "", event: 0 }), [0, 2, 1]);
+  assert.deepEqual(page.orderRows(model, [0, 1, 2], { sort: "-spread", event: 0 }), [1, 2, 0]);
+  assert.deepEqual(page.orderRows(model, [0, 1, 2], { sort: "delta", event: 0 }), [1, 2, 0]);
 });
 
 test("filters keep rows by class of code and by words of function and file, ignoring case", () => {
@@ -255,6 +258,20 @@ test("equal lines of two runs are in one row", () => {
   const side = (from, text) => text.split(" ").map((word, at) => ({ number: from + at, text: word }));
   const rowsOf = page.alignLines(side(1, "a b c d"), side(5, "a x c d e")).map(([old, now]) => [old?.number ?? 0, now?.number ?? 0]);
   assert.deepEqual(rowsOf, [[1, 5], [2, 0], [0, 6], [3, 7], [4, 8], [0, 9]]);
+  // Without texts, the numbers of the lines are compared.
+  const bare = (...numbers) => numbers.map((number) => ({ number, text: null }));
+  assert.deepEqual(page.alignLines(bare(3, 4, 7), bare(4, 7, 8)).map(([old, now]) => [old?.number ?? 0, now?.number ?? 0]), [[3, 0], [4, 4], [7, 7], [0, 8]]);
+});
+
+test("lines that are too many for the pane are one row with their costs", () => {
+  const model = { zero: 0 };
+  const rows = Array.from({ length: 1000 }, (_, at) => [at % 2 ? { number: at, self: 3, incl: 3, calls: [] } : null, { number: at, self: at, incl: at, calls: [] }]);
+  const kept = page.nearCosts(rows);
+  const left = page.leftOut(model, rows, kept);
+  const sum = (shown, side) => shown.reduce((total, row) => total + (row[side]?.self ?? 0), 0);
+  assert.equal(kept.length, 900);
+  for (const side of [0, 1]) assert.equal(sum([...kept.map((at) => rows[at]), left], side), sum(rows, side));
+  assert.equal(page.leftOut(model, rows.slice(0, 9), page.nearCosts(rows.slice(0, 9))), null);
 });
 
 /** Two snapshots with rows [stack, snapshot, places, bytes]. The stacks are `f:1 m:9`, `g:2 m:9`, `g:2 m:4`, the root and `g:2`. */
@@ -451,6 +468,13 @@ test("a search is a text in letters of either case, or an expression between sla
   assert.deepEqual([matches("WASH", "a wash"), matches("/^wa/", "wash"), matches("/WA/", "wash"), matches("/WA/i", "wash")], [true, true, false, true]);
   const invalid = page.matcherOf("/(/");
   assert.deepEqual([invalid.isValid, invalid.isActive, page.matcherOf("").isActive], [false, false, false]);
+});
+
+test("the headings of runs are the parts of their paths that differ", () => {
+  assert.deepEqual(page.runTitles(["old.out", "a/new.out"]), ["old.out", "new.out"]);
+  assert.deepEqual(page.runTitles(["v/3.19/call/x_old.out", "v/3.24/call/x.out", "v/3.27/call/x.out"]), ["3.19", "3.24", "3.27"]);
+  assert.deepEqual(page.runTitles(["x", "x", "y"]), ["x", "x", "y"]);
+  assert.deepEqual(page.runTitles([]), []);
 });
 
 test("an inclusive cost that is a bound has a mark, and sorts as a number", () => {
