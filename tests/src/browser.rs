@@ -26,7 +26,8 @@ pub struct Browser {
     loaded: bool,
     /// The page's error messages: script errors and violations of its policy.
     pub errors: Vec<String>,
-    _folder: tempfile::TempDir,
+    /// A folder for the browser's own files and for pages.
+    pub folder: tempfile::TempDir,
 }
 
 impl Browser {
@@ -75,7 +76,7 @@ impl Browser {
             session: String::new(),
             loaded: false,
             errors: Vec::new(),
-            _folder: folder,
+            folder,
         };
         let target = browser.call("", "Target.createTarget", json!({"url": "about:blank"}));
         let target = json!({"targetId": target["targetId"], "flatten": true});

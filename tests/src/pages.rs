@@ -17,6 +17,24 @@ pub fn page(folder: &TempDir, tool: &str, args: &[&str], input: &[u8]) -> PathBu
     path
 }
 
+/// Opens the page that cg-fmt writes of an input. Returns its path.
+pub fn show(browser: &mut Browser, args: &[&str], input: &[u8]) -> PathBuf {
+    let path = page(
+        &browser.folder,
+        "cg-fmt",
+        &[&["-f", "html"], args].concat(),
+        input,
+    );
+    open(browser, &path);
+    path
+}
+
+/// Opens the page of the difference of inputs. Returns its path.
+pub fn show_diff(browser: &mut Browser, args: &[&str]) -> PathBuf {
+    let diff = tools::run("cg-diff", args, b"");
+    show(browser, &["-"], &diff.stdout)
+}
+
 /// Script functions for the tests, which return visible content: panes, the rows of the table, items of trees, nodes.
 const SEEN: &str = r"
 globalThis.all = (selector, from = document) => Array.from(from.querySelectorAll(selector));

@@ -3,20 +3,13 @@
 use needs::needs;
 use serde_json::json;
 use tests::browser::Browser;
-use tests::pages::{go, open, page, texts};
+use tests::pages::{go, page, show, texts};
 
 #[test]
 fn selection_is_shared_by_panes_and_address_and_moved_by_keys() {
     needs!("browser");
-    let folder = tempfile::tempdir().unwrap();
-    let path = page(
-        &folder,
-        "cg-fmt",
-        &["-f", "html", "pair/before.callgrind.out"],
-        b"",
-    );
     let mut browser = Browser::start(1300, 900);
-    open(&mut browser, &path);
+    show(&mut browser, &["pair/before.callgrind.out"], b"");
     browser.click_on("rows()[1]");
     let first = browser.evaluate("selected()[0]");
     assert_eq!(browser.evaluate("hashFields().fn"), first);
@@ -59,13 +52,6 @@ fn selection_is_shared_by_panes_and_address_and_moved_by_keys() {
 #[test]
 fn pages_support_dark_mode_print_and_phones() {
     needs!("browser");
-    let folder = tempfile::tempdir().unwrap();
-    let path = page(
-        &folder,
-        "cg-fmt",
-        &["-f", "html", "massif/3.19.0-heapy_i.massif.out"],
-        b"",
-    );
     let mut browser = Browser::start(1000, 900);
     let mut seen = Vec::new();
     for scheme in ["light", "dark"] {
@@ -73,7 +59,7 @@ fn pages_support_dark_mode_print_and_phones() {
             "Emulation.setEmulatedMedia",
             json!({"features": [{"name": "prefers-color-scheme", "value": scheme}]}),
         );
-        open(&mut browser, &path);
+        show(&mut browser, &["massif/3.19.0-heapy_i.massif.out"], b"");
         seen.push(browser.evaluate(
             "[document.body, document.querySelector('.chart .bytes')].map((element) => \
              getComputedStyle(element)[element === document.body ? 'backgroundColor' : 'fill'])",
@@ -94,7 +80,7 @@ fn pages_support_dark_mode_print_and_phones() {
         "Emulation.setDeviceMetricsOverride",
         json!({"width": 390, "height": 844, "deviceScaleFactor": 1, "mobile": true}),
     );
-    open(&mut browser, &path);
+    show(&mut browser, &["massif/3.19.0-heapy_i.massif.out"], b"");
     for view in ["table", "flame", "tree", "calls", "memory"] {
         go(&mut browser, &format!("#view={view}"));
         assert_eq!(
@@ -138,10 +124,8 @@ fn hostile_names_are_text_and_pages_load_nothing() {
         stream.push('\n');
     }
     stream.push_str("{\"type\":\"end\",\"records\":4}\n");
-    let folder = tempfile::tempdir().unwrap();
-    let path = page(&folder, "cg-fmt", &["-f", "html", "-"], stream.as_bytes());
     let mut browser = Browser::start(1000, 900);
-    open(&mut browser, &path);
+    show(&mut browser, &["-"], stream.as_bytes());
     let hit = "typeof globalThis.hit";
     for view in ["table", "flame", "tree", "calls"] {
         go(&mut browser, &format!("#view={view}&fn=main"));

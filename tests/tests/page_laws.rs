@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use needs::needs;
 use serde_json::{Value, json};
 use tests::browser::Browser;
-use tests::pages::{go, open, page};
+use tests::pages::{go, show};
 use tests::tools;
 
 /// Profiles of several formats. Those with times have a timeline.
@@ -40,11 +40,9 @@ fn costs_of_json(file: &str, event: &str) -> BTreeMap<String, i64> {
 #[test]
 fn panes_of_a_page_have_the_figures_of_json_and_add_up() {
     needs!("browser");
-    let folder = tempfile::tempdir().unwrap();
     let mut browser = Browser::start(1440, 900);
     for (file, has_times) in PROFILES {
-        let path = page(&folder, "cg-fmt", &["-f", "html", file], b"");
-        open(&mut browser, &path);
+        show(&mut browser, &[file], b"");
         let main = "document.querySelector('main').dataset";
         let event = browser.evaluate(&format!("{main}.event"));
         let total = browser.evaluate(&format!("Number({main}.total)"));

@@ -6,7 +6,7 @@ use needs::needs;
 use serde_json::{Value, json};
 use tests::browser::Browser;
 use tests::made_massif::massif;
-use tests::pages::{IS_READY, go, open, page, texts};
+use tests::pages::{IS_READY, go, show, texts};
 use tests::tools;
 
 /// `main` has 9 samples itself, `parse` 55 + 300 + 120, `write` 140, and `walk` 95, including 70 below another `walk`.
@@ -15,10 +15,8 @@ const FOLDED: &str = "main;parse;token 300\nmain;parse;token;hash 120\nmain;pars
 #[test]
 fn flames_trees_and_calls_agree_with_the_stacks() {
     needs!("browser");
-    let folder = tempfile::tempdir().unwrap();
-    let path = page(&folder, "cg-fmt", &["-f", "html", "-"], FOLDED.as_bytes());
     let mut browser = Browser::start(1200, 900);
-    open(&mut browser, &path);
+    show(&mut browser, &["-"], FOLDED.as_bytes());
     go(&mut browser, "#view=flame");
     let level = |number: usize| format!("items('flame').filter(([level]) => level === {number})");
     assert_eq!(browser.evaluate(&level(1)), json!([[1, "", 0, 750, 0]]));
@@ -132,14 +130,8 @@ fn source_has_line_costs_and_both_sides_of_a_diff() {
         std::fs::write(at(name), text).unwrap();
     }
     let source = format!("--source={}", folder.path().to_str().unwrap());
-    let path = page(
-        &folder,
-        "cg-fmt",
-        &["-f", "html", &source, &at("old.out")],
-        b"",
-    );
     let mut browser = Browser::start(1200, 900);
-    open(&mut browser, &path);
+    show(&mut browser, &[&source, &at("old.out")], b"");
     go(&mut browser, "#view=source&fn=work");
     let lines = "all('[data-line]', pane('source')).filter((line) => line.dataset.self).map((line) => \
                  [line.dataset.line, line.dataset.self, getComputedStyle(line).getPropertyValue('--heat')])";
@@ -171,8 +163,7 @@ fn source_has_line_costs_and_both_sides_of_a_diff() {
     );
 
     let diff = tools::stdout("cg-diff", &[&at("old.out"), &at("new.out")], b"");
-    let path = page(&folder, "cg-fmt", &["-f", "html", &source], &diff);
-    open(&mut browser, &path);
+    show(&mut browser, &[&source], &diff);
     go(&mut browser, "#view=source&fn=work");
     let sides = "all('[data-old-line]', pane('source')).map((line) => \
                  [line.dataset.oldLine, line.dataset.newLine, line.dataset.old, line.dataset.new]).slice(0, 5)";
@@ -186,6 +177,10 @@ fn source_has_line_costs_and_both_sides_of_a_diff() {
             ["3", "4", "", ""]
         ])
     );
+    assert_eq!(
+        browser.evaluate("[pane('source').dataset.oldElsewhere, pane('source').dataset.elsewhere]"),
+        json!(["7", "7"])
+    );
     go(&mut browser, "#view=flame");
     assert_eq!(
         browser.evaluate("all('[role=treeitem]', pane('flame')).map((item) => [item.dataset.fn, item.dataset.old, item.dataset.new])"),
@@ -193,8 +188,7 @@ fn source_has_line_costs_and_both_sides_of_a_diff() {
     );
     // If the files of the runs have changed since the diff, the page has a note and shows only the diff.
     std::fs::write(at("old.out"), callgrind("old/work.c", 1, 41)).unwrap();
-    let path = page(&folder, "cg-fmt", &["-f", "html"], &diff);
-    open(&mut browser, &path);
+    show(&mut browser, &["-"], &diff);
     assert_eq!(
         browser.evaluate("all('[data-view]').map((pane) => pane.dataset.view).join()"),
         "table"
@@ -214,10 +208,8 @@ fn source_has_line_costs_and_both_sides_of_a_diff() {
 fn selected_snapshot_determines_the_heap() {
     needs!("browser");
     let file = "massif/3.19.0-heapy_i.massif.out";
-    let folder = tempfile::tempdir().unwrap();
-    let path = page(&folder, "cg-fmt", &["-f", "html", file], b"");
     let mut browser = Browser::start(1200, 900);
-    open(&mut browser, &path);
+    show(&mut browser, &[file], b"");
     let shown = "[document.querySelector('main').dataset.snapshot, document.querySelector('main').dataset.total]";
     // The file's peak has 1,030,800 bytes on the heap.
     assert_eq!(browser.evaluate(shown), json!(["36", "1030800"]));
@@ -268,14 +260,8 @@ fn heap_is_compared_with_another_snapshot() {
     let hidden = "2000 root\n 1900 load:31\n  1900 main:9\n 79 new:4\n  79 main:7\n 21 4";
     let file = folder.path().join("massif.out");
     std::fs::write(&file, massif(&[Some(shown), None, Some(hidden)])).unwrap();
-    let path = page(
-        &folder,
-        "cg-fmt",
-        &["-f", "html", file.to_str().unwrap()],
-        b"",
-    );
     let mut browser = Browser::start(1200, 900);
-    open(&mut browser, &path);
+    show(&mut browser, &[file.to_str().unwrap()], b"");
     go(&mut browser, "#view=table");
     let rows = "rows().map(({dataset: row}) => [row.fn, row.old, row.new, row.delta, row.status].join(' '))";
     assert_eq!(
@@ -360,8 +346,8 @@ fn heap_is_compared_with_another_snapshot() {
 fn findings_are_listed_by_severity_with_their_stacks() {
     needs!("browser");
     let file = "memcheck/3.27.1-leaky.xml";
-    let folder = tempfile::tempdir().unwrap();
-    let path = page(&folder, "cg-fmt", &["-f", "html", file], b"");
+    let mut browser = Browser::start(1200, 900);
+    let path = show(&mut browser, &[file], b"");
     // The text is also there without script.
     let text = std::fs::read_to_string(&path).unwrap();
     let lead = text.split("<div class=lead>").nth(1).unwrap();
@@ -374,8 +360,6 @@ fn findings_are_listed_by_severity_with_their_stacks() {
          <p>possibly lost: 64 bytes and 1 blocks in 1 leak record</p>\n\
          <p>still reachable: 4,096 bytes and 1 blocks in 1 leak record</p>"
     );
-    let mut browser = Browser::start(1200, 900);
-    open(&mut browser, &path);
     let kinds = texts(&browser.evaluate("rows().map((row) => row.dataset.kind)"));
     let rank = |kind: &String| {
         let known = ["definite", "indirect", "possible", "reachable"];
@@ -402,7 +386,6 @@ fn findings_are_listed_by_severity_with_their_stacks() {
 #[test]
 fn recording_shows_live_heap_and_allocations() {
     needs!("browser");
-    let folder = tempfile::tempdir().unwrap();
     let file = "heaptrack/1.4.0-shapes.zst";
     // The bytes and functions of each snapshot, from its records.
     let records = tools::stdout("cg-parse", &["--snapshots", "all", file], b"");
@@ -422,9 +405,8 @@ fn recording_shows_live_heap_and_allocations() {
     }
     assert_eq!(held.keys().collect::<Vec<_>>(), [&0, &1]);
     assert_eq!([held[&0].0, held[&1].0], [132_804, 200]);
-    let path = page(&folder, "cg-fmt", &["-f", "html", file], b"");
     let mut browser = Browser::start(1300, 900);
-    open(&mut browser, &path);
+    show(&mut browser, &[file], b"");
     go(&mut browser, "#view=table");
     let main = "(({event, total, snapshot}) => [event, total, snapshot ?? null])(document.querySelector('main').dataset)";
     let functions = "Array.from(new Set(rows().map((row) => row.dataset.fn))).sort()";
@@ -488,9 +470,8 @@ fn flame_graph_can_follow_time_if_times_are_known() {
     let file = folder.path().join("perf.txt");
     std::fs::write(&file, &text).unwrap();
     let file = file.to_str().unwrap();
-    let path = page(&folder, "cg-fmt", &["-f", "html", file], b"");
     let mut browser = Browser::start(1200, 900);
-    open(&mut browser, &path);
+    show(&mut browser, &[file], b"");
     let drawn =
         "items('flame').map(([level, fn, x, incl]) => `${level} ${fn} ${x} ${incl}`).join(', ')";
     go(&mut browser, "#view=flame&event=cycles");
@@ -504,8 +485,7 @@ fn flame_graph_can_follow_time_if_times_are_known() {
         "1  0 10, 2 main 0 10, 3 a 0 5, 3 b 5 2, 3 a 7 3"
     );
     // A pipe is read only once, without times, so there is no order of time.
-    let path = page(&folder, "cg-fmt", &["-f", "html", "-"], text.as_bytes());
-    open(&mut browser, &path);
+    show(&mut browser, &["-"], text.as_bytes());
     go(&mut browser, "#view=flame&flame=time");
     let kinds =
         "Array.from(pane('flame').querySelector('select').options, (option) => option.value)";

@@ -22,13 +22,12 @@ const FUNCTIONS: usize = 4;
 
 /// Calls a check with each seed that has a page with a view, and returns the number of these pages.
 fn each_page(browser: &mut Browser, view: &str, check: fn(&mut Browser, &str)) -> usize {
-    let folder = tempfile::tempdir().unwrap();
     let mut pages = 0;
     for format in cg_parse::FORMATS {
         for path in format.seeds_below(&data("")).unwrap() {
             let file = path.display().to_string();
             let page = tools::run("cg-fmt", &["-f", "html", &file], b"");
-            if !open_page(browser, folder.path(), &page.stdout) {
+            if !open_page(browser, &page.stdout) {
                 continue;
             }
             let has_view = format!("all('[data-tab={view}]').length > 0");
@@ -188,7 +187,7 @@ fn rows_and_sums_of_a_suite_have_the_figures_of_its_benchmarks() {
     let diff = tools::run("cg-diff", &runs, b"");
     let page = tools::run("cg-fmt", &["-f", "html", "-"], &diff.stdout);
     let mut browser = Browser::start(1440, 900);
-    assert!(open_page(&mut browser, folder.path(), &page.stdout));
+    assert!(open_page(&mut browser, &page.stdout));
     let mut expected = BenchFigures::new();
     let mut total = 0;
     for line in diff.text().lines() {

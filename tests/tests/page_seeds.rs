@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use needs::needs;
 use serde_json::Value;
@@ -407,8 +407,8 @@ pub(crate) fn address(fields: &[(&str, &str)]) -> String {
 }
 
 /// Opens the page of an input. Returns false if there is none, because the input is damaged.
-pub(crate) fn open_page(browser: &mut Browser, folder: &Path, written: &[u8]) -> bool {
-    let path = folder.join("page.html");
+pub(crate) fn open_page(browser: &mut Browser, written: &[u8]) -> bool {
+    let path = browser.folder.path().join("page.html");
     fs::write(&path, written).unwrap();
     let has_page = String::from_utf8_lossy(written).contains("id=data>");
     if has_page {
@@ -467,14 +467,13 @@ fn check_seed(browser: &mut Browser, seed: &Seed) {
 #[test]
 fn every_row_of_every_pane_has_the_figures_of_json_for_all_seeds() {
     needs!("browser");
-    let folder = tempfile::tempdir().unwrap();
     let mut browser = Browser::start(1440, 900);
     let mut pages = 0;
     for format in cg_parse::FORMATS {
         for path in format.seeds_below(&data("")).unwrap() {
             let file = path.display().to_string();
             let page = tools::run("cg-fmt", &["-f", "html", &file], b"");
-            if open_page(&mut browser, folder.path(), &page.stdout) {
+            if open_page(&mut browser, &page.stdout) {
                 check_seed(&mut browser, &Seed::read(file.clone()));
                 assert_eq!(browser.errors, Vec::<String>::new(), "{file}");
                 pages += 1;
@@ -532,10 +531,21 @@ fn changes_of_rows(rows: &[Value]) -> Changes {
     changes
 }
 
+/// Checks that the chips of the classes of code sum to the total of each event.
+fn check_chips(browser: &mut Browser, events: &[String], place: &str) {
+    for event in events {
+        go(browser, &address(&[("view", "table"), ("event", event)]));
+        let chips =
+            browser.evaluate("all('[data-whose][aria-pressed]').map((chip) => chip.dataset.self)");
+        let chips: i128 = chips.as_array().unwrap().iter().map(count).sum();
+        let total = browser.evaluate("document.querySelector('main').dataset.total");
+        assert_eq!(chips, count(&total), "{place} {event}");
+    }
+}
+
 #[test]
-fn every_row_and_cause_of_a_difference_has_the_figures_of_json() {
+fn every_row_and_cause_of_a_difference_has_the_figures_of_json_and_chips_add_up() {
     needs!("browser");
-    let folder = tempfile::tempdir().unwrap();
     let mut browser = Browser::start(1440, 900);
     let mut pages = 0;
     for format in cg_parse::FORMATS {
@@ -546,7 +556,7 @@ fn every_row_and_cause_of_a_difference_has_the_figures_of_json() {
         let [old, new] = [old, new].map(|path| path.display().to_string());
         let diff = tools::run("cg-diff", &["--causes", &old, &new], b"");
         let page = tools::run("cg-fmt", &["-f", "html", "-"], &diff.stdout);
-        if !open_page(&mut browser, folder.path(), &page.stdout) {
+        if !open_page(&mut browser, &page.stdout) {
             continue;
         }
         pages += 1;
@@ -556,6 +566,7 @@ fn every_row_and_cause_of_a_difference_has_the_figures_of_json() {
             .map(|line| serde_json::from_str(line).unwrap())
             .collect();
         let events = events(&mut browser);
+        check_chips(&mut browser, &events, &format!("{old} {new}"));
         for event in &events {
             go(
                 &mut browser,
@@ -582,6 +593,14 @@ fn every_row_and_cause_of_a_difference_has_the_figures_of_json() {
             |deltas: &[i128]| -> Vec<i128> { deltas.iter().map(|delta| delta.abs()).collect() };
         assert_eq!(sizes(&shown), sizes(&expected), "{old} {new}");
         assert_eq!(browser.errors, Vec::<String>::new(), "{old} {new}");
+        // A page without the files of the runs has only the rows that changed.
+        let gone = diff
+            .text()
+            .replace(&old, "/gone/old")
+            .replace(&new, "/gone/new");
+        let page = tools::run("cg-fmt", &["-f", "html", "-"], gone.as_bytes());
+        assert!(open_page(&mut browser, &page.stdout), "{old} {new}");
+        check_chips(&mut browser, &events, &format!("{old} {new}, files gone"));
     }
     assert!(pages > 12, "{pages}");
 }

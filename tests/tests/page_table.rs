@@ -8,7 +8,7 @@ use needs::needs;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use tests::browser::Browser;
-use tests::pages::{csv, go, open, page, texts};
+use tests::pages::{csv, go, open, page, show, show_diff, texts};
 use tests::tools;
 
 /// The maximum number of nodes of a page. More nodes make a page slow.
@@ -18,10 +18,8 @@ const MOST_NODES: u64 = 3000;
 fn table_has_every_row_in_cost_order_and_can_be_sorted_and_searched() {
     needs!("browser");
     let file = "pair/before.callgrind.out";
-    let folder = tempfile::tempdir().unwrap();
-    let path = page(&folder, "cg-fmt", &["-f", "html", file], b"");
     let mut browser = Browser::start(1200, 900);
-    open(&mut browser, &path);
+    show(&mut browser, &[file], b"");
     let (counts, names, files) = (csv("Ir", file), csv("fn", file), csv("file", file));
     let count = "Number(grid().getAttribute('aria-rowcount')) - 1";
     assert_eq!(browser.evaluate(count), names.len());
@@ -153,11 +151,9 @@ fn page_of_10_000_functions_has_few_nodes_and_exact_counts() {
 #[test]
 fn chosen_columns_always_include_the_function_and_the_sort_column() {
     needs!("browser");
-    let folder = tempfile::tempdir().unwrap();
     let file = "callgrind/3.14.0-rec_sep.callgrind.out";
-    let path = page(&folder, "cg-fmt", &["-f", "html", file], b"");
     let mut browser = Browser::start(1200, 900);
-    open(&mut browser, &path);
+    let path = show(&mut browser, &[file], b"");
     let shown = "all('[role=columnheader]').map((head) => head.dataset.column).join()";
     let usual = browser.evaluate(shown);
     // All functions are in one object, so there is no column for it.
@@ -328,7 +324,6 @@ fn written_groups(by: &str, input: &str, stream: &[u8]) -> BTreeMap<String, Vec<
 #[test]
 fn groups_and_sums_agree_with_the_command_line() {
     needs!("browser");
-    let folder = tempfile::tempdir().unwrap();
     let pair = ["pair/before.callgrind.out", "pair/after.callgrind.out"];
     let diff = tools::stdout("cg-diff", &pair, b"");
     let mut browser = Browser::start(1300, 8000);
@@ -340,8 +335,7 @@ fn groups_and_sums_agree_with_the_command_line() {
         ("massif/3.19.0-heapy_i.massif.out", b""),
         ("dhat/3.19.0-inl.dhat.json", b""),
     ] {
-        let path = page(&folder, "cg-fmt", &["-f", "html", input], stream);
-        open(&mut browser, &path);
+        show(&mut browser, &[input], stream);
         let offered = texts(&browser.evaluate(
             "all('[aria-label=\"Group by\"] option').map((option) => option.value).filter((by) => by && by !== 'whose')",
         ));
@@ -379,11 +373,9 @@ fn groups_and_sums_agree_with_the_command_line() {
 #[test]
 fn groups_unfold_by_keys_and_for_the_selection() {
     needs!("browser");
-    let folder = tempfile::tempdir().unwrap();
     let file = "pair/before.callgrind.out";
-    let path = page(&folder, "cg-fmt", &["-f", "html", file], b"");
     let mut browser = Browser::start(1300, 900);
-    open(&mut browser, &path);
+    show(&mut browser, &[file], b"");
     assert_eq!(browser.evaluate("grid().getAttribute('role')"), "grid");
     browser.evaluate("(() => { const by = document.querySelector('[aria-label=\"Group by\"]'); by.value = 'crate'; by.dispatchEvent(new Event('change')); })()");
     assert_eq!(browser.evaluate("hashFields().group"), "crate");
@@ -410,6 +402,8 @@ fn groups_unfold_by_keys_and_for_the_selection() {
     let opened = texts(&browser.evaluate(&state));
     assert_eq!(opened.len().min(count + members), opened.len());
     assert_eq!(opened[0], format!("1 true 1 {count} 2"));
+    let label = browser.evaluate("document.querySelector('[data-group]').dataset.group");
+    assert_eq!(browser.evaluate("hashFields().open"), label);
     assert_eq!(
         opened[members],
         format!("2  {members} {members} {}", members + 2)
@@ -459,15 +453,8 @@ fn groups_unfold_by_keys_and_for_the_selection() {
 #[test]
 fn findings_in_groups_are_counted_not_summed() {
     needs!("browser");
-    let folder = tempfile::tempdir().unwrap();
-    let path = page(
-        &folder,
-        "cg-fmt",
-        &["-f", "html", "memcheck/3.27.1-leaky.xml"],
-        b"",
-    );
     let mut browser = Browser::start(1300, 2000);
-    open(&mut browser, &path);
+    show(&mut browser, &["memcheck/3.27.1-leaky.xml"], b"");
     // A row may stand for several records of one stack.
     let found = "all('[data-kind][data-records]').filter((one) => one.matches('li')).reduce((sum, one) => sum + Number(one.dataset.records), 0)";
     let found = browser.evaluate(found);
@@ -488,4 +475,73 @@ fn findings_in_groups_are_counted_not_summed() {
         found
     );
     assert_eq!(browser.errors, Vec::<String>::new());
+}
+
+/// Writes a profile of Callgrind with the cost of each function.
+fn write_costs(path: &std::path::Path, costs: &[(&str, u64)]) {
+    let functions = costs.iter().zip(1..);
+    let functions = functions.map(|((name, cost), line)| format!("fn={name}\n{line} {cost}\n"));
+    let functions: String = functions.collect();
+    std::fs::write(path, format!("events: Ir\nfl=work.c\n{functions}")).unwrap();
+}
+
+#[test]
+fn differences_begin_with_the_row_that_changed_most() {
+    needs!("browser");
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    for (run, a, b) in [("old", [100, 50], [100, 40]), ("new", [110, 50], [400, 39])] {
+        std::fs::create_dir(at(run)).unwrap();
+        let path = |bench: &str| folder.path().join(run).join(bench);
+        write_costs(&path("a.out"), &[("x", a[0]), ("same", a[1])]);
+        write_costs(&path("b.out"), &[("z", b[0]), ("w", b[1])]);
+    }
+    // `f` changes most between the first two runs, and least from the first run to the last one.
+    for (run, costs) in [("1", [10, 10, 7]), ("2", [50, 10, 7]), ("3", [12, 15, 4])] {
+        let costs = [("f", costs[0]), ("g", costs[1]), ("h", costs[2])];
+        write_costs(&folder.path().join(run), &costs);
+    }
+    let mut browser = Browser::start(1300, 900);
+    for (inputs, column, expected, by_old) in [
+        (
+            &["old", "new"][..],
+            "delta",
+            ["z 300", "x 10", "w -1"],
+            "z x w",
+        ),
+        (
+            &["1", "2", "3"][..],
+            "spread",
+            ["f 2", "g 5", "h -3"],
+            "f g h",
+        ),
+    ] {
+        let inputs: Vec<String> = inputs.iter().map(|input| at(input)).collect();
+        let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
+        let page = show_diff(&mut browser, &inputs);
+        let rows = texts(
+            &browser.evaluate("rows().map((row) => `${row.dataset.fn} ${row.dataset.delta}`)"),
+        );
+        assert_eq!(rows, expected);
+        let sorted = "document.querySelector('[aria-sort=descending]').dataset.column";
+        assert_eq!(browser.evaluate(sorted), column);
+        let lead = browser.evaluate("document.querySelector('.lead').textContent");
+        let most = ["; z of b changed most, +300", "; f changed most, by 40"];
+        assert!(
+            most.iter()
+                .any(|most| lead.as_str().unwrap().contains(most)),
+            "{lead}"
+        );
+        // The table for browsers without scripts has the same order.
+        let page = std::fs::read_to_string(page).unwrap();
+        let table = page.split("<noscript>").nth(1).unwrap();
+        let places = expected.map(|row| table.find(&format!(">{}<", &row[..1])).unwrap());
+        assert!(places.is_sorted(), "{places:?}");
+        // A head sorts the rows of all benchmarks.
+        let old =
+            "document.querySelector('[data-column=old] button,[data-column=\"run.1\"] button')";
+        browser.click_on(old);
+        let rows = browser.evaluate("rows().map((row) => row.dataset.fn).join(' ')");
+        assert_eq!(rows, by_old);
+    }
 }

@@ -1,13 +1,14 @@
 //! The use of pages: texts are readable at three widths, the keyboard focus stays, and addresses keep what they show.
 
+use std::path::PathBuf;
+
 use needs::needs;
 use serde_json::json;
-use tempfile::TempDir;
 use tests::browser::Browser;
-use tests::pages::{IS_READY, go, open, page, texts};
-use tests::tools;
+use tests::pages::{IS_READY, go, open, show, show_diff, texts};
 
-/// Returns texts that overlap another text, are cut without an ellipsis, or have letters below 9 pixels. Lists that scroll
+/// Returns texts that overlap another text, are cut without an ellipsis, have letters below 9 pixels, or are values of the script
+/// that are no words. Lists that scroll
 /// sideways may cut texts. Heads that stay in their place cover the texts that scroll below them.
 const UNREADABLE: &str = r"
 (() => {
@@ -28,6 +29,7 @@ const UNREADABLE: &str = r"
   const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (walk.nextNode()) {
     const text = walk.currentNode, element = text.parentElement;
+    if (/\b(null|undefined|NaN|Infinity)\b|\[object/.test(text.data) && !element.closest('[data-fn],script')) found.push(`no word: ${text.data}`);
     if (!text.data.trim() || element.closest('script,style,option,title,noscript') || !element.checkVisibility({ visibilityProperty: true, contentVisibilityAuto: true })) continue;
     let sticky = element;
     while (sticky && getComputedStyle(sticky).position !== 'sticky') sticky = sticky.parentElement;
@@ -61,14 +63,11 @@ fn set_window(browser: &mut Browser, (width, height, is_phone): (u32, u32, bool)
     );
 }
 
-/// Writes the page of an input, or of the difference of inputs.
-fn page_of(folder: &TempDir, inputs: &[&str]) -> std::path::PathBuf {
+/// Opens the page of an input, or of the difference of inputs. Returns its path.
+fn show_inputs(browser: &mut Browser, inputs: &[&str]) -> PathBuf {
     match inputs {
-        [one] => page(folder, "cg-fmt", &["-f", "html", one], b""),
-        _ => {
-            let diff = tools::run("cg-diff", inputs, b"");
-            page(folder, "cg-fmt", &["-f", "html", "-"], &diff.stdout)
-        }
+        [one] => show(browser, &[one], b""),
+        _ => show_diff(browser, inputs),
     }
 }
 
@@ -78,7 +77,6 @@ const AFTER: &str = "pair/after.callgrind.out";
 #[test]
 fn no_text_overlaps_another_or_is_cut_at_any_width() {
     needs!("browser");
-    let folder = tempfile::tempdir().unwrap();
     let mut browser = Browser::start(1440, 900);
     let inputs: [&[&str]; 9] = [
         &["perf/6.1-busy_two_events.perf.txt"],
@@ -93,10 +91,9 @@ fn no_text_overlaps_another_or_is_cut_at_any_width() {
     ];
     let mut states = 0;
     for input in inputs {
-        let page = page_of(&folder, input);
         for window in WINDOWS {
             set_window(&mut browser, window);
-            open(&mut browser, &page);
+            show_inputs(&mut browser, input);
             go(&mut browser, "#view=table");
             let name =
                 "encodeURIComponent(rows().map((row) => row.dataset.fn).find(Boolean) ?? '')";
@@ -134,9 +131,8 @@ const IS_IN_PANE: &str = "document.activeElement.closest('[data-view]') !== null
 #[test]
 fn keyboard_focus_stays_when_its_element_goes() {
     needs!("browser");
-    let folder = tempfile::tempdir().unwrap();
     let mut browser = Browser::start(1440, 900);
-    open(&mut browser, &page_of(&folder, &["perf/6.1-busy.perf.txt"]));
+    show_inputs(&mut browser, &["perf/6.1-busy.perf.txt"]);
     // A sorted table has new headings.
     browser.evaluate("grid().focus()");
     for (key, code) in [("Home", 36), ("ArrowUp", 38), ("ArrowRight", 39)] {
@@ -169,10 +165,8 @@ fn keyboard_focus_stays_when_its_element_goes() {
 #[test]
 fn click_on_a_leak_shows_its_callers_with_the_bytes() {
     needs!("browser");
-    let folder = tempfile::tempdir().unwrap();
     let mut browser = Browser::start(1440, 900);
-    let page = page_of(&folder, &["memcheck/3.27.1-leaky.xml"]);
-    open(&mut browser, &page);
+    show_inputs(&mut browser, &["memcheck/3.27.1-leaky.xml"]);
     // The first event counts errors, and leaks have no count.
     assert_eq!(browser.evaluate("hashFields().event ?? 'count'"), "count");
     browser.click_on(
@@ -200,9 +194,8 @@ fn click_on_a_leak_shows_its_callers_with_the_bytes() {
 #[test]
 fn picture_of_a_graph_around_a_function_has_both_trees() {
     needs!("browser");
-    let folder = tempfile::tempdir().unwrap();
     let mut browser = Browser::start(1440, 900);
-    open(&mut browser, &page_of(&folder, &["perf/6.1-busy.perf.txt"]));
+    show_inputs(&mut browser, &["perf/6.1-busy.perf.txt"]);
     let name = "items('flame').toSorted((a, b) => b[0] - a[0])[0][1]";
     go(&mut browser, "#view=flame");
     let name = browser.evaluate(&format!("encodeURIComponent({name})"));
@@ -236,12 +229,8 @@ fn picture_of_a_graph_around_a_function_has_both_trees() {
 #[test]
 fn snapshot_that_keys_choose_is_below_the_heads_of_the_list() {
     needs!("browser");
-    let folder = tempfile::tempdir().unwrap();
     let mut browser = Browser::start(1440, 500);
-    open(
-        &mut browser,
-        &page_of(&folder, &["massif/3.19.0-heapy_i.massif.out"]),
-    );
+    show_inputs(&mut browser, &["massif/3.19.0-heapy_i.massif.out"]);
     browser.evaluate("document.querySelector('[role=listbox]').focus()");
     browser.press("End", 35);
     let chosen = "document.querySelector('[role=option][aria-selected=true]')";
@@ -257,7 +246,6 @@ fn snapshot_that_keys_choose_is_below_the_heads_of_the_list() {
 #[test]
 fn rows_of_one_function_are_distinguished_where_columns_have_no_room() {
     needs!("browser");
-    let folder = tempfile::tempdir().unwrap();
     let mut browser = Browser::start(390, 844);
     set_window(&mut browser, WINDOWS[2]);
     // Allocations of one function have different callers, functions of one name have different files.
@@ -265,7 +253,7 @@ fn rows_of_one_function_are_distinguished_where_columns_have_no_room() {
         ("dhat/3.19.0-heapy.dhat.json", "xmalloc", "callers", " ← "),
         ("v8/node.cpuprofile", "(anonymous)", "file", " "),
     ] {
-        open(&mut browser, &page_of(&folder, &[input]));
+        show_inputs(&mut browser, &[input]);
         let head = browser.evaluate(&format!("document.querySelector('[data-column={column}]')"));
         assert_eq!(head, serde_json::Value::Null, "{input}");
         let words = browser.evaluate(&format!(
@@ -285,10 +273,8 @@ fn rows_of_one_function_are_distinguished_where_columns_have_no_room() {
 #[test]
 fn address_of_a_comparison_keeps_the_flame_graph() {
     needs!("browser");
-    let folder = tempfile::tempdir().unwrap();
     let mut browser = Browser::start(1440, 900);
-    let page = page_of(&folder, &["massif/3.19.0-heapy_i.massif.out"]);
-    open(&mut browser, &page);
+    let page = show_inputs(&mut browser, &["massif/3.19.0-heapy_i.massif.out"]);
     go(&mut browser, "#view=flame");
     let compare = "const base = document.querySelector('select[aria-label=\"Compared with\"]'); base.selectedIndex = 1; base.dispatchEvent(new Event('change'))";
     browser.evaluate(compare);
@@ -307,9 +293,8 @@ fn address_of_a_comparison_keeps_the_flame_graph() {
 #[test]
 fn groups_of_files_show_the_names_of_the_files() {
     needs!("browser");
-    let folder = tempfile::tempdir().unwrap();
     let mut browser = Browser::start(1280, 800);
-    open(&mut browser, &page_of(&folder, &["v8/node.cpuprofile"]));
+    show_inputs(&mut browser, &["v8/node.cpuprofile"]);
     for window in [WINDOWS[1], WINDOWS[2]] {
         set_window(&mut browser, window);
         go(&mut browser, "#view=table&group=file");
@@ -329,4 +314,92 @@ fn groups_of_files_show_the_names_of_the_files() {
             );
         }
     }
+}
+
+#[test]
+fn address_keeps_the_choice_to_hide_libraries_and_runtime() {
+    needs!("browser");
+    let mut browser = Browser::start(1440, 900);
+    let page = show_inputs(&mut browser, &["perf/6.1-busy.perf.txt"]);
+    go(&mut browser, "#view=tree");
+    let hides = "document.getElementById('hide-runtime')";
+    let classes = "Array.from(new Set(items('tree').map((item, at) => all('[role=treeitem]', pane('tree'))[at].dataset.whose))).sort().join()";
+    let before = browser.evaluate(classes);
+    assert!(before.as_str().unwrap().contains("system"), "{before}");
+    browser.click_on(hides);
+    assert_eq!(browser.evaluate("hashFields().runtime"), "hidden");
+    assert_eq!(browser.evaluate(classes), "own");
+    let hash = browser.evaluate("location.hash");
+    browser.evaluate("history.back()");
+    browser.wait_for(&format!("!{hides}.checked"));
+    assert_eq!(browser.evaluate(classes), before);
+    let address = format!("{}{}", page.display(), hash.as_str().unwrap());
+    browser.open(std::path::Path::new("/dev/null"));
+    open(&mut browser, std::path::Path::new(&address));
+    assert_eq!(browser.evaluate(&format!("{hides}.checked")), true);
+    assert_eq!(browser.evaluate(classes), "own");
+}
+
+#[test]
+fn rows_of_a_difference_of_leaks_have_their_kind_and_stack() {
+    needs!("browser");
+    let mut browser = Browser::start(1440, 900);
+    let inputs = ["memcheck/3.27.1-clean.xml", "memcheck/3.27.1-leaky.xml"];
+    let page = show_inputs(&mut browser, &inputs);
+    let head = "document.querySelector('[data-column=kind]') !== null";
+    assert_eq!(browser.evaluate(head), true);
+    let kinds = browser.evaluate("rows().every((row) => row.dataset.kind !== '')");
+    assert_eq!(kinds, true);
+    // The leaks of one function have different callers.
+    let callers = "new Set(rows().map((row) => `${row.dataset.fn} ${row.textContent}`)).size === rows().length";
+    assert_eq!(browser.evaluate(callers), true);
+    browser.click_on("rows()[1]");
+    let stack = "all('[data-stack] [data-fn]').map((frame) => frame.dataset.fn).join(' ')";
+    let shown = browser.evaluate(stack);
+    let selected = browser.evaluate("selected().join()");
+    let name = selected.as_str().unwrap();
+    assert!(shown.as_str().unwrap().contains(name), "{shown} {name}");
+    let hash = browser.evaluate("location.hash");
+    browser.open(std::path::Path::new("/dev/null"));
+    let address = format!("{}{}", page.display(), hash.as_str().unwrap());
+    open(&mut browser, std::path::Path::new(&address));
+    assert_eq!(browser.evaluate(stack), shown);
+    assert_eq!(browser.evaluate("selected().join()"), selected);
+}
+
+/// Returns the text of `perf script`: `count` samples, one per 10 ms, of `main` in `object`. It calls `a` in a share of the
+/// samples, in percent, and `b` in the others.
+fn samples(object: &str, count: u32, share: u32) -> String {
+    let sample = |at: u32| {
+        let callee = if at * 37 % 100 < share { "a" } else { "b" };
+        let seconds = 10.0 + f64::from(at) / 100.0;
+        format!(
+            "prog  7 [000] {seconds:.6}:     1000000 cpu-clock:u: \n\t    1000 {callee}+0x0 ({object})\n\t    2000 main+0x0 ({object})\n\n"
+        )
+    };
+    (0..count).map(sample).collect()
+}
+
+#[test]
+fn runs_of_different_lengths_are_compared_by_shares_and_a_renamed_program_is_one_program() {
+    needs!("browser");
+    let mut browser = Browser::start(1440, 900);
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    std::fs::write(at("old"), samples("/bin/before", 400, 60)).unwrap();
+    std::fs::write(at("new"), samples("/bin/after", 100, 20)).unwrap();
+    show_diff(&mut browser, &[&at("old"), &at("new")]);
+    let sorted = "document.querySelector('[aria-sort]').dataset.column";
+    assert_eq!(browser.evaluate(sorted), "points");
+    // `a` has 60 % of the samples, then 20 %.
+    let cells = "rows().map((row) => [row.dataset.fn, row.children[0].textContent].join(' ')).toSorted().join()";
+    assert_eq!(browser.evaluate(cells), "a -40.00,b +40.00");
+    let lead = browser.evaluate("document.querySelector('.lead').textContent");
+    assert!(lead.as_str().unwrap().contains("40.00 points"), "{lead}");
+    go(&mut browser, "#view=flame");
+    let frames = "all('[role=treeitem]', pane('flame')).map((item) => [item.dataset.fn, item.dataset.status, Number(item.style.getPropertyValue('--change')).toFixed(2)].join(' ')).toSorted().join()";
+    assert_eq!(
+        browser.evaluate(frames),
+        " changed 0.00,a changed -0.67,b changed 0.50,main changed 0.00"
+    );
 }
