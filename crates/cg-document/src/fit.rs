@@ -288,7 +288,8 @@ pub(crate) fn truncated_line(line: &str, width: usize) -> String {
 /// Returns the leading characters that fit in a width.
 fn head(text: &str, width: usize) -> &str {
     let mut length = fitting_length(text.char_indices(), width).unwrap_or(text.len());
-    // Some characters are wider together than alone, such as a sign and the selector of its picture.
+    // A text may be wider than its characters: a control character has a width only in a text, and a sign is wider together
+    // with the selector of its picture.
     while text[..length].width() > width {
         let last = text[..length].char_indices().next_back();
         length = last.map_or(0, |(index, _)| index);
@@ -326,9 +327,10 @@ mod tests {
     use crate::Worth;
 
     #[test]
-    fn shortened_text_fits_even_if_characters_are_wider_together() {
-        // Signs with the selector of their pictures, a flag, a family, and a mark without width.
+    fn shortened_text_fits_even_if_it_is_wider_than_its_characters() {
+        // A control character, a sign with the selector of its picture, a flag, a family, and a mark without width.
         for text in [
+            "\u{18}",
             "\u{2600}\u{fe0f}",
             "\u{1f1e9}\u{1f1ea}",
             "👩\u{200d}👧",

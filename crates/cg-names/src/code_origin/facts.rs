@@ -421,7 +421,8 @@ fn is_intercepted(name: &str, file: &str, object: &str) -> bool {
 
 /// Returns true for code that starts programs and threads, except for functions of that name in files of other projects.
 fn is_start(name: &str, in_file: &FileFacts) -> bool {
-    let symbol = name.split(['@', '.']).next().unwrap_or_default();
+    let version = memchr::memchr2(b'@', b'.', name.as_bytes());
+    let symbol = &name[..version.unwrap_or(name.len())];
     in_file.is_start
         || (START.contains(symbol)
             && (in_file.place == Directory::None
