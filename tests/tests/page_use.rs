@@ -91,9 +91,10 @@ fn no_text_overlaps_another_or_is_cut_at_any_width() {
     ];
     let mut states = 0;
     for input in inputs {
+        let page = show_inputs(&mut browser, input);
         for window in WINDOWS {
             set_window(&mut browser, window);
-            show_inputs(&mut browser, input);
+            open(&mut browser, &page);
             go(&mut browser, "#view=table");
             let name =
                 "encodeURIComponent(rows().map((row) => row.dataset.fn).find(Boolean) ?? '')";

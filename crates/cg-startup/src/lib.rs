@@ -1,4 +1,4 @@
-//! What the tools do before `main`. It needs unsafe code, which all other crates forbid, so there is nothing else here.
+//! Code of the tools that runs before `main`. It needs unsafe code, which all other crates forbid, so there is nothing else here.
 //!
 //! - It checks if standard output was open when the process started. Before `main`, Rust's runtime replaces a closed standard
 //!   stream (`tool >&-`) by `/dev/null`. Then every write succeeds and the output is lost. A later check cannot detect this,
