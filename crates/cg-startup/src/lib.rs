@@ -15,6 +15,12 @@ static WAS_CLOSED: AtomicBool = AtomicBool::new(false);
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 const LARGE_BLOCK: libc::c_int = 1 << 20;
 
+/// More free memory than this at the end of the heap is returned to the system. It must be larger than a block below
+/// [`LARGE_BLOCK`] and what glibc adds to it: if the heap cannot grow in one piece, glibc can return a new piece before it uses
+/// it, and then reports that memory is exhausted.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const LARGE_END: libc::c_int = 2 * LARGE_BLOCK;
+
 ctor::declarative::ctor! {
     #[ctor(unsafe)]
     fn start() {
@@ -29,6 +35,7 @@ ctor::declarative::ctor! {
         // SAFETY: No other thread runs before `main`, and the allocator takes any size.
         unsafe {
             // The tools also work if the allocator refuses this.
+            libc::mallopt(libc::M_TRIM_THRESHOLD, LARGE_END);
             libc::mallopt(libc::M_MMAP_THRESHOLD, LARGE_BLOCK);
         }
     }

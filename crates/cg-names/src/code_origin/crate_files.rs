@@ -1,5 +1,7 @@
 //! The relation of source files to the crates of functions.
 
+use std::borrow::Cow;
+
 use bstr::{BString, ByteSlice as _};
 
 use super::facts::is_primitive;
@@ -27,7 +29,7 @@ pub fn fit_file(name: &str, file: &str) -> FileFit {
     let implementor = function.implementor();
     let (first, second) = match implementor {
         Some(implementor) => (implementor.type_crate, implementor.trait_crate),
-        None => (function.crate_name(), None),
+        None => (function.crate_name().map(Cow::into_owned), None),
     };
     let crates = || {
         let names = [&first, &second].into_iter().flatten();

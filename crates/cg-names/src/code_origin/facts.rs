@@ -141,8 +141,8 @@ fn is_unknown(name: &str) -> bool {
     matches!(name, "" | "???" | "[unknown]" | "[pruned]") || is_address(name)
 }
 
-fn is_go_runtime(name: &str, base: &str) -> bool {
-    let is_go = base.ends_with(".go") || base.ends_with(".s");
+fn is_go_runtime(name: &str, file: &str) -> bool {
+    let is_go = file.ends_with(".go") || file.ends_with(".s");
     is_go && GO_RUNTIME.begins(name)
 }
 
@@ -190,7 +190,7 @@ fn classify_without_neighbours(
     use CodeOrigin::{Dependency, Installed, Own, Runtime, System};
     let certain = OriginEvidence::Certain;
     let name = function.text;
-    let (place, base) = (in_file.place, base_name(file));
+    let place = in_file.place;
     if let Some(origin) = well_known_origin(name, (file, in_file), (object, in_object)) {
         return certain(origin);
     }
@@ -205,7 +205,7 @@ fn classify_without_neighbours(
             _ => Own,
         });
     }
-    if is_go_runtime(name, base) || is_java_runtime(name, file, object) {
+    if is_go_runtime(name, file) || is_java_runtime(name, file, object) {
         return certain(Runtime);
     }
     if let Some(by_path) = classify_by_path_and_file(function, file, place, in_object) {
@@ -233,6 +233,7 @@ fn classify_without_neighbours(
         let is_closure = function.is_bare_closure();
         return OriginEvidence::BareRust { is_closure };
     }
+    let base = base_name(file);
     if LIBSTDCXX_FILES.contains(base) {
         return certain(Runtime);
     }
@@ -394,13 +395,12 @@ pub(super) fn is_primitive(name: &BStr) -> bool {
 
 fn is_allocator(name: &str, file: &str, in_file: &FileFacts) -> bool {
     // `--sym-offsets=yes` writes `malloc+116`. Debug information has `alloc<T>`.
-    let symbol = match name.rsplit_once('+') {
-        Some((symbol, offset))
-            if !symbol.is_empty() && offset.bytes().all(|byte| byte.is_ascii_digit()) =>
-        {
-            symbol
-        }
-        _ => name,
+    let without_offset = name
+        .trim_end_matches(|letter: char| letter.is_ascii_digit())
+        .strip_suffix('+');
+    let symbol = match without_offset {
+        None | Some("") => name,
+        Some(symbol) => symbol,
     };
     // Inlined Rust functions have bare names, so a `free` in a Rust file can belong to any project.
     let is_whole = !in_file.is_rust && ALLOCATORS.contains(symbol);

@@ -62,8 +62,8 @@ impl<'a> ParsedName<'a> {
 
     /// Returns the first segment of the path: the crate of a Rust function, or the outermost namespace or class of a C++
     /// function; `None` for a name without a path, such as a C name.
-    pub fn crate_name(&self) -> Option<BString> {
-        self.scope().into_iter().next().map(Cow::into_owned)
+    pub fn crate_name(&self) -> Option<Cow<'a, BStr>> {
+        self.scope().into_iter().next()
     }
 
     /// Returns the path without the function: the module in Rust, the namespace or class in C++. Omits types in a module if
@@ -82,7 +82,8 @@ impl<'a> ParsedName<'a> {
     /// Returns the [`ParsedName::crate_name`] of a function in this file. Methods of built-in types belong to `core`, unless
     /// the file belongs to `alloc` or `std`: `<[u8]>::to_vec`.
     pub fn crate_name_in(&self, file: &str) -> Option<BString> {
-        self.library_of_built_in(file).or_else(|| self.crate_name())
+        let of_path = || self.crate_name().map(Cow::into_owned);
+        self.library_of_built_in(file).or_else(of_path)
     }
 
     /// Returns the [`ParsedName::module_name`] of a function in this file.
@@ -108,7 +109,12 @@ impl<'a> ParsedName<'a> {
 
     /// Returns true for a name with one segment. C functions have such names, and inlined functions in debug information.
     pub fn is_bare(&self) -> bool {
-        self.segments().len() == 1
+        let path = &self.tokens[self.path.clone()];
+        let depth = outermost_depth(path);
+        path.iter()
+            .filter(|token| token.depth == depth)
+            .take_while(|token| token.kind != TokenKind::Operator)
+            .all(|token| token.kind != TokenKind::Separator)
     }
 
     /// Returns true for a closure without a path, as debug information names it: `{closure#0}`.

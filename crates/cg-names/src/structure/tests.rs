@@ -1,6 +1,6 @@
 use super::*;
 
-fn text(name: Option<BString>) -> Option<String> {
+fn text(name: Option<impl ToString>) -> Option<String> {
     name.map(|name| name.to_string())
 }
 
@@ -181,6 +181,12 @@ fn crates_and_modules_are_found_in_demangled_names() {
             text(ParsedName::new(function.as_bytes()).module_name()),
             expected_module.map(str::to_owned),
             "module of {function}"
+        );
+        let name = ParsedName::new(function.as_bytes());
+        assert_eq!(
+            name.is_bare(),
+            name.segments().len() == 1,
+            "segments of {function}"
         );
     }
 }
