@@ -39,6 +39,7 @@ macro_rules! fields {
 }
 
 fields! {
+    // Only for unknown types. The line itself has a known type.
     Type b"type", Name b"fn", File b"file", Obj b"obj", Site b"site", Line b"line", Addr b"addr",
     Callee b"callee", Kind b"kind", What b"what", Snapshot b"snapshot", Part b"part", Thread b"thread",
     Tid b"tid", Process b"process", Pid b"pid", Of b"of", Cost b"cost", Incl b"incl", Stack b"stack",
@@ -57,7 +58,7 @@ pub(crate) struct RecordFields<'a> {
 
 impl<'a> RecordFields<'a> {
     pub(crate) fn new(line: Line<'a>) -> Result<RecordFields<'a>, Error> {
-        match Fields::parse(line.bytes) {
+        match line.fields() {
             Ok(rest) => Ok(RecordFields {
                 line,
                 rest,

@@ -56,6 +56,14 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Returns the fields after a field whose value ends before these bytes.
+    pub(crate) fn after_item(rest: &'a [u8]) -> Fields<'a> {
+        Fields {
+            rest,
+            position: ListPosition::AfterItem,
+        }
+    }
+
     /// Returns the value of the first field with this key; `None` if no field has it.
     ///
     /// # Errors

@@ -118,6 +118,22 @@ impl<'a> Line<'a> {
     pub fn parse<T: Deserialize<'a>>(&self) -> Result<T, Error> {
         serde_json::from_slice(self.bytes).map_err(|error| Error::record(self.number, &error))
     }
+
+    /// Returns the fields of the line. A known type is left out if it comes first, as in the output of our writers.
+    ///
+    /// # Errors
+    /// Returns an error if the line does not begin with an object.
+    pub fn fields(&self) -> Result<Fields<'a>, Malformed> {
+        let name = self.kind.name().as_bytes();
+        let after_type = self
+            .bytes
+            .strip_prefix(TYPE_PREFIX)
+            .and_then(|rest| rest.strip_prefix(name)?.strip_prefix(b"\""));
+        match after_type {
+            Some(rest) if self.kind != RecordType::Other => Ok(Fields::after_item(rest)),
+            _ => Fields::parse(self.bytes),
+        }
+    }
 }
 
 impl<R: Read> Reader<R> {
@@ -230,16 +246,19 @@ fn refuse_other_versions(line: &[u8], number: u64) -> Result<(), Error> {
     }
 }
 
+/// The beginning of a line, as our writers write it. The name of the type follows.
+const TYPE_PREFIX: &[u8] = b"{\"type\":\"";
+
 /// Returns the type of a line. Reads the prefix if `type` comes first, as in the output of our writers; otherwise parses the
 /// line.
 fn record_type(line: &[u8], number: u64) -> Result<RecordType, Error> {
-    const PREFIX: &[u8] = b"{\"type\":\"";
-    if let Some(rest) = line.strip_prefix(PREFIX)
+    if let Some(rest) = line.strip_prefix(TYPE_PREFIX)
         // The names of types are so short that this takes fewer instructions than the setup of `memchr`.
         && let Some(length) = rest.iter().take(32).position(|byte| *byte == b'"')
-        && let Ok(name) = std::str::from_utf8(&rest[..length])
+        && let kind = RecordType::from_bytes(&rest[..length])
+        && (kind != RecordType::Other || rest[..length].is_ascii())
     {
-        return Ok(RecordType::from_name(name));
+        return Ok(kind);
     }
     #[derive(Deserialize)]
     struct Typed<'a> {

@@ -51,9 +51,14 @@ pub const VERSION: u32 = 1;
 impl RecordType {
     /// Returns the type with this name; [`RecordType::Other`] if the name is unknown.
     pub fn from_name(name: &str) -> RecordType {
+        RecordType::from_bytes(name.as_bytes())
+    }
+
+    /// Returns the type whose name has these bytes; [`RecordType::Other`] if the name is unknown.
+    pub(crate) fn from_bytes(name: &[u8]) -> RecordType {
         Self::ALL
             .iter()
-            .find(|(known, _)| *known == name)
+            .find(|(known, _)| known.as_bytes() == name)
             .map_or(RecordType::Other, |(_, found)| *found)
     }
 
