@@ -24,6 +24,8 @@ pub(super) const MOST_KNOWN: usize = 1 << 18;
 pub(super) struct StreamTables {
     number: TableNumber,
     names: KnownTexts<NameId, Name<'static>>,
+    /// The object that was read last.
+    last_object: Option<NameId>,
     frames: KnownTexts<FrameId, Frame<'static>>,
 }
 
@@ -249,18 +251,33 @@ impl<'l, 'b> PlainFields<'l, 'b> {
         Some(id)
     }
 
+    /// Reads the name of an object, which is often the same as that of the previous line.
+    #[inline]
+    pub(super) fn object(&mut self) -> Option<NameId> {
+        let last = self.tables.last_object;
+        let text = last.map_or(&b""[..], |last| self.tables.names.text(last));
+        match self.rest.strip_prefix(text) {
+            Some(rest) if last.is_some() => self.rest = rest,
+            _ => self.tables.last_object = Some(self.name()?),
+        }
+        self.tables.last_object
+    }
+
     /// Reads the name, file and object of a function.
     #[inline]
     pub(super) fn callee(&mut self) -> Option<[Option<NameId>; 3]> {
         let mut names = [None; 3];
         let mut before = b'{';
-        for (name, key) in names.iter_mut().zip(["\"fn\":", "\"file\":", "\"obj\":"]) {
+        for (position, key) in ["\"fn\":", "\"file\":", "\"obj\":"].into_iter().enumerate() {
             if let [byte, rest @ ..] = self.rest
                 && *byte == before
                 && let Some(rest) = rest.strip_prefix(key.as_bytes())
             {
                 self.rest = rest;
-                *name = Some(self.name()?);
+                names[position] = Some(match position {
+                    2 => self.object()?,
+                    _ => self.name()?,
+                });
                 before = b',';
             }
         }

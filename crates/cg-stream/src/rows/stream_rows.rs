@@ -61,6 +61,9 @@ macro_rules! read_field {
     ($fields:ident, Option Labels) => {
         $fields.parsed::<SampleLabels>()
     };
+    ($fields:ident, Option Object) => {
+        $fields.object()
+    };
     ($fields:ident, Option $name:ident) => {
         $fields.name()
     };
