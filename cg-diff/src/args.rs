@@ -144,8 +144,8 @@ pub(crate) struct Args {
     ///
     /// Applies to the stacks of leaks, heap records and program points, which are otherwise compared one by one. The self
     /// cost of a function is the cost of the stacks that blame it. Its inclusive cost is the cost of all stacks that contain
-    /// it. Samples are compared by function in any case, except with --type stack. The self samples of a function are the
-    /// samples in which it is innermost.
+    /// it. Profiles that have only stacks, such as samples, are compared by function in any case, except with --type stack.
+    /// The self samples of a function are the samples in which it is innermost.
     #[arg(
         long,
         value_name = "WHAT",
@@ -403,7 +403,7 @@ impl Args {
                 ..self.records.options()
             },
             debug_roots: [self.debug_root_old, self.debug_root_new],
-            samples_by_function: self.types.is_empty(),
+            stacks_by_function: self.types.is_empty(),
             shares: self.shares,
             join: JoinOptions {
                 types,

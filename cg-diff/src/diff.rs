@@ -47,8 +47,8 @@ pub(crate) struct Options {
     pub(crate) records: cg_parse::Options,
     /// Additional directories with the objects of the first and the last side.
     pub(crate) debug_roots: [Vec<PathBuf>; 2],
-    /// True if sampled stacks are compared by function.
-    pub(crate) samples_by_function: bool,
+    /// True if profiles that have only stacks are compared by function.
+    pub(crate) stacks_by_function: bool,
     /// When to compare shares of all samples.
     pub(crate) shares: Shares,
     pub(crate) join: JoinOptions,
@@ -229,7 +229,7 @@ fn compare_sides(
         records: options.records.clone(),
         debug_roots: options.debug_roots.clone(),
         functions: options.join.types.contains(&RecordType::Fn),
-        samples_by_function: options.samples_by_function,
+        stacks_by_function: options.stacks_by_function,
         allow_fragment: options.allow_fragment,
         limited: limited_events(&options.limits),
     };

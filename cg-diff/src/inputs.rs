@@ -391,7 +391,7 @@ impl ReadRows {
         let heap = how
             .by_function
             .then(|| profile.table(RecordType::Heap).clone());
-        if how.by_function || (how.samples_by_function && is_sampled) {
+        if how.by_function || (how.stacks_by_function && has_only_stacks(&profile)) {
             profile = profile.by_function()?;
         }
         // If only some files of a sum have inline chains, the chains do not add up to its functions.
@@ -447,9 +447,13 @@ fn check_snapshot<'p>(
     }
 }
 
+fn has_only_stacks(profile: &Profile) -> bool {
+    profile.types().eq([RecordType::Stack])
+}
+
 /// Returns true if the profile is sampled: it has only stacks, each with a number of samples.
 fn is_sampled(profile: &Profile) -> bool {
-    profile.types().eq([RecordType::Stack]) && profile.event(SAMPLES).is_some()
+    has_only_stacks(profile) && profile.event(SAMPLES).is_some()
 }
 
 /// Returns true if a Massif stream lacks the heap records of a snapshot. An empty snapshot has no records.

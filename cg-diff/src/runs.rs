@@ -89,8 +89,8 @@ pub(crate) struct ReadOptions {
     pub(crate) debug_roots: [Vec<PathBuf>; 2],
     /// True if functions are compared, so that chains of inlined functions are converted to functions.
     pub(crate) functions: bool,
-    /// True if sampled stacks are converted to functions, even if other stacks are not.
-    pub(crate) samples_by_function: bool,
+    /// True if stacks are converted to functions where a profile has nothing else.
+    pub(crate) stacks_by_function: bool,
     /// True if an input without summaries counts as complete.
     pub(crate) allow_fragment: bool,
     /// The events that are limited.

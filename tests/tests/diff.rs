@@ -772,6 +772,46 @@ fn limits_can_apply_to_massif_peaks() {
 
 /// A program under Callgrind and under Cachegrind, which does not record objects.
 #[test]
+fn stacks_are_compared_by_function_with_any_event() {
+    // One recording has only waits for locks, and the other one also has samples.
+    let samples = concat!(
+        r#"{"type":"run","stream":1,"tool":"jfr","events":["samples","monitor_waits"],"total":{"samples":5,"monitor_waits":3}}"#,
+        "\n",
+        r#"{"type":"stack","fn":"Other.wait","cost":{"monitor_waits":3},"stack":[{"fn":"Other.wait"},{"fn":"Locks.main"}]}"#,
+        "\n",
+        r#"{"type":"stack","fn":"Locks.main","cost":{"samples":5},"stack":[{"fn":"Locks.main"}]}"#,
+        "\n",
+        r#"{"type":"end","records":2}"#,
+        "\n",
+    );
+    let home = TempDir::new().unwrap();
+    let new = home.path().join("new.jsonl");
+    fs::write(&new, samples).unwrap();
+    let locks = data("jfr/locks.jfr.gz");
+    let (records, status, stderr) = diff(&[locks.to_str().unwrap(), new.to_str().unwrap()]);
+    assert_eq!(status, 0, "{stderr}");
+    let waits: Vec<_> = records
+        .iter()
+        .filter(|record| record["fn"] == "Other.wait")
+        .map(|record| {
+            (
+                &record["of"],
+                &record["status"],
+                &record["cost"]["monitor_waits"],
+            )
+        })
+        .collect();
+    assert_eq!(
+        waits,
+        [(&"fn".into(), &"added".into(), &serde_json::json!([null, 3]))]
+    );
+    assert_eq!(
+        records[0]["total"]["monitor_waits"],
+        serde_json::json!([10, 3])
+    );
+}
+
+#[test]
 fn callgrind_and_cachegrind_of_one_program_match_by_row() {
     let folder = TempDir::new().unwrap();
     let write = |name: &str, text: &str| {

@@ -545,3 +545,38 @@ fn differences_begin_with_the_row_that_changed_most() {
         assert_eq!(rows, by_old);
     }
 }
+
+#[test]
+fn functions_that_are_named_by_address_have_their_object() {
+    needs!("browser");
+    let folder = tempfile::tempdir().unwrap();
+    let paths = [("old", 100), ("new", 300)].map(|(name, cost)| {
+        let path = folder.path().join(name);
+        let costs = format!(
+            "events: Ir\nob=/opt/bin/git\nfl=???\nfn=0x2a1da0\n0 {cost}\nob=/opt/lib/libz.so.1\nfn=0xaa60\n0 7{cost}\nfn=inflate\n0 {cost}\n"
+        );
+        std::fs::write(&path, costs).unwrap();
+        path.to_str().unwrap().to_owned()
+    });
+    let [old, new] = &paths;
+    let diff = tools::run("cg-diff", &[old, new], b"");
+    let report = tools::run("cg-fmt", &["--width", "100"], &diff.stdout);
+    let csv = tools::run("cg-fmt", &["-f", "csv"], &diff.stdout);
+    let (report, csv) = (report.text(), csv.text());
+    for (name, object) in [("0x2a1da0", "git"), ("0xaa60", "libz.so.1")] {
+        assert!(
+            report.contains(&format!("{name} (in {object})")),
+            "{report}"
+        );
+        assert!(csv.contains(&format!(",{name},")), "{csv}");
+    }
+    assert!(!report.contains("inflate (in"), "{report}");
+
+    let mut browser = Browser::start(900, 900);
+    show_diff(&mut browser, &[old, new]);
+    let names = browser.evaluate("rows().map((row) => row.querySelector('.name').textContent)");
+    assert_eq!(
+        texts(&names),
+        ["0x2a1da0 git", "0xaa60 libz.so.1", "inflate"]
+    );
+}

@@ -1,7 +1,8 @@
 //! The columns of a diff: old, new, delta and change for each event, or one column per run if there are more than two runs.
 
 use cg_document::{Audience, Cell, Column, Layout, Table, Worth};
-use cg_names::code_origin::CodeOwner;
+use cg_names::code_origin::{CodeOwner, is_address};
+use cg_names::paths::base_name;
 use cg_stream::record::{Count, CountsPerRun, DiffRecord};
 
 use super::{DiffEvent, Diffs, why};
@@ -231,22 +232,7 @@ impl Diffs<'_> {
         text("what", "what", Text, if_any(has_kinds), |record| {
             Cell::name(record.what.as_ref().map(|what| what.as_str()))
         });
-        text("fn", "function", Function, all, |record| {
-            const BELOW: &str = "places below the threshold";
-            match (record.places.is_none(), record.name.as_deref()) {
-                (true, name) => Cell::function(name),
-                (false, None) => Cell::Placed {
-                    lead: BELOW.into(),
-                    name: "",
-                    place: "".into(),
-                },
-                (false, Some(name)) => Cell::Placed {
-                    lead: "".into(),
-                    name,
-                    place: BELOW.into(),
-                },
-            }
-        });
+        text("fn", "function", Function, all, function_cell);
         text("file", "file", Path, all, |record| {
             Cell::name(record.file.as_deref())
         });
@@ -381,6 +367,31 @@ fn entry(counts: &CountsPerRun, event: &str, run: usize) -> Option<Count> {
 
 /// Returns the cell of a column for a record.
 type RecordCell<'t> = fn(&'t DiffRecord) -> Cell<'t>;
+
+/// Returns the cell of a record's function.
+fn function_cell<'t>(record: &'t DiffRecord) -> Cell<'t> {
+    const BELOW: &str = "places below the threshold";
+    let object = record.obj.as_deref();
+    match (&record.places, record.name.as_deref(), object) {
+        // An address is unique only in its object.
+        (None, Some(name), Some(object)) if is_address(name) => Cell::Placed {
+            lead: "".into(),
+            name,
+            place: format!("in {}", base_name(object)),
+        },
+        (None, name, _) => Cell::function(name),
+        (Some(_), None, _) => Cell::Placed {
+            lead: BELOW.into(),
+            name: "",
+            place: "".into(),
+        },
+        (Some(_), Some(name), _) => Cell::Placed {
+            lead: "".into(),
+            name,
+            place: BELOW.into(),
+        },
+    }
+}
 
 /// Makes a column with texts of records.
 fn text_column<'t>(

@@ -124,7 +124,8 @@ impl Facts {
     }
 }
 
-fn is_address(name: &str) -> bool {
+/// Returns true for a function that is named by its address, because its name is unknown.
+pub fn is_address(name: &str) -> bool {
     name.strip_prefix("0x")
         .is_some_and(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()))
 }

@@ -21,7 +21,7 @@ use std::ops::Range;
 use cg_stream::record::{Frame, Name};
 
 pub use crate_files::{FileFit, fit_file};
-pub use facts::{Facts, UNKNOWN_INLINED, is_unplaced_address};
+pub use facts::{Facts, UNKNOWN_INLINED, is_address, is_unplaced_address};
 pub use neighbours::classify_frame;
 pub use places_of_code::FactsFinder;
 

@@ -229,8 +229,12 @@ const rowElements = (app, list, columns, fitted) => {
     const bench = model.others.find(({ name }) => name === "bench");
     if (bench && !has("bench")) return ` ${visible(bench.value(row))}`;
     if (model.stackOf) return !has("callers") && model.row.callers(row) ? ` ← ${model.row.callers(row)}` : "";
-    const file = model.row.file(row) || model.row.obj(row);
-    return !has("file") && file && model.functionsNamed(model.row.fn(row)).length > 1 ? ` ${visible(file.split("/").pop())}` : "";
+    const name = model.row.fn(row);
+    const object = model.row.obj(row);
+    // An address is unique only in its object.
+    if (!has("obj") && object && /^0x/.test(name)) return ` ${visible(object.split("/").pop())}`;
+    const file = model.row.file(row) || object;
+    return !has("file") && file && model.functionsNamed(name).length > 1 ? ` ${visible(file.split("/").pop())}` : "";
   };
   return (entry) => {
     const group = groupOf(groups, entry);
