@@ -417,3 +417,15 @@ fn a_depth_beyond_the_file_is_an_error() {
         ]
     );
 }
+
+#[test]
+fn a_time_beyond_64_bits_is_an_error() {
+    for (period, count) in [(1, u64::MAX), (u64::MAX, 1), (u64::MAX, u64::MAX)] {
+        let bytes = words(8, false, &[0, 3, 0, period, 0, count, 1, 0x1010, 0, 1, 0]);
+        let parsed = parsed::read(super::parse, &bytes, &Options::default());
+        let [message] = &parsed.messages[..] else {
+            panic!("{:?}", parsed.messages)
+        };
+        assert!(message.ends_with("is beyond 64 bits"), "{message}");
+    }
+}

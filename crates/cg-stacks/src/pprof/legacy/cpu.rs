@@ -104,8 +104,11 @@ pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(),
         ));
     }
     for (count, addresses) in &samples {
+        let time = count
+            .checked_mul(nanoseconds)
+            .ok_or_else(|| Error::whole("the sum of cpu is beyond 64 bits"))?;
         profile.addresses.extend_from_slice(addresses);
-        profile.add([*count, count * nanoseconds, 0, 0]);
+        profile.add([*count, time, 0, 0]);
     }
     let text = bytes.get(position * words.size..).unwrap_or_default();
     for line in text.split(|byte| *byte == b'\n') {
