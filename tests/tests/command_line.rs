@@ -419,10 +419,22 @@ fn incomplete_output_does_not_replace_the_file() {
     );
 }
 
+/// Returns true if this process ignores hangups, as under `nohup`. The tools that it starts ignore them, too.
+fn ignores_hangups() -> bool {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|signals| u64::from_str_radix(signals.trim(), 16).ok());
+    ignored.is_some_and(|signals| signals & 1 != 0)
+}
+
 #[test]
 fn interrupted_tool_leaves_only_the_old_file() {
     let stream = run("cg-parse", &[PROFILE], b"").stdout;
-    for signal in ["INT", "TERM", "HUP"] {
+    let signals = match ignores_hangups() {
+        true => &["INT", "TERM"][..],
+        false => &["INT", "TERM", "HUP"],
+    };
+    for signal in signals {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("out");
         fs::write(&path, OLD).unwrap();
@@ -435,7 +447,7 @@ fn interrupted_tool_leaves_only_the_old_file() {
             input.write_all(&stream).unwrap();
         }
         let mut kill = Command::new("kill");
-        let sent = kill.args(["-s", signal, &child.id().to_string()]).status();
+        let sent = kill.args(["-s", *signal, &child.id().to_string()]).status();
         assert!(sent.unwrap().success());
         assert!(!child.wait().unwrap().success(), "{signal}");
         let left = Vec::from_iter(fs::read_dir(folder.path()).unwrap());
