@@ -318,27 +318,52 @@ impl Args {
 
     /// Returns true if there is a condition other than a regular expression for function names.
     fn has_condition(&self) -> bool {
+        let Args {
+            frame,
+            file,
+            obj,
+            thread,
+            process,
+            with_label,
+            time,
+            caller,
+            callee,
+            crates,
+            modules,
+            whose,
+            types,
+            min,
+            min_percent,
+            min_change,
+            top,
+            threshold,
+            // These only change other conditions, or the output.
+            positionals: _,
+            regexps: _,
+            invert_match: _,
+            ignore_case: _,
+            fixed_strings: _,
+            word_regexp: _,
+            line_regexp: _,
+            sort: _,
+            count: _,
+            files_with_matches: _,
+            records: _,
+            snapshots: _,
+            exit_status: _,
+        } = self;
         let on_names = [
-            &self.crates,
-            &self.modules,
-            &self.file,
-            &self.obj,
-            &self.frame,
-            &self.caller,
-            &self.callee,
-            &self.thread,
-            &self.process,
+            frame, file, obj, thread, process, caller, callee, crates, modules, types,
         ];
         on_names.iter().any(|conditions| !conditions.is_empty())
-            || !self.types.is_empty()
-            || !self.whose.is_empty()
-            || !self.with_label.is_empty()
-            || !self.min.is_empty()
-            || !self.min_percent.is_empty()
-            || !self.min_change.is_empty()
-            || self.time.is_some()
-            || self.top.is_some()
-            || self.threshold.is_some()
+            || !with_label.is_empty()
+            || !whose.is_empty()
+            || !min.is_empty()
+            || !min_percent.is_empty()
+            || !min_change.is_empty()
+            || time.is_some()
+            || top.is_some()
+            || threshold.is_some()
     }
 
     /// Converts the arguments.

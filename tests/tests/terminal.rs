@@ -255,7 +255,7 @@ fn leak_frames_in_a_pipe_fit_the_given_width() {
 #[test]
 fn progress_is_shown_unless_the_output_is_on_the_same_terminal() {
     needs!("script");
-    // A reader that waits makes the tool wait, and the bar appears after one second.
+    // A reader that waits makes the tool wait, and the bar appears after half a second.
     let begin = "big=$(mktemp); for i in $(seq 30); do cg-parse --calls pair/before.callgrind.out; done > $big; exec 3>&2";
     let inner = "script --quiet --return --command";
     for (command, is_shown) in [

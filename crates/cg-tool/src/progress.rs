@@ -56,7 +56,7 @@ pub(super) fn bar_beside_file(length: u64) -> Option<Box<dyn Progress>> {
     })
 }
 
-/// A progress bar that appears after one second.
+/// A progress bar that appears after half a second, as in cargo.
 struct Bar {
     length: u64,
     read: u64,
@@ -67,7 +67,7 @@ struct Bar {
 impl Progress for Bar {
     fn advance(&mut self, bytes: u64) {
         self.read += bytes;
-        if self.started.elapsed() <= Duration::from_secs(1) {
+        if self.started.elapsed() <= Duration::from_millis(500) {
             return;
         }
         let length = self.length;
