@@ -446,8 +446,12 @@ fn interrupted_tool_leaves_only_the_old_file() {
         for _ in 0..4 {
             input.write_all(&stream).unwrap();
         }
-        let mut kill = Command::new("kill");
-        let sent = kill.args(["-s", *signal, &child.id().to_string()]).status();
+        // A minimal system has no program `kill`, but each shell has the command.
+        let mut kill = Command::new("sh");
+        let process = child.id().to_string();
+        let sent = kill
+            .args(["-c", r#"kill -s "$0" "$1""#, *signal, &process])
+            .status();
         assert!(sent.unwrap().success());
         assert!(!child.wait().unwrap().success(), "{signal}");
         let left = Vec::from_iter(fs::read_dir(folder.path()).unwrap());
