@@ -176,6 +176,9 @@ impl Unfinished {
             None => match self.replace() {
                 Ok(()) => return Ok(Replaced::AtOnce),
                 Err(error) if self.target.may_be_overwritten_after(&error) => error,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    return Err(missing_folder(self.target.folder()));
+                }
                 Err(error) => return Err(error),
             },
         };
@@ -259,12 +262,18 @@ mod tests {
     #[test]
     fn missing_folder_is_named() {
         let directory = tempfile::tempdir().unwrap();
-        let error = replace(&directory.path().join("none/new"), "x").unwrap_err();
-        let expected = format!(
-            "the directory {} does not exist",
-            directory.path().join("none").display()
-        );
+        let folder = directory.path().join("none");
+        let error = replace(&folder.join("new"), "x").unwrap_err();
+        let expected = format!("the directory {} does not exist", folder.display());
         assert_eq!(error.to_string(), expected);
+        // It may be removed while the file is written.
+        fs::create_dir(&folder).unwrap();
+        let file = Replaceable::at(&folder.join("new"))
+            .unwrap()
+            .begin()
+            .unwrap();
+        fs::remove_dir(&folder).unwrap();
+        assert_eq!(file.finish().unwrap_err().to_string(), expected);
     }
 
     #[test]
