@@ -429,22 +429,29 @@ impl LocationNames {
         diagnostics: &mut Diagnostics,
     ) {
         const SHOWN: usize = 4;
+        let write = |frames: u64, place: &str| match frames {
+            1 => format!("{source}: 1 frame in {place} has no name"),
+            _ => format!("{source}: {frames} frames in {place} have no names"),
+        };
         let mut sorted: Vec<(&usize, &u64)> = self.nameless.iter().collect();
         sorted.sort_by_key(|(object, count)| (std::cmp::Reverse(**count), **object));
-        for (object, count) in sorted.iter().take(SHOWN) {
+        // A line about one other object would not be shorter.
+        let shown = match sorted.len() <= SHOWN + 1 {
+            true => sorted.len(),
+            false => SHOWN,
+        };
+        for (object, count) in &sorted[..shown] {
             let Some(reason) = self.reasons.get(*object) else {
                 continue;
             };
             let path = Name::from_bytes(&locations.objects[**object].path).into_string();
-            diagnostics.warn(format!(
-                "{source}: {count} frames in {path} have no names: {reason}"
-            ));
+            diagnostics.warn(format!("{}: {reason}", write(**count, &path)));
         }
-        if let Some(others) = sorted.len().checked_sub(SHOWN).filter(|others| *others > 0) {
-            let frames: u64 = sorted[SHOWN..].iter().map(|(_, count)| **count).sum();
-            diagnostics.warn(format!(
-                "{source}: {frames} frames in {others} other objects have no names either"
-            ));
+        if shown < sorted.len() {
+            let others = &sorted[shown..];
+            let frames = others.iter().map(|(_, count)| **count).sum();
+            let place = format!("{} other objects", others.len());
+            diagnostics.warn(format!("{} either", write(frames, &place)));
         }
     }
 }
@@ -464,7 +471,7 @@ impl std::fmt::Display for NamelessReason {
                 "neither the object nor a debug file has symbols there; --debug-root DIR also searches for debug files below DIR",
             ),
             NamelessReason::Made => f.write_str(
-                "they are generated code, which no /tmp/perf-PID.map or jit-PID.dump names; java -XX:+DumpPerfMapAtExit, node --perf-basic-prof and similar options write such a file",
+                "this is generated code, which no /tmp/perf-PID.map or jit-PID.dump names; java -XX:+DumpPerfMapAtExit, node --perf-basic-prof and similar options write such a file",
             ),
             NamelessReason::Kernel => f.write_str(
                 "the recorded kernel is not the running one, or /proc/kallsyms hides its addresses from this user; as root, run perf script -i FILE | cg-parse",

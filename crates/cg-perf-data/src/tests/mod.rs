@@ -369,8 +369,7 @@ fn generated_code_is_named_by_the_files_of_its_runtime() {
     );
     assert_eq!(read.messages.len(), 1);
     assert!(
-        read.messages[0]
-            .starts_with("in: 1 frames in //anon have no names: they are generated code"),
+        read.messages[0].starts_with("in: 1 frame in //anon has no name: this is generated code"),
         "{:?}",
         read.messages
     );
