@@ -265,7 +265,8 @@ fn stubs_have_the_same_names_as_in_perf_script() {
         }
         let [direct, printed] = both(folder.path(), &recording, None);
         let [direct, printed] = [&direct["samples"], &printed["samples"]];
-        assert!(printed.own["turn@plt"] > 10, "{:?}", printed.own);
+        // A busy machine has few samples.
+        assert!(printed.own["turn@plt"] > 0, "{:?}", printed.own);
         assert_eq!(difference(&direct.own, &printed.own, direct.total), 0.0);
         assert_eq!(difference(&printed.own, &direct.own, direct.total), 0.0);
     }
