@@ -12,6 +12,7 @@ fn benches() -> [Bench; 2] {
         for file in ["out.log", "out.xml"] {
             bench.valgrind(file, &[]);
         }
+        bench.name_own_object("out.log");
         bench.write("known", "# ours\n^other$\n^make$\n");
         bench.write("stale", "^other$\n^another$\n");
         bench.write("none", "# nothing yet\n\n");

@@ -248,15 +248,6 @@ fn comparable(theirs: &BTreeMap<String, Vec<TreeBlock>>) -> Vec<(&str, &TreeBloc
         .collect()
 }
 
-/// Escapes a name for use as a regular expression.
-fn escaped(name: &str) -> String {
-    let escaped = name.chars().map(|c| match c.is_ascii_punctuation() {
-        true => format!("\\{c}"),
-        false => c.to_string(),
-    });
-    escaped.collect()
-}
-
 #[test]
 fn trees_peeks_and_filters_agree_with_callgrind_annotate() {
     needs!("gcc", "g++", "valgrind", "annotate");
@@ -289,7 +280,7 @@ fn trees_peeks_and_filters_agree_with_callgrind_annotate() {
             );
             assert_eq!(shown.len(), 1, "{name}");
             assert_eq!(stderr, "", "{name}");
-            let wanted = format!("^{}$", escaped(name));
+            let wanted = format!("^{}$", regex::escape(name));
             let args = [&["--peek", &wanted, profile][..], &COLUMNS].concat();
             let peeked = run("cg-fmt", &args, b"").stdout;
             assert_eq!(ours(&String::from_utf8(peeked).unwrap()), shown, "{name}");

@@ -360,7 +360,7 @@ fn unreadable_profile_exits_with_2() {
 
 #[test]
 fn base_is_the_first_parent_of_the_built_commit() {
-    needs!("jq");
+    needs!("git", "jq");
     let machine = Machine::new();
     let repository = "git init -q -b main ../origin && cd ../origin
         commit() { git commit -q --allow-empty -m \"$1\"; }

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use regex::Regex;
 use serde_json::Value;
 
 /// The result of a run of leak-check.
@@ -145,6 +146,14 @@ impl Bench {
             .unwrap()
             .code()
             .unwrap_or(-1)
+    }
+
+    /// Replaces the lines of Valgrind's own code in a log by its object, which a Valgrind without debug information prints.
+    pub(crate) fn name_own_object(&self, log: &str) {
+        let own_line = Regex::new(r"\(vg_replace_malloc\.c:\d+\)").unwrap();
+        let object = "(in /usr/libexec/valgrind/vgpreload_memcheck-amd64-linux.so)";
+        let text = std::fs::read_to_string(self.file(log)).unwrap();
+        self.write(log, &own_line.replace_all(&text, object));
     }
 
     /// Runs leak-check in the directory.

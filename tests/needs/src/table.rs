@@ -147,6 +147,13 @@ pub const CAPABILITIES: &[Capability] = &[
         commands: &["chromium"],
     },
     Capability {
+        name: "git",
+        purpose: "makes repositories for the examples for CI",
+        probe: "git --version",
+        install: Debian(&["git"]),
+        commands: &["git"],
+    },
+    Capability {
         name: "jq",
         purpose: "finds commits and comments for the examples for CI",
         probe: "jq --version",
@@ -268,8 +275,9 @@ pub const CAPABILITIES: &[Capability] = &[
     Capability {
         name: "nextest",
         purpose: "runs examples/nextest",
-        probe: "cargo nextest --version",
-        install: Cargo(&["cargo-nextest@0.9.114", "--no-default-features", "--features", "default-no-update"]),
+        // Older versions do not give a test its name as a variable.
+        probe: "cargo nextest --version | awk -F '[ .]' 'NR == 1 { exit !($2 > 0 || $3 > 9 || $4 >= 138) }'",
+        install: Cargo(&["cargo-nextest@0.9.143", "--no-default-features", "--features", "default-no-update"]),
         commands: &["cargo-nextest"],
     },
 ];
