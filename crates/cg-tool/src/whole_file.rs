@@ -80,13 +80,10 @@ impl Replaceable {
     pub fn begin(&self) -> io::Result<Unfinished> {
         let (file, obstacle) = match unnamed_in(self.folder()) {
             Ok(file) => (file, None),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                return Err(missing_folder(self.folder()));
-            }
             Err(error) if self.may_be_overwritten_after(&error) => {
                 (unnamed_in(&std::env::temp_dir())?, Some(error))
             }
-            Err(error) => return Err(error),
+            Err(error) => return Err(self.name_missing_folder(error)),
         };
         Ok(Unfinished {
             file,
@@ -99,6 +96,17 @@ impl Replaceable {
         match self.target.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder,
             _ => Path::new("."),
+        }
+    }
+
+    /// Adds the name of the folder to an error about a missing one.
+    fn name_missing_folder(&self, error: io::Error) -> io::Error {
+        match error.kind() {
+            kind @ io::ErrorKind::NotFound => {
+                let folder = self.folder().display();
+                io::Error::new(kind, format!("the directory {folder} does not exist"))
+            }
+            _ => error,
         }
     }
 
@@ -176,10 +184,7 @@ impl Unfinished {
             None => match self.replace() {
                 Ok(()) => return Ok(Replaced::AtOnce),
                 Err(error) if self.target.may_be_overwritten_after(&error) => error,
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    return Err(missing_folder(self.target.folder()));
-                }
-                Err(error) => return Err(error),
+                Err(error) => return Err(self.target.name_missing_folder(error)),
             },
         };
         let mut old = self.target.open_old()?;
@@ -227,13 +232,6 @@ pub(super) fn unnamed_in(folder: &Path) -> io::Result<File> {
         // The error does not contain the name of the temporary file, which the user does not know.
         tempfile::tempfile_in(folder).map_err(|error| io::Error::from(error.kind()))
     })
-}
-
-fn missing_folder(folder: &Path) -> io::Error {
-    io::Error::new(
-        io::ErrorKind::NotFound,
-        format!("the directory {} does not exist", folder.display()),
-    )
 }
 
 #[cfg(all(test, unix))]

@@ -276,7 +276,8 @@ pub const CAPABILITIES: &[Capability] = &[
         name: "nextest",
         purpose: "runs examples/nextest",
         // Older versions do not give a test its name as a variable.
-        probe: "cargo nextest --version | awk -F '[ .]' 'NR == 1 { exit !($2 > 0 || $3 > 9 || $4 >= 138) }'",
+        probe: "oldest='cargo-nextest 0.9.138' && version=$(cargo nextest --version | head -n 1) &&
+            [ \"$(printf '%s\\n' \"$oldest\" \"$version\" | sort -V | head -n 1)\" = \"$oldest\" ]",
         install: Cargo(&["cargo-nextest@0.9.143", "--no-default-features", "--features", "default-no-update"]),
         commands: &["cargo-nextest"],
     },
