@@ -77,7 +77,7 @@ pub(crate) fn restore(demangled: &str) -> String {
 }
 
 /// Returns the length of the token at the beginning of a mangled name: an identifier, a reference, a literal, or one byte.
-fn token_length(rest: &[u8]) -> usize {
+pub(crate) fn token_length(rest: &[u8]) -> usize {
     let length = match rest[0] {
         b'0'..=b'9' => identifier(rest),
         b'S' | b'T' => reference(rest),

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::fmt::{self, Write};
 
-use crate::cpp_members;
+use crate::{cpp_members, cpp_templates};
 
 /// The maximum length of a demangled name, in bytes. Mangled names repeat parts by reference, so a few hundred bytes can
 /// expand to gigabytes. Demangling stops at this length, and the name stays mangled.
@@ -77,12 +77,8 @@ fn demangle_cpp(text: &str) -> Option<String> {
         Some((mangled, _)) => (mangled, &text[mangled.len()..]),
         None => (text, ""),
     };
-    let with_members = cpp_members::mark(mangled);
-    let with_members = with_members.and_then(|marked| without_suffix(&marked));
-    let mut demangled = match with_members {
-        Some(demangled) => cpp_members::restore(&demangled),
-        None => without_suffix(mangled)?,
-    };
+    let mut demangled =
+        with_members(mangled).or_else(|| cpp_templates::demangle_without(mangled, with_members))?;
     if suffix.starts_with('@') {
         demangled.push_str(suffix);
     } else if let Some(clone) = suffix.strip_prefix('.')
@@ -91,6 +87,15 @@ fn demangle_cpp(text: &str) -> Option<String> {
         demangled.push_str(&format!(" [clone .{clone}]"));
     }
     Some(demangled)
+}
+
+/// Demangles a C++ name that has no suffix and may have members of dependent types.
+fn with_members(mangled: &str) -> Option<String> {
+    let marked = cpp_members::mark(mangled);
+    match marked.and_then(|marked| without_suffix(&marked)) {
+        Some(demangled) => Some(cpp_members::restore(&demangled)),
+        None => without_suffix(mangled),
+    }
 }
 
 /// Demangles a C++ name that has no suffix; `None` if it is not a mangled name or would become too long.
@@ -180,6 +185,41 @@ mod tests {
         ] {
             check(mangled, expected);
         }
+    }
+
+    /// The expected text is that of LLVM 19's `llvm-cxxfilt` without requires-clauses.
+    #[test]
+    fn templates_of_cpp_20_are_demangled() {
+        for (mangled, expected) in [
+            ("_Z2f1ITk3BigiET_S0_", "int f1<int>(int)"),
+            ("_Z2f3IiET_S0_QrQS0__Xplfp_fp_E", "int f3<int>(int)"),
+            (
+                "_Z2f5ITkSt8integraliTk3BigiEDaT_T0_",
+                "auto f5<int, int>(int, int)",
+            ),
+            ("_Z2f9ITtTk3BigE2S9Eiv", "int f9<S9>()"),
+            ("_Z3f11ITnDcLi4EEiv", "int f11<4>()"),
+            (
+                "_ZN2S9IiE1mITk3BiglEET_S2_i",
+                "long S9<int>::m<long>(long, int)",
+            ),
+            (
+                "_Z2frIlET_2S9IiES0_Q3BigITL0__E",
+                "long fr<long>(S9<int>, long)",
+            ),
+        ] {
+            check(mangled, expected);
+        }
+        // A constructor of `std::pair` of Clang 19.
+        let pair = "_ZNSt4pairIKNSt7__cxx1112basic_stringIcSt11char_traitsIcESaIcEEEiEC2IJOS5_EJLm0EEJETpTnmJEEERSt5tupleIJDpT_EERSA_IJDpT1_EESt12_Index_tupleIJXspT0_EEESJ_IJXspT2_EEE";
+        let demangled = demangle_str(pair);
+        assert!(
+            demangled.starts_with("std::pair<std::__cxx11::basic_string<char"),
+            "{demangled}"
+        );
+        // The constraint of a template argument stays.
+        let name = "_Z2f2IiQ3BigIT_EES0_S0_";
+        check(name, name);
     }
 
     #[test]

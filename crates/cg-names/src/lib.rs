@@ -19,6 +19,7 @@ pub mod blame;
 pub mod code_origin;
 pub mod commands;
 mod cpp_members;
+mod cpp_templates;
 pub mod demangle;
 pub mod frame_text;
 pub mod identity;
