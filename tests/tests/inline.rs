@@ -323,6 +323,39 @@ fn c_library_is_resolved_with_its_debug_package() {
 }
 
 #[test]
+fn equal_lines_at_the_border_of_two_files_are_one_line_in_valgrind() {
+    needs!("gcc", "valgrind");
+    let folder = tempfile::tempdir().unwrap();
+    // The code of `b` follows that of `a` without a gap, and the last line of `a` has the number of the first line of `b`.
+    let files = [
+        ("a.c", "#line 8\nint a(int x) {\n    return x * 3; }\n"),
+        (
+            "b.c",
+            "static inline __attribute__((always_inline)) int in(int y) {\n    y ^= 5;\n    return y > 3 ? y * 7 : y;\n}\n\
+             #line 9\nint b(int y) { return in(y); }\n",
+        ),
+        (
+            "main.c",
+            "int a(int); int b(int);\nint main(void) { int s = 0; for (int i = 0; i < 10; i++) s += a(i) + b(i); return s & 1; }\n",
+        ),
+    ];
+    for (name, text) in files {
+        std::fs::write(folder.path().join(name), text).unwrap();
+    }
+    shell(
+        folder.path(),
+        "gcc -O0 -g -falign-functions=1 -c a.c b.c main.c; gcc a.o b.o main.o -o prog
+        valgrind -q --tool=callgrind --dump-instr=yes --callgrind-out-file=profile ./prog || true",
+    );
+    let records = records(&parse(folder.path(), &["--inline"]));
+    let b = records
+        .iter()
+        .find(|record| record["type"] == "fn" && record["fn"] == "b");
+    assert!(b.unwrap()["file"].as_str().unwrap().ends_with("/a.c"));
+    assert!(inlined(&records, "in") > 50, "{records:#?}");
+}
+
+#[test]
 fn parts_add_up_or_stay_separate_with_per_part() {
     needs!("gcc", "valgrind");
     let folder = profiled(

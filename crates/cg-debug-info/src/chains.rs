@@ -65,6 +65,9 @@ pub struct TableLine {
     /// The file of the first row in the preceding run of rows with this line number, or else `file`. Valgrind merges such
     /// rows and uses this file for all of them.
     pub first_file: Option<FileId>,
+    /// True if this run begins a sequence. Valgrind also merges it with the end of the preceding sequence, which can be in
+    /// another unit, and then uses the file of that sequence.
+    pub begins_sequence: bool,
 }
 
 /// The id of an interned line of a line table.

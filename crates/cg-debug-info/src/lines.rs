@@ -71,6 +71,16 @@ pub(crate) fn rows<'a>(
     })
 }
 
+/// Contiguous rows of a line table with the same line.
+#[derive(Clone, Copy)]
+struct Run {
+    end: u64,
+    line: u32,
+    /// The file of the first row.
+    file: u64,
+    begins_sequence: bool,
+}
+
 /// Sets the entry of a unit's line table for each of `addresses`, which are sorted.
 ///
 /// Skips sequences at address 0: the linker discarded their code.
@@ -90,8 +100,7 @@ pub(crate) fn set_lines<'a>(
         return Ok(());
     };
     let mut files: Map<u64, Option<FileId>> = Map::default();
-    // The end of the current run of rows with one line, the line, and the file of the first row.
-    let mut run: Option<(u64, u32, u64)> = None;
+    let mut run: Option<Run> = None;
     // The first address that is not before the end of the last row, and this end.
     let (mut next, mut last_end) = (0, 0);
     for_each_span(program, steps, |header, span| {
@@ -105,11 +114,17 @@ pub(crate) fn set_lines<'a>(
         if sequence == 0 {
             return;
         }
-        let first = match run {
-            Some((until, run_line, first)) if (until, run_line) == (begin, line) => first,
-            _ => file,
+        let mut current = match run {
+            Some(run) if (run.end, run.line) == (begin, line) => run,
+            _ => Run {
+                end,
+                line,
+                file,
+                begins_sequence: begin == sequence,
+            },
         };
-        run = Some((end, line, first));
+        current.end = end;
+        run = Some(current);
         if begin != last_end {
             next = addresses.partition_point(|address| *address < begin);
         }
@@ -125,7 +140,8 @@ pub(crate) fn set_lines<'a>(
             let line = TableLine {
                 line,
                 file: path_of(file),
-                first_file: path_of(first),
+                first_file: path_of(current.file),
+                begins_sequence: current.begins_sequence,
             };
             builder.set_line(from..next, line);
         }

@@ -18,7 +18,7 @@ use crate::section::Section;
 /// The result of comparing one cost line with the object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PlaceEvidence {
-    /// The line is unknown in the profile, or the object has no lines.
+    /// The line is unknown in the profile, the object has no lines, or Valgrind may have replaced the file.
     Nothing,
     /// Profile and object have the same line.
     Agrees,
@@ -43,12 +43,28 @@ pub(super) fn place_evidence(
     if matches!(profiled, b"" | b"???") {
         return PlaceEvidence::Agrees;
     }
-    let mut files = [table.file, table.first_file].into_iter().flatten();
+    let [file, first_file] =
+        [table.file, table.first_file].map(|file| file.map(|file| chains.file(file)));
+    match file {
+        Some(file) => compare_files(profiled, [Some(file), first_file], table.begins_sequence),
+        None => PlaceEvidence::Agrees,
+    }
+}
+
+/// Compares a file of the profile with the possible files of an equal line in the object's line table.
+pub(super) fn compare_files(
+    profiled: &[u8],
+    possible: [Option<&[u8]>; 2],
+    begins_sequence: bool,
+) -> PlaceEvidence {
     // Ignore directories: they may be moved, and Valgrind joins them differently.
-    let is_profiled = |file| base_name(chains.file(file)) == base_name(profiled);
-    match table.file.is_none() || files.any(is_profiled) {
-        true => PlaceEvidence::Agrees,
-        false => PlaceEvidence::Differs,
+    let is_profiled = |file| base_name(file) == base_name(profiled);
+    if possible.into_iter().flatten().any(is_profiled) {
+        PlaceEvidence::Agrees
+    } else if begins_sequence {
+        PlaceEvidence::Nothing
+    } else {
+        PlaceEvidence::Differs
     }
 }
 

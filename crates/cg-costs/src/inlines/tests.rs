@@ -5,7 +5,9 @@ use cg_debug_info::Chains;
 
 use super::add_up::add_up;
 use super::chain::{ChainKey, ChainRows, Inlined};
-use super::evidence::{Agreement, BuildEvidence, PlaceEvidence, is_symbol, place_evidence};
+use super::evidence::{
+    Agreement, BuildEvidence, PlaceEvidence, compare_files, is_symbol, place_evidence,
+};
 use super::inclusive::{Recursion, add_inclusive_of_callers};
 use super::objects::{TracedObject, TracedObjects, Unresolved};
 use super::paths::is_same_file;
@@ -147,6 +149,22 @@ fn places_are_no_evidence_without_lines() {
     for line in [0, 7] {
         let found = place_evidence(&chains, None, at(Some(1), line), &section);
         assert_eq!(found, PlaceEvidence::Nothing);
+    }
+}
+
+#[test]
+fn files_agree_by_name_except_where_valgrind_replaced_them() {
+    let possible = [Some(&b"/build/src/b.c"[..]), Some(&b"src/b.h"[..])];
+    for (profiled, begins_sequence, expected) in [
+        ("src/b.c", false, PlaceEvidence::Agrees),
+        ("b.h", false, PlaceEvidence::Agrees),
+        ("a.c", false, PlaceEvidence::Differs),
+        // The line before belongs to another unit, and Valgrind merges equal lines of both.
+        ("a.c", true, PlaceEvidence::Nothing),
+        ("b.c", true, PlaceEvidence::Agrees),
+    ] {
+        let found = compare_files(profiled.as_bytes(), possible, begins_sequence);
+        assert_eq!(found, expected, "{profiled} {begins_sequence}");
     }
 }
 
