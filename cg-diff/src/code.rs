@@ -260,7 +260,7 @@ mod tests {
             let instances = [[("sum<int>", a, 1000)], [("sum<long>", a, 7000)]];
             assert_eq!(renamed(&instances[0], &instances[1], has_calls), [""; 0]);
         }
-        // An exactly equal cost per call is evidence, unless the code differs.
+        // An equal cost per call is evidence, unless the code differs.
         assert_eq!(
             renamed(&[("f", "", 1000)], &[("p", "", 1000)], true),
             ["p was f"]

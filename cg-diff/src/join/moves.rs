@@ -34,6 +34,13 @@ const SIMILAR_SURROUNDINGS: f64 = 0.5;
 const EQUAL_COST: f64 = 0.99;
 const CONSIDERABLE_COST: f64 = 100.0;
 
+/// The difference in cost per call that the padding before aligned loops can cause, in instructions. Compilers align loops
+/// with a few instructions that do nothing and that run when the loop begins.
+const MOST_PADDING: f64 = 8.0;
+
+/// The minimum likeness of costs per call that differ only by padding. With less, other code is likely.
+const EQUAL_BUT_FOR_PADDING: f64 = 0.999;
+
 /// The number of common callees that are evidence of a rename. Functions of one file often share one helper.
 const ENOUGH_CALLEES: usize = 2;
 
@@ -185,8 +192,8 @@ impl Joiner<'_> {
         } else if a_facts.has_arcs() || b_facts.has_arcs() {
             let around = facts::surroundings(&self.functions, &mut self.names, a_facts, b_facts);
             let has_callees = a_facts.has_callees() || b_facts.has_callees();
-            // Few equal callers, an equal place and a similar cost can be coincidence. Equal callees, or an exactly equal
-            // cost per call, are evidence.
+            // Few equal callers, an equal place and a similar cost can be coincidence. Equal callees, or an equal cost
+            // per call, are evidence.
             let (enough, is_evidence) = match has_callees {
                 true => (
                     SIMILAR_COST_WITH_MORE,
@@ -424,11 +431,15 @@ fn is_similar(share: Option<f64>) -> bool {
     share.is_some_and(|share| share >= SIMILAR_SURROUNDINGS)
 }
 
-/// Returns true if the cost per call is exactly equal, and large enough to rule out coincidence.
+/// Returns true if the cost per call is equal except for padding, and large enough to rule out coincidence.
 fn have_equal_cost_per_call(a: &NodeFacts, b: &NodeFacts) -> bool {
+    let per_call = |facts: &NodeFacts| weight(facts) / facts.calls().max(1.0);
     // Counts below 53 bits are exact as floats.
-    weight(a).max(weight(b)) >= CONSIDERABLE_COST
-        && weight(a) * b.calls().max(1.0) == weight(b) * a.calls().max(1.0)
+    let is_equal = weight(a) * b.calls().max(1.0) == weight(b) * a.calls().max(1.0);
+    let (a_cost, b_cost) = (per_call(a), per_call(b));
+    let is_padding =
+        (a_cost - b_cost).abs() <= MOST_PADDING && ratio(a_cost, b_cost) >= EQUAL_BUT_FOR_PADDING;
+    weight(a).max(weight(b)) >= CONSIDERABLE_COST && (is_equal || is_padding)
 }
 
 /// Returns true if all figures are almost equal and large enough.

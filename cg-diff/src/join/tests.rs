@@ -446,6 +446,29 @@ fn equal_calls_from_three_callers_are_evidence_of_a_rename() {
 }
 
 #[test]
+fn loops_that_are_aligned_differently_are_one_function() {
+    for (new, is_renamed) in [
+        (16_008, true),
+        (16_016, true),
+        (16_017, false),
+        (15_999, false),
+    ] {
+        let rows = rows_with(
+            &options(),
+            &[&called("old", 16_008, &[1]), &called("new", new, &[1])],
+        );
+        let is_found = rows.contains(&format!("old 16008,{new} guess"));
+        assert_eq!(is_found, is_renamed, "{new} {rows:?}");
+    }
+    // The padding is only a small part of a long loop.
+    let rows = rows_with(
+        &options(),
+        &[&called("old", 1008, &[1]), &called("new", 1011, &[1])],
+    );
+    assert!(rows.contains(&"old 1008,-".to_owned()), "{rows:?}");
+}
+
+#[test]
 fn rename_with_a_rival_is_no_guess() {
     let calls = [5, 7, 9];
     let new = called("new", 1000, &calls) + &called("other", 1000, &calls);
