@@ -18,8 +18,7 @@
 pub mod blame;
 pub mod code_origin;
 pub mod commands;
-mod cpp_members;
-mod cpp_templates;
+mod cpp;
 pub mod demangle;
 pub mod frame_text;
 pub mod identity;
