@@ -3,6 +3,9 @@
 //! `positions:` lists them in order: `instr`, `bb` and `line`. Without it there is only `line`. `+3`, `-3` and `*` are
 //! relative to the same field of the previous cost line, also across functions and files. Target positions of calls and
 //! jumps are relative to the same base and do not change it.
+//!
+//! Callgrind's own writer counts only lines of self cost as cost lines. The line of a call nearly always has the position of
+//! the line before it, so other readers are wrong only if they differ, as after a switch of stacks by Go's runtime.
 
 use cg_reader::excerpt;
 use cg_reader::number::leading_u64;
@@ -13,6 +16,10 @@ enum Subposition {
     BasicBlock,
     Line,
 }
+
+/// The numbers of a cost line.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Mark([u64; 3]);
 
 /// The fields before the costs, with their most recent numbers.
 #[derive(Clone, Debug)]
@@ -81,14 +88,14 @@ impl Positions {
 
     /// Returns the numbers of the last cost line, for [`Positions::go_back_to`].
     #[inline]
-    pub(crate) fn mark(&self) -> [u64; 3] {
-        self.last
+    pub(crate) fn mark(&self) -> Mark {
+        Mark(self.last)
     }
 
     /// Undoes the reading of a line.
     #[inline]
-    pub(crate) fn go_back_to(&mut self, mark: [u64; 3]) {
-        self.last = mark;
+    pub(crate) fn go_back_to(&mut self, mark: Mark) {
+        self.last = mark.0;
     }
 
     /// Reads the subpositions of a cost line in the usual form, with one blank after each. Returns the text after them,

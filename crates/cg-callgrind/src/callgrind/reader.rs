@@ -14,7 +14,7 @@ use super::functions::{
 };
 use super::names::NumberTable;
 use super::part::{NodeLine, PartSums, Wanted};
-use super::position::Positions;
+use super::position::{Mark, Positions};
 use super::recursion::RecursionSigns;
 use crate::PartDone;
 use crate::continued::NameLine;
@@ -274,7 +274,7 @@ impl<'a> CallgrindReader<'a> {
             .read_plain(text)
             .and_then(|counts| self.counts.read_plain(counts, self.events.len()));
         if let Some(after) = plain {
-            self.cost_line()?;
+            self.cost_line(positions_before)?;
             return Ok(after);
         }
         self.state.positions.go_back_to(positions_before);
@@ -291,13 +291,16 @@ impl<'a> CallgrindReader<'a> {
                 Refusal::Unknown(message)
             });
         }
-        self.cost_line()?;
+        self.cost_line(positions_before)?;
         Ok(after)
     }
 
     /// Records self cost or the cost of calls. Ignores the positions after a jump.
+    ///
+    /// Positions of Callgrind are relative to the last line of self cost. Positions of other producers are relative to any
+    /// last line.
     #[inline]
-    fn cost_line(&mut self) -> Result<(), Refusal> {
+    fn cost_line(&mut self, positions_before: Mark) -> Result<(), Refusal> {
         if self.stage != Stage::Body {
             self.begin_body("a cost line")?;
         }
@@ -309,7 +312,15 @@ impl<'a> CallgrindReader<'a> {
             None => self.use_function()?,
         };
         if self.calls.is_some() {
-            return self.call_cost(node);
+            self.call_cost(node)?;
+            if self.shown.is_callgrind {
+                self.state.positions.go_back_to(positions_before);
+            }
+            return Ok(());
+        }
+        if self.shown.is_callgrind && self.counts.get().is_empty() {
+            // The line after a jump.
+            self.state.positions.go_back_to(positions_before);
         }
         let counts = match &self.columns {
             None => self.counts.get(),

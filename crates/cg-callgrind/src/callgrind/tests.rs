@@ -428,6 +428,42 @@ fn instructions_are_lines_with_addresses() {
 }
 
 #[test]
+fn lines_of_calls_and_jumps_of_callgrind_are_no_base_of_positions() {
+    let body = "positions: instr line\nevents: Ir\nfl=a.c\nfn=f\n0x10 3 2\ncfn=g\ncalls=1 0x80 9\n+4 +1 7\n\
+                +5 +2 1\njump=1 +8 *\n+1 +1\n+5 +2 4\n";
+    for (creator, expected) in [
+        (
+            "creator: callgrind-3.24.0\n",
+            [
+                "f [a.c] :7 0x1a cost Ir=4",
+                "f [a.c] :3 0x10 cost Ir=2",
+                "f [a.c] :5 0x15 cost Ir=1",
+                "f [a.c] :4 0x14 cost Ir=0 incl Ir=7",
+            ],
+        ),
+        (
+            "creator: other\n",
+            [
+                "f [a.c] :9 0x1f cost Ir=4",
+                "f [a.c] :3 0x10 cost Ir=2",
+                "f [a.c] :6 0x19 cost Ir=1",
+                "f [a.c] :4 0x14 cost Ir=0 incl Ir=7",
+            ],
+        ),
+    ] {
+        let parsed = parsed::read(
+            tests::callgrind,
+            (creator.to_owned() + body).as_bytes(),
+            &with(|options| {
+                options.lines = true;
+                options.instr = true;
+            }),
+        );
+        assert_eq!(records(&parsed, "line"), expected, "{creator}");
+    }
+}
+
+#[test]
 fn parts_are_summed_by_event_name() {
     let text = "part: 1\nevents: Ir Dr\nfn=(1) f\n1 10 3\ntotals: 10 3\n\npart: 2\nevents: Ir sysCount Dr\nfn=(1) g\n1 5 1 2\ntotals: 5 1 2\n";
     check(
