@@ -263,27 +263,24 @@ fn compare_with_llvm_symbolizer(build: &Build) {
         "{name}: {own} {}",
         run.stderr
     );
+    // In some runs, Callgrind writes a few costs of Go's runtime at addresses between instructions. Their functions stay
+    // unresolved.
     let elsewhere = own["elsewhere"].as_array().into_iter().flatten();
     let elsewhere: Vec<String> = elsewhere
         .map(|function| own_name(function.as_str().unwrap()))
         .collect();
+    assert!(elsewhere.is_empty() || name == "go", "{name}: {own}");
     let chains = chains(folder.path(), &records);
     let step = chains.len().div_ceil(ADDRESSES).max(1);
     let sample: Vec<u64> = chains.keys().step_by(step).copied().collect();
-    let (mut inlined, mut moved) = (0, 0);
+    let mut inlined = 0;
     for (address, theirs) in sample.iter().zip(oracle(folder.path(), &sample)) {
         let (line, ours) = &chains[address];
-        // Callgrind writes addresses between instructions for some blocks of Go's runtime. The affected blocks vary with
-        // thread timing. The run record lists the functions that stay unresolved because of such a block.
-        let is_moved = *line != theirs[0].1;
-        let is_elsewhere = theirs
-            .last()
-            .is_some_and(|(function, _)| elsewhere.contains(function));
-        if is_moved || is_elsewhere && ours.is_empty() {
-            assert!(ours.is_empty(), "{name}: {address:#x}: {ours:?}");
-            moved += 1;
+        let host = theirs.last().map(|(function, _)| function);
+        if ours.is_empty() && host.is_some_and(|host| elsewhere.contains(host)) {
             continue;
         }
+        assert_eq!(*line, theirs[0].1, "{name}: {address:#x}");
         // The last frame is the function in the profile.
         assert_eq!(
             ours.len() + 1,
@@ -302,8 +299,6 @@ fn compare_with_llvm_symbolizer(build: &Build) {
         }
         inlined += usize::from(!ours.is_empty());
     }
-    let is_little = name == "go" && moved * 8 < sample.len();
-    assert!(moved == 0 || is_little, "{name}: {moved}");
     assert!(
         sample.len() > 100 && inlined > 20,
         "{name}: {inlined} of {}",

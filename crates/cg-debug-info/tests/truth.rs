@@ -419,6 +419,33 @@ fn symbols_that_cover_an_address_include_all_aliases() {
 }
 
 #[test]
+fn first_lines_of_sequences_are_marked() {
+    needs!("gcc");
+    // Linkers merge the code of a file into one sequence unless each function has its own section.
+    for (options, expected) in [("", [true, false]), ("-ffunction-sections", [true, true])] {
+        let source = "int one(void){ return 1; }\\nint two(void){ return one(); }\\nint main(void){ return two(); }\\n";
+        let directory = built(&format!(
+            "printf '{source}' > a.c; gcc -O0 -g {options} -o nops a.c"
+        ));
+        let symbols = run(directory.path(), "nm nops").unwrap();
+        let address = |name: &str| {
+            let line = symbols.lines().find(|line| line.ends_with(name)).unwrap();
+            u64::from_str_radix(line.split(' ').next().unwrap(), 16).unwrap()
+        };
+        let search = search(directory.path());
+        let object = ObjectFile::open(&directory.path().join("nops"), &search.limits).unwrap();
+        let info = DebugInfo::find(&object, &search).unwrap();
+        let chains = info.chains(&[address(" one"), address(" two")]);
+        let begins = |index: usize| {
+            chains
+                .table_line(chains.lines[index].unwrap())
+                .begins_sequence
+        };
+        assert_eq!([begins(0), begins(1)], expected, "{options}");
+    }
+}
+
+#[test]
 fn objects_are_searched_below_roots_first() {
     let directory = tempfile::tempdir().unwrap();
     let root: PathBuf = directory.path().join("root");
