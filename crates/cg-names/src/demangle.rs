@@ -245,6 +245,44 @@ mod tests {
         check("_Z1fIXadL_ZN1SC1IiEEvEEEvv", "void f<&S::S<int>()>()");
     }
 
+    /// The expected text is `c++filt`'s.
+    #[test]
+    fn functions_around_closures_have_no_return_type() {
+        for (mangled, expected) in [
+            (
+                "_ZZ3fooIiEvT_ENKUlvE_clEv",
+                "foo<int>(int)::{lambda()#1}::operator()() const",
+            ),
+            ("_ZZ3fooIiEvT_E1x", "foo<int>(int)::x"),
+            (
+                "_ZZN1a3fooIiEEPNS_1bET_ENKUlS2_E_clES2_",
+                "a::foo<int>(int)::{lambda(a::b*)#1}::operator()(a::b*) const",
+            ),
+            (
+                "_Z3barIZ3fooIiEvT_EUlvE_EvS1_",
+                "void bar<foo<int>(int)::{lambda()#1}>(foo<int>(int)::{lambda()#1})",
+            ),
+            (
+                "_ZZ3fooIiEDaT_ENKUlS0_E_clIlEEDaS0_",
+                "auto foo<int>(int)::{lambda(auto:1)#1}::operator()<long>(long) const",
+            ),
+            (
+                "_ZZN1S1mEvENKUlvE_clEv",
+                "S::m()::{lambda()#1}::operator()() const",
+            ),
+            (
+                "_ZZN1ScvT_IiEEvENKUlvE_clEv",
+                "S::operator int<int>()::{lambda()#1}::operator()() const",
+            ),
+            (
+                "_ZZN1SC1IiEET_ENKUlvE_clEv",
+                "S::S<int>(int)::{lambda()#1}::operator()() const",
+            ),
+        ] {
+            check(mangled, expected);
+        }
+    }
+
     #[test]
     fn half_demangled_rust_paths_are_completed() {
         for (name, expected) in [

@@ -95,7 +95,7 @@ impl Rewriter<'_> {
         self.copy(1)?;
         if self.rest().starts_with(b"_Z") {
             self.copy(2)?;
-            self.encoding()?;
+            self.encoding(false)?;
         } else {
             self.whole_type()?;
             let value = self.rest().iter();

@@ -7,15 +7,18 @@
 //!   two templates: `TnmLm0E` is the argument 0 of a parameter of type `unsigned long`. A requires-clause follows the
 //!   arguments of a template or the parameters of a function: `Q3BigIT_E`. Valgrind's names show neither.
 //! - A constructor has no return type, but `cpp_demangle` takes the first parameter of a constructor template for one.
+//! - Valgrind's names do not show the return type of a function template around a closure, and those of `cpp_demangle` do.
 //!
 //! Names refer to their types and scopes by number, so no type may disappear. Instead, a part moves into a call that
 //! `cpp_demangle` reads and prints, and [`restore`] replaces the text of this call:
 //! - `(cg$)(cgX<TYPE>, cgM, NAME, cgN)` becomes `TYPE::NAME`,
 //! - `(cg$)(cgX<DECLARATION>, cgY<ARGUMENT>, cgZ)` becomes the argument,
-//! - `(cg$)(cgX<CONSTRAINT>, cgZ)` disappears.
+//! - `(cg$)(cgX<CONSTRAINT>, cgZ)` disappears, and so does a return type,
+//! - `cg$ ` disappears in the place of the return type.
 
 mod arguments;
 mod expressions;
+mod literals;
 mod restore;
 mod rewriter;
 mod types;
@@ -29,9 +32,12 @@ const MIDDLE: &[u8] = b"E3cgYI";
 const END: &[u8] = b"E3cgZE";
 const MEMBER: &[u8] = b"E3cgM";
 const MEMBER_END: &[u8] = b"3cgNE";
+/// The type of a vendor. `cpp_demangle` does not count it.
+const RETURN_TYPE: &[u8] = b"u3cg$";
 
 /// The identifier of the function in the call. No program has it.
 const FUNCTION: &str = "cg$";
+const RETURN_TYPE_TEXT: &str = "cg$ ";
 const BEGIN_TEXT: &str = "(cg$)(cgX<";
 const MIDDLE_TEXT: &str = ">, cgY<";
 const END_TEXT: &str = ">, cgZ)";
@@ -45,9 +51,10 @@ pub(crate) fn demangle(mangled: &str, demangle: impl Fn(&str) -> Option<String>)
         .filter_map(|parameters| rewrite(mangled, parameters));
     let mut restored = rewritten.filter_map(|rewritten| Some(restore(&demangle(&rewritten)?)));
     // The name may refer to a replaced parameter.
-    restored
+    let name = restored
         .find(|restored| !restored.contains(FUNCTION))
-        .or_else(|| demangle(mangled))
+        .or_else(|| demangle(mangled))?;
+    Some(literals::with_suffixes(&name).into_owned())
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Replaces the text of moved parts in demangled names.
 
-use super::{BEGIN_TEXT, END_TEXT, MEMBER_END_TEXT, MEMBER_TEXT, MIDDLE_TEXT};
+use super::{BEGIN_TEXT, END_TEXT, MEMBER_END_TEXT, MEMBER_TEXT, MIDDLE_TEXT, RETURN_TYPE_TEXT};
 
 /// A call that is not yet closed.
 #[derive(Clone, Copy)]
@@ -19,6 +19,8 @@ pub(super) fn restore(demangled: &str) -> String {
         let last = open.last().copied();
         if let Some(after) = rest.strip_prefix(BEGIN_TEXT) {
             open.push(Open::Moved(restored.len()));
+            rest = after;
+        } else if let Some(after) = rest.strip_prefix(RETURN_TYPE_TEXT) {
             rest = after;
         } else if let Some(Open::Moved(begin)) = last
             && let Some(after) = rest.strip_prefix(MIDDLE_TEXT)
@@ -113,6 +115,10 @@ mod tests {
             ("f((cg$)(cgX<C>, cgY<a&&>, cgZ)&&)", "f(a&&)"),
             ("f((cg$)(cgX<C>, cgY<a>, cgZ)&&)", "f(a&&)"),
             ("operator>><a<int> >(int)", "operator>><a<int> >(int)"),
+            (
+                "cg$ f<int, (cg$)(cgX<void>, cgZ)>(int)::{lambda()#1}",
+                "f<int>(int)::{lambda()#1}",
+            ),
             ("f(b, cgN)", "f(b, cgN)"),
         ] {
             assert_eq!(restore(demangled), restored);

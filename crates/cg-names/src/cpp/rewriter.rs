@@ -1,5 +1,7 @@
 //! The rewriter, and the grammar of names. The grammar is that of the Itanium C++ ABI, section 5.1.
 
+use super::{BEGIN, END, RETURN_TYPE};
+
 /// The replacement of a template parameter as a type. Both count as one type.
 pub(super) const ANY_TYPE: &[u8] = b"3cg$";
 /// The replacement of a parameter in an expression.
@@ -34,7 +36,7 @@ pub(super) fn rewrite(mangled: &str, parameters: Parameters) -> Option<String> {
         depth: 0,
     };
     rewriter.copy_all(b"_Z")?;
-    rewriter.encoding()?;
+    rewriter.encoding(false)?;
     let is_whole = rewriter.at == mangled.len() && rewriter.output != mangled.as_bytes();
     is_whole.then(|| String::from_utf8(rewriter.output).ok())?
 }
@@ -44,6 +46,12 @@ pub(super) fn rewrite(mangled: &str, parameters: Parameters) -> Option<String> {
 enum LastPart {
     Constructor,
     ConstructorTemplate,
+    /// A conversion has no return type, even as a template.
+    Conversion,
+    /// The template arguments of another name. Their last byte is here in the output.
+    Template {
+        end: usize,
+    },
     Other,
 }
 
@@ -114,7 +122,8 @@ impl Rewriter<'_> {
         self.copy(1)
     }
 
-    pub(super) fn encoding(&mut self) -> Option<()> {
+    /// Copies the name and the parameters of a function, or the name of a variable.
+    pub(super) fn encoding(&mut self, is_local: bool) -> Option<()> {
         match (self.peek(), self.second()) {
             (b'T', b'V' | b'T' | b'I' | b'S') => {
                 self.copy(2)?;
@@ -133,9 +142,13 @@ impl Rewriter<'_> {
         }
         self.name()?;
         let has_parameters = |rewriter: &Self| !matches!(rewriter.peek(), 0 | b'E' | b'Q');
-        if self.last == LastPart::ConstructorTemplate && has_parameters(self) {
+        match self.last {
             // `void` as the return type, which `cpp_demangle` does not print.
-            self.push(&[b"v"]);
+            LastPart::ConstructorTemplate if has_parameters(self) => self.push(&[b"v"]),
+            LastPart::Template { end } if is_local && has_parameters(self) => {
+                self.return_type(end)?;
+            }
+            _ => {}
         }
         while has_parameters(self) {
             self.whole_type()?;
@@ -148,6 +161,16 @@ impl Rewriter<'_> {
         self.hide(Self::expression)?;
         self.output.truncate(begin);
         self.has_no_references()
+    }
+
+    /// Moves the return type of a function into its template arguments, whose last byte is `end`.
+    fn return_type(&mut self, end: usize) -> Option<()> {
+        let begin = self.output.len();
+        self.whole_type()?;
+        let return_type = self.output.split_off(begin);
+        let after = self.output.split_off(end);
+        self.push(&[b"X", BEGIN, &return_type, END, b"E", &after, RETURN_TYPE]);
+        Some(())
     }
 
     /// Returns `None` if the rest refers to types or scopes by number, so that nothing before it can be left out.
@@ -173,8 +196,13 @@ impl Rewriter<'_> {
             (b'S', _) => self.substitution()?,
             _ => self.unqualified_name()?,
         }
+        let has_args = self.peek() == b'I';
         self.template_args_if_any()?;
-        self.last = LastPart::Other;
+        let end = self.output.len() - 1;
+        self.last = match has_args {
+            true => LastPart::Template { end },
+            false => LastPart::Other,
+        };
         Some(())
     }
 
@@ -191,9 +219,11 @@ impl Rewriter<'_> {
         match (self.peek(), self.second()) {
             (b'I', _) => {
                 self.template_args()?;
+                let end = self.output.len() - 1;
                 self.last = match last {
                     LastPart::Constructor => LastPart::ConstructorTemplate,
-                    _ => LastPart::Other,
+                    LastPart::Conversion => LastPart::Other,
+                    _ => LastPart::Template { end },
                 };
                 Some(())
             }
@@ -209,7 +239,7 @@ impl Rewriter<'_> {
     fn local_name(&mut self) -> Option<()> {
         self.nest(|rewriter| {
             rewriter.copy_all(b"Z")?;
-            rewriter.encoding()?;
+            rewriter.encoding(true)?;
             rewriter.copy_all(b"E")?;
             match rewriter.peek() {
                 b's' => rewriter.copy(1)?,
@@ -274,7 +304,9 @@ impl Rewriter<'_> {
         match (self.peek(), self.second()) {
             (b'c', b'v') => {
                 self.copy(2)?;
-                self.whole_type()
+                self.whole_type()?;
+                self.last = LastPart::Conversion;
+                Some(())
             }
             (b'l', b'i') | (b'v', b'0'..=b'9') => {
                 self.copy(2)?;
