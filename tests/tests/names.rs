@@ -12,7 +12,7 @@ use std::process::Stdio;
 
 use needs::needs;
 use serde_json::Value;
-use tests::{data, tools};
+use tests::{data, shell, tools, workspace};
 
 fn records(tool: &str, args: &[&str]) -> Vec<Value> {
     let run = tools::run(tool, args, b"");
@@ -371,4 +371,69 @@ fn heap_profilers_blame_functions_of_the_program() {
             "{file}: {blamed:?}"
         );
     }
+}
+
+#[test]
+fn demangled_names_of_cpp_agree_with_those_of_binutils() {
+    needs!("g++");
+    let folder = tempfile::tempdir().unwrap();
+    let programs = [
+        data("names").join("modern.cpp"),
+        workspace().join("crates/cg-debug-info/tests/programs/heavy.cpp"),
+    ];
+    for (number, program) in programs.iter().enumerate() {
+        let program = program.display();
+        shell(
+            folder.path(),
+            &format!(
+                "g++ -std=c++20 -O0 '{program}' -o program{number}; nm program{number} >> symbols"
+            ),
+        );
+    }
+    shell(
+        folder.path(),
+        "awk '$2 ~ /[TtWw]/ && $3 ~ /^_Z/ {print $3}' symbols | sort -u > mangled; c++filt < mangled > demangled",
+    );
+    let lines = |name: &str| -> Vec<String> {
+        let text = std::fs::read_to_string(folder.path().join(name)).unwrap();
+        text.lines().map(str::to_owned).collect()
+    };
+    let (mangled, theirs) = (lines("mangled"), lines("demangled"));
+    // The innermost frame numbers the stacks, because two constructors of a class have the same name.
+    let stacks: Vec<String> = mangled
+        .iter()
+        .enumerate()
+        .map(|(number, name)| format!("{name};number{number} 1\n"))
+        .collect();
+    let stream = tools::stdout(
+        "cg-parse",
+        &["--from", "folded"],
+        stacks.concat().as_bytes(),
+    );
+    let stream = String::from_utf8(stream).unwrap();
+    let mut ours = vec![String::new(); mangled.len()];
+    for record in stream.lines() {
+        let record: Value = serde_json::from_str(record).unwrap();
+        if record["type"] == "stack" {
+            let frame = |index: usize| record["stack"][index]["fn"].as_str().unwrap();
+            let number: usize = frame(0)["number".len()..].parse().unwrap();
+            ours[number] = frame(1).to_owned();
+        }
+    }
+    let left = ours.iter().filter(|name| name.starts_with("_Z")).count();
+    // c++filt leaves many constrained templates mangled, and prints their clauses.
+    let known = ours
+        .iter()
+        .zip(&theirs)
+        .filter(|(_, theirs)| !theirs.starts_with("_Z"));
+    let known: Vec<_> = known
+        .map(|(ours, theirs)| (ours.as_str(), theirs.split(" requires ").next().unwrap()))
+        .collect();
+    let different: Vec<_> = known
+        .iter()
+        .filter(|(ours, theirs)| ours != theirs)
+        .collect();
+    assert!(left <= 1, "{ours:#?}");
+    assert!(known.len() > 600, "{}", known.len());
+    assert!(different.len() * 100 <= known.len() * 3, "{different:#?}");
 }

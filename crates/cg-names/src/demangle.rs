@@ -283,6 +283,47 @@ mod tests {
         }
     }
 
+    /// The expected text is `c++filt`'s.
+    #[test]
+    fn packs_are_expanded() {
+        for (mangled, expected) in [
+            (
+                "_Z1fIJidcEEvDpOT_",
+                "void f<int, double, char>(int&&, double&&, char&&)",
+            ),
+            (
+                "_Z1fIJRidcEEvDpOT_",
+                "void f<int&, double, char>(int&, double&&, char&&)",
+            ),
+            ("_Z1fIJiEEvDpRKT_", "void f<int>(int const&)"),
+            (
+                "_Z1fIJidcEEvDpRKT_",
+                "void f<int, double, char>(int const&, double const&, char const&)",
+            ),
+            (
+                "_Z1fIJidEEvDpPKT_",
+                "void f<int, double>(int const*, double const*)",
+            ),
+            ("_Z1fIJEEvDpRKT_", "void f<>()"),
+            ("_Z1fIiJEEvT_DpOT0_", "void f<int>(int)"),
+            (
+                "_Z1fIJSt6vectorIiSaIiEEiEEvDpOT_i",
+                "void f<std::vector<int, std::allocator<int> >, int>(std::vector<int, std::allocator<int> >&&, int&&, int)",
+            ),
+            (
+                "_Z1fIJilEEvSt5tupleIJDpOT_EE",
+                "void f<int, long>(std::tuple<int&&, long&&>)",
+            ),
+            (
+                "_Z1fIJLm1ELm2EEEvSt5arrayIJXspT_EEE",
+                "void f<1ul, 2ul>(std::array<1ul, 2ul>)",
+            ),
+            ("_Z1fIJEEvSt5arrayIJXspT_EEE", "void f<>(std::array<>)"),
+        ] {
+            check(mangled, expected);
+        }
+    }
+
     #[test]
     fn half_demangled_rust_paths_are_completed() {
         for (name, expected) in [

@@ -66,6 +66,11 @@ impl Rewriter<'_> {
 
     /// Copies an operator and its operands.
     fn operation(&mut self, operator: [u8; 2]) -> Option<()> {
+        if &operator == b"sp" && self.is_pack_of_arguments() {
+            // `cpp_demangle` expands a parameter also without this operator, which it prints as `...`.
+            self.skip(2)?;
+            return self.expression();
+        }
         let begin = self.output.len();
         let is_prefix = matches!(&operator, b"pp" | b"mm") && self.rest().get(2) == Some(&b'_');
         let operands = operands(operator)?;
@@ -88,6 +93,15 @@ impl Rewriter<'_> {
             self.output.extend_from_slice(ANY_VALUE);
         }
         Some(())
+    }
+
+    /// Returns true if the operand is only a template parameter: `spT_`.
+    fn is_pack_of_arguments(&self) -> bool {
+        let digits = self.digits(3);
+        let rest = self.rest();
+        rest.get(2) == Some(&b'T')
+            && rest.get(3 + digits) == Some(&b'_')
+            && rest.get(4 + digits) != Some(&b'I')
     }
 
     /// Copies a literal, or the name of a function or variable.

@@ -5,20 +5,23 @@
 //!   divides such a type into levels, and `cpp_demangle` reads only this form.
 //! - Clang 18 and g++ 14 write the declaration of a template parameter before its argument, if the declaration distinguishes
 //!   two templates: `TnmLm0E` is the argument 0 of a parameter of type `unsigned long`. A requires-clause follows the
-//!   arguments of a template or the parameters of a function: `Q3BigIT_E`. Valgrind's names show neither.
+//!   arguments of a template or the parameters of a function: `Q3BigIT_E`. Most tools show neither.
 //! - A constructor has no return type, but `cpp_demangle` takes the first parameter of a constructor template for one.
 //! - Valgrind's names do not show the return type of a function template around a closure, and those of `cpp_demangle` do.
+//! - `cpp_demangle` qualifies only the last type of a pack: `f<int, char>(int, char&&)`.
 //!
 //! Names refer to their types and scopes by number, so no type may disappear. Instead, a part moves into a call that
 //! `cpp_demangle` reads and prints, and [`restore`] replaces the text of this call:
 //! - `(cg$)(cgX<TYPE>, cgM, NAME, cgN)` becomes `TYPE::NAME`,
 //! - `(cg$)(cgX<DECLARATION>, cgY<ARGUMENT>, cgZ)` becomes the argument,
 //! - `(cg$)(cgX<CONSTRAINT>, cgZ)` disappears, and so does a return type,
-//! - `cg$ ` disappears in the place of the return type.
+//! - `cg$ ` disappears in the place of the return type,
+//! - `cg$PO, int, char&&, cg$E` becomes `int&&, char&&`.
 
 mod arguments;
 mod expressions;
 mod literals;
+mod packs;
 mod restore;
 mod rewriter;
 mod types;
@@ -34,10 +37,15 @@ const MEMBER: &[u8] = b"E3cgM";
 const MEMBER_END: &[u8] = b"3cgNE";
 /// The type of a vendor. `cpp_demangle` does not count it.
 const RETURN_TYPE: &[u8] = b"u3cg$";
+/// The beginning of the name of the type before a pack.
+const PACK: &[u8] = b"cg$P";
+const PACK_END: &[u8] = b"u4cg$E";
 
-/// The identifier of the function in the call. No program has it.
+/// The identifier of the function in the call. A name with it is not rewritten.
 const FUNCTION: &str = "cg$";
 const RETURN_TYPE_TEXT: &str = "cg$ ";
+const PACK_TEXT: &str = "cg$P";
+const PACK_END_TEXT: &str = "cg$E";
 const BEGIN_TEXT: &str = "(cg$)(cgX<";
 const MIDDLE_TEXT: &str = ">, cgY<";
 const END_TEXT: &str = ">, cgZ)";
@@ -48,12 +56,15 @@ const MEMBER_END_TEXT: &str = ", cgN)";
 pub(crate) fn demangle(mangled: &str, demangle: impl Fn(&str) -> Option<String>) -> Option<String> {
     let rewritten = [Parameters::Kept, Parameters::Replaced]
         .into_iter()
+        .filter(|_| !mangled.contains(FUNCTION))
         .filter_map(|parameters| rewrite(mangled, parameters));
-    let mut restored = rewritten.filter_map(|rewritten| Some(restore(&demangle(&rewritten)?)));
+    let mut restored =
+        rewritten.filter_map(|rewritten| Some(packs::expand(&restore(&demangle(&rewritten)?))));
     // The name may refer to a replaced parameter.
     let name = restored
         .find(|restored| !restored.contains(FUNCTION))
         .or_else(|| demangle(mangled))?;
+    let name = packs::without_empty_packs(name);
     Some(literals::with_suffixes(&name).into_owned())
 }
 

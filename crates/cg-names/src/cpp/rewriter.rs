@@ -31,6 +31,7 @@ pub(super) fn rewrite(mangled: &str, parameters: Parameters) -> Option<String> {
         references_end: last_reference.map_or(0, |at| at + 1),
         output: Vec::with_capacity(mangled.len()),
         is_hidden: false,
+        is_in_closure: false,
         parameters,
         last: LastPart::Other,
         depth: 0,
@@ -64,6 +65,8 @@ pub(super) struct Rewriter<'a> {
     pub(super) output: Vec<u8>,
     /// True in a declaration or constraint.
     pub(super) is_hidden: bool,
+    /// True in the parameters of a closure, whose packs are not expanded.
+    pub(super) is_in_closure: bool,
     parameters: Parameters,
     last: LastPart,
     depth: usize,
@@ -325,7 +328,10 @@ impl Rewriter<'_> {
         }
         // The parameters of the closure leave no place for the types of a declaration.
         (self.output.len() == begin).then_some(())?;
-        self.until_end(Self::whole_type)?;
+        let was_in_closure = std::mem::replace(&mut self.is_in_closure, true);
+        let result = self.until_end(Self::whole_type);
+        self.is_in_closure = was_in_closure;
+        result?;
         self.number_and_underscore(0)
     }
 

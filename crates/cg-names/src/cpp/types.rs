@@ -1,6 +1,11 @@
 //! The grammar of types.
 
 use super::rewriter::{ANY_TYPE, Rewriter};
+use super::{PACK, PACK_END};
+
+fn is_qualifier(byte: u8) -> bool {
+    matches!(byte, b'O' | b'R' | b'P' | b'K' | b'V')
+}
 
 impl Rewriter<'_> {
     /// Copies a type.
@@ -60,6 +65,7 @@ impl Rewriter<'_> {
     fn type_with_d(&mut self) -> Option<()> {
         match self.second() {
             b't' | b'T' => self.decltype(),
+            b'p' if self.is_qualified_pack() => self.qualified_pack(),
             b'p' | b'o' | b'x' => {
                 self.copy(2)?;
                 self.whole_type()
@@ -84,6 +90,38 @@ impl Rewriter<'_> {
             b'a' | b'c' | b'n' | b'i' | b's' | b'u' | b'f' | b'd' | b'e' | b'h' => self.copy(2),
             _ => None,
         }
+    }
+
+    /// Returns true for a pack expansion whose pattern is a qualified parameter: `DpOT_`.
+    fn is_qualified_pack(&self) -> bool {
+        let pattern = &self.rest()[2..];
+        let qualifiers = pattern
+            .iter()
+            .take_while(|byte| is_qualifier(**byte))
+            .count();
+        let parameter = &pattern[qualifiers..];
+        let digits = parameter
+            .iter()
+            .skip(1)
+            .take_while(|byte| byte.is_ascii_digit());
+        let after = parameter.get(1 + digits.count()..);
+        qualifiers > 0
+            && !self.is_in_closure
+            && parameter.first() == Some(&b'T')
+            && after.is_some_and(|after| after.starts_with(b"_") && !after.starts_with(b"_I"))
+    }
+
+    /// Copies `DpOT_` between two types that name its qualifiers.
+    fn qualified_pack(&mut self) -> Option<()> {
+        let qualifiers = self.rest()[2..]
+            .iter()
+            .take_while(|byte| is_qualifier(**byte));
+        let name: Vec<u8> = PACK.iter().chain(qualifiers).copied().collect();
+        self.push(&[b"u", name.len().to_string().as_bytes(), &name]);
+        self.copy(2)?;
+        self.whole_type()?;
+        self.push(&[PACK_END]);
+        Some(())
     }
 
     pub(super) fn decltype(&mut self) -> Option<()> {
