@@ -20,7 +20,7 @@ fn operands(operator: [u8; 2]) -> Option<&'static [Operand]> {
     use Operand::{Converted, Expression, Expressions, Member, Type};
     Some(match &operator {
         b"pp" | b"mm" | b"ps" | b"ng" | b"ad" | b"de" | b"co" | b"nt" | b"te" | b"sz" | b"az"
-        | b"nx" | b"tw" | b"sp" | b"dl" | b"da" | b"sZ" => &[Expression],
+        | b"nx" | b"tw" | b"dl" | b"da" | b"sZ" => &[Expression],
         b"pl" | b"mi" | b"ml" | b"dv" | b"rm" | b"an" | b"or" | b"eo" | b"aS" | b"pL" | b"mI"
         | b"mL" | b"dV" | b"rM" | b"aN" | b"oR" | b"eO" | b"ls" | b"rs" | b"lS" | b"rS" | b"eq"
         | b"ne" | b"lt" | b"gt" | b"le" | b"ge" | b"ss" | b"aa" | b"oo" | b"cm" | b"pm" | b"ix"
@@ -56,21 +56,28 @@ impl Rewriter<'_> {
                     false => Some(()),
                 }
             }
+            (b'g', b's')
+                if matches!(rewriter.rest(), [_, _, b'n' | b'd', b'w' | b'a' | b'l', ..]) =>
+            {
+                rewriter.copy(2)?;
+                rewriter.expression()
+            }
             (b'0'..=b'9', _) | (b's', b'r') | (b'g', b's') | (b'o', b'n') | (b'd', b'n') => {
                 rewriter.unresolved_name()
             }
             (b'r', b'q' | b'Q') => rewriter.requirements(),
+            (b'n', b'w' | b'a') => rewriter.new_expression(),
+            // `cpp_demangle` expands packs also without this operator, which it prints as `...`.
+            (b's', b'p') => {
+                rewriter.skip(2)?;
+                rewriter.expression()
+            }
             (first, second) => rewriter.operation([first, second]),
         })
     }
 
     /// Copies an operator and its operands.
     fn operation(&mut self, operator: [u8; 2]) -> Option<()> {
-        if &operator == b"sp" && self.is_pack_of_arguments() {
-            // `cpp_demangle` expands a parameter also without this operator, which it prints as `...`.
-            self.skip(2)?;
-            return self.expression();
-        }
         let begin = self.output.len();
         let is_prefix = matches!(&operator, b"pp" | b"mm") && self.rest().get(2) == Some(&b'_');
         let operands = operands(operator)?;
@@ -95,13 +102,18 @@ impl Rewriter<'_> {
         Some(())
     }
 
-    /// Returns true if the operand is only a template parameter: `spT_`.
-    fn is_pack_of_arguments(&self) -> bool {
-        let digits = self.digits(3);
-        let rest = self.rest();
-        rest.get(2) == Some(&b'T')
-            && rest.get(3 + digits) == Some(&b'_')
-            && rest.get(4 + digits) != Some(&b'I')
+    /// Copies `nw <expression>* _ <type>` and its initializer.
+    fn new_expression(&mut self) -> Option<()> {
+        self.copy(2)?;
+        while self.peek() != b'_' {
+            self.expression()?;
+        }
+        self.copy(1)?;
+        self.whole_type()?;
+        if self.rest().starts_with(b"pi") {
+            self.copy(2)?;
+        }
+        self.until_end(Self::expression)
     }
 
     /// Copies a literal, or the name of a function or variable.
