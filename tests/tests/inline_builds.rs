@@ -277,7 +277,10 @@ fn compare_with_llvm_symbolizer(build: &Build) {
     for (address, theirs) in sample.iter().zip(oracle(folder.path(), &sample)) {
         let (line, ours) = &chains[address];
         let host = theirs.last().map(|(function, _)| function);
-        if ours.is_empty() && host.is_some_and(|host| elsewhere.contains(host)) {
+        let is_elsewhere = host.is_some_and(|host| elsewhere.contains(host));
+        // Valgrind 3.19 writes no lines for the largest function of Go's standard library.
+        let has_no_line = name == "go" && *line == 0;
+        if ours.is_empty() && (is_elsewhere || has_no_line) {
             continue;
         }
         assert_eq!(*line, theirs[0].1, "{name}: {address:#x}");
