@@ -434,12 +434,10 @@ fn is_similar(share: Option<f64>) -> bool {
 /// Returns true if the cost per call is equal except for padding, and large enough to rule out coincidence.
 fn have_equal_cost_per_call(a: &NodeFacts, b: &NodeFacts) -> bool {
     let per_call = |facts: &NodeFacts| weight(facts) / facts.calls().max(1.0);
-    // Counts below 53 bits are exact as floats.
-    let is_equal = weight(a) * b.calls().max(1.0) == weight(b) * a.calls().max(1.0);
     let (a_cost, b_cost) = (per_call(a), per_call(b));
-    let is_padding =
-        (a_cost - b_cost).abs() <= MOST_PADDING && ratio(a_cost, b_cost) >= EQUAL_BUT_FOR_PADDING;
-    weight(a).max(weight(b)) >= CONSIDERABLE_COST && (is_equal || is_padding)
+    weight(a).max(weight(b)) >= CONSIDERABLE_COST
+        && (a_cost - b_cost).abs() <= MOST_PADDING
+        && ratio(a_cost, b_cost) >= EQUAL_BUT_FOR_PADDING
 }
 
 /// Returns true if all figures are almost equal and large enough.

@@ -295,12 +295,22 @@ impl<'a> CallgrindReader<'a> {
         Ok(after)
     }
 
-    /// Records self cost or the cost of calls. Ignores the positions after a jump.
-    ///
-    /// Positions of Callgrind are relative to the last line of self cost. Positions of other producers are relative to any
-    /// last line.
+    /// Records a cost line and sets the base of later positions: in Callgrind's files the last line of self cost, in those of
+    /// other producers any last line.
     #[inline]
     fn cost_line(&mut self, positions_before: Mark) -> Result<(), Refusal> {
+        // The line after a jump has no counts.
+        let has_self_cost = self.calls.is_none() && !self.counts.get().is_empty();
+        self.record_costs()?;
+        if self.shown.is_callgrind && !has_self_cost {
+            self.state.positions.go_back_to(positions_before);
+        }
+        Ok(())
+    }
+
+    /// Records self cost or the cost of calls. Ignores the positions after a jump.
+    #[inline]
+    fn record_costs(&mut self) -> Result<(), Refusal> {
         if self.stage != Stage::Body {
             self.begin_body("a cost line")?;
         }
@@ -312,15 +322,7 @@ impl<'a> CallgrindReader<'a> {
             None => self.use_function()?,
         };
         if self.calls.is_some() {
-            self.call_cost(node)?;
-            if self.shown.is_callgrind {
-                self.state.positions.go_back_to(positions_before);
-            }
-            return Ok(());
-        }
-        if self.shown.is_callgrind && self.counts.get().is_empty() {
-            // The line after a jump.
-            self.state.positions.go_back_to(positions_before);
+            return self.call_cost(node);
         }
         let counts = match &self.columns {
             None => self.counts.get(),
