@@ -97,7 +97,7 @@ impl Rewriter<'_> {
         if self.is_hidden && &operator == b"sZ" {
             // The size of a pack, which is a parameter.
             self.output.truncate(begin);
-            self.output.extend_from_slice(ANY_VALUE);
+            self.push(&[ANY_VALUE]);
         }
         Some(())
     }
@@ -156,7 +156,7 @@ impl Rewriter<'_> {
         }
         if self.is_hidden {
             self.output.truncate(begin);
-            self.output.extend_from_slice(ANY_VALUE);
+            self.push(&[ANY_VALUE]);
         }
         Some(())
     }

@@ -366,7 +366,7 @@ impl Rewriter<'_> {
         self.number_and_underscore(0)?;
         if self.replaces_parameters() && !is_inner {
             self.output.truncate(begin);
-            self.output.extend_from_slice(replacement);
+            self.push(&[replacement]);
         }
         Some(())
     }

@@ -65,8 +65,8 @@ impl Rewriter<'_> {
     fn type_with_d(&mut self) -> Option<()> {
         match self.second() {
             b't' | b'T' => self.decltype(),
-            b'p' if self.is_qualified_pack() => self.qualified_pack(),
-            b'p' | b'o' | b'x' => {
+            b'p' => self.pack(),
+            b'o' | b'x' => {
                 self.copy(2)?;
                 self.whole_type()
             }
@@ -92,36 +92,34 @@ impl Rewriter<'_> {
         }
     }
 
-    /// Returns true for a pack expansion whose pattern is a qualified parameter: `DpOT_`.
-    fn is_qualified_pack(&self) -> bool {
-        let pattern = &self.rest()[2..];
-        let qualifiers = pattern
-            .iter()
-            .take_while(|byte| is_qualifier(**byte))
-            .count();
-        let parameter = &pattern[qualifiers..];
-        let digits = parameter
-            .iter()
-            .skip(1)
-            .take_while(|byte| byte.is_ascii_digit());
-        let after = parameter.get(1 + digits.count()..);
-        qualifiers > 0
-            && !self.is_in_closure
-            && parameter.first() == Some(&b'T')
-            && after.is_some_and(|after| after.starts_with(b"_") && !after.starts_with(b"_I"))
-    }
-
-    /// Copies `DpOT_` between two types that name its qualifiers.
-    fn qualified_pack(&mut self) -> Option<()> {
-        let qualifiers = self.rest()[2..]
-            .iter()
-            .take_while(|byte| is_qualifier(**byte));
-        let name: Vec<u8> = PACK.iter().chain(qualifiers).copied().collect();
-        self.push(&[b"u", name.len().to_string().as_bytes(), &name]);
+    /// Copies a pack expansion. Marks `DpOT_` by two types, of which the first names the qualifiers.
+    fn pack(&mut self) -> Option<()> {
+        let qualifiers = self.pack_qualifiers();
+        if !qualifiers.is_empty() {
+            let length = (PACK.len() + qualifiers.len()).to_string();
+            self.push(&[b"u", length.as_bytes(), PACK, &qualifiers]);
+        }
         self.copy(2)?;
         self.whole_type()?;
-        self.push(&[PACK_END]);
+        if !qualifiers.is_empty() {
+            self.push(&[PACK_END]);
+        }
         Some(())
+    }
+
+    /// Returns the qualifiers of a pack whose pattern is only a qualified parameter; nothing for other patterns.
+    fn pack_qualifiers(&self) -> Vec<u8> {
+        let pattern = self.rest()[2..].iter().copied();
+        let qualifiers: Vec<u8> = pattern.take_while(|byte| is_qualifier(*byte)).collect();
+        let parameter = 2 + qualifiers.len();
+        let end = parameter + 1 + self.digits(parameter + 1);
+        let is_parameter = self.rest().get(parameter) == Some(&b'T')
+            && self.rest().get(end) == Some(&b'_')
+            && self.rest().get(end + 1) != Some(&b'I');
+        match is_parameter && !self.is_in_closure {
+            true => qualifiers,
+            false => Vec::new(),
+        }
     }
 
     pub(super) fn decltype(&mut self) -> Option<()> {
