@@ -239,16 +239,17 @@ impl GmonCounts {
                 histogram.low, histogram.high, histogram.rate
             )));
         };
+        let edge = |bin: usize| {
+            histogram
+                .low
+                .saturating_add(bin_offset(bin as u64, count, length))
+        };
         for (bin, samples) in histogram.bins.chunks_exact(2).enumerate() {
             let samples = match layout.is_little_endian {
                 true => u16::from_le_bytes([samples[0], samples[1]]),
                 false => u16::from_be_bytes([samples[0], samples[1]]),
             };
             if samples > 0 {
-                let edge = |bin: usize| {
-                    let offset = u128::from(length) * bin as u128 / u128::from(count);
-                    histogram.low.saturating_add(offset as u64)
-                };
                 let time = u128::from(samples) * 1_000_000_000 / u128::from(histogram.rate);
                 let known = self.times.entry((edge(bin), edge(bin + 1))).or_default();
                 *known = known.saturating_add(time as u64);
@@ -352,6 +353,23 @@ impl GmonCounts {
     }
 }
 
+/// Returns the offset of a bin's first byte in a histogram of `count` bins and `length` bytes.
+///
+/// The program rounds the number of bins up, and counts with the ratio of bins to bytes in units of 1/65536, without the rest
+/// (`monstartup` and `profil` of the C libraries). gprof spreads the bins evenly over the bytes. In a program of 400 KB or
+/// more, its addresses can be 12 bytes too low, so that samples belong to a function that never ran.
+fn bin_offset(bin: u64, count: u64, length: u64) -> u64 {
+    const UNIT: f32 = 65536.0;
+    // The C libraries calculate with this precision, too.
+    let scale = ((2 * count) as f32 / length as f32 * UNIT) as u128;
+    let offset = match scale {
+        // A bin has at least two bytes. Other histograms are not from a C library.
+        1..=0x1_0000 => 2 * (u128::from(bin) << 16).div_ceil(scale),
+        _ => u128::from(length) * u128::from(bin) / u128::from(count),
+    };
+    u64::try_from(offset).unwrap_or(u64::MAX)
+}
+
 /// Returns the addresses in a bin of the histogram: two or four, and at most eight.
 fn bytes((begin, end): (u64, u64)) -> std::ops::Range<u64> {
     const MOST: u64 = 8;
@@ -361,6 +379,20 @@ fn bytes((begin, end): (u64, u64)) -> std::ops::Range<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bins_are_where_the_program_counted() {
+        // From glibc's `profil`: the bin of each address of a static program, whose last three bins are not used.
+        let (count, length) = (124_396, 0x797a4);
+        for address in [0, 1, 2, 3, 4, 0x3351e, 0x33520, 0x590c0, 0x797a0] {
+            let bin = (address / 2) * 32768 / 65536;
+            let begin = bin_offset(bin, count, length);
+            let end = bin_offset(bin + 1, count, length);
+            assert!((begin..end).contains(&address), "{address:#x}");
+        }
+        // A histogram that is not from a C library: a bin for each byte.
+        assert_eq!(bin_offset(7, 10, 10), 7);
+    }
 
     #[test]
     fn functions_share_a_bin_by_their_bytes() {
