@@ -8,11 +8,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context;
+use cg_document::number::plural;
 use cg_names::rules::Rules;
 use cg_parse::Snapshots;
 use cg_parse::record_args::{RecordArgs, RedactArgs};
 use cg_stream::percent::Percent;
-use cg_stream::record::RecordType;
+use cg_stream::record::{Count, RecordType};
 use cg_tool::{CommandLine, Spellings, Suggested};
 use clap::Parser;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
@@ -307,9 +308,9 @@ impl SnapshotPerRun {
         };
         anyhow::ensure!(
             all.len() == sides.len(),
-            "--snapshot has {} snapshots for {} runs",
-            all.len(),
-            sides.len()
+            "--snapshot has {} for {}",
+            plural(all.len() as Count, "snapshot", "snapshots"),
+            plural(sides.len() as Count, "run", "runs")
         );
         for (side, snapshot) in sides.iter_mut().zip(all) {
             side.snapshot = snapshot;
@@ -441,9 +442,9 @@ impl Args {
         );
         anyhow::ensure!(
             self.names.len() <= files.len(),
-            "--name is given {} times for {} files",
-            self.names.len(),
-            files.len()
+            "--name is given {} for {}",
+            plural(self.names.len() as Count, "time", "times"),
+            plural(files.len() as Count, "file", "files")
         );
         Ok(Some(HistoryOptions {
             files,
@@ -525,9 +526,9 @@ impl Args {
         );
         anyhow::ensure!(
             self.names.len() <= sides.len(),
-            "--name is given {} times for {} runs",
-            self.names.len(),
-            sides.len()
+            "--name is given {} for {}",
+            plural(self.names.len() as Count, "time", "times"),
+            plural(sides.len() as Count, "run", "runs")
         );
         for (side, name) in sides.iter_mut().zip(&self.names) {
             side.name = name.clone();

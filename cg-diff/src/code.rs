@@ -1,7 +1,8 @@
 //! Compares the machine code of functions by the fingerprints that the runs contain.
 
+use cg_document::number::plural;
 use cg_profile::Rows;
-use cg_stream::record::{CodeChange, RecordType, Status};
+use cg_stream::record::{CodeChange, Count, RecordType, Status};
 
 use crate::compare::{Change, Comparison};
 use crate::inlining;
@@ -150,8 +151,12 @@ pub(crate) fn note(comparison: &Comparison) -> Option<String> {
         .count();
     (unknown > 0).then(|| {
         format!(
-            "the machine code of {unknown} of {} changed functions was not compared",
-            changed.len()
+            "the machine code of {unknown} of {} was not compared",
+            plural(
+                changed.len() as Count,
+                "changed function",
+                "changed functions"
+            )
         )
     })
 }

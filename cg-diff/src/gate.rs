@@ -153,8 +153,10 @@ fn describe_greatest(figures: &mut [Measured]) -> Option<String> {
     let (first, others) = figures.split_first()?;
     Some(match others.len() {
         0 => first.to_string(),
-        1 => format!("{first}; also 1 more function"),
-        count => format!("{first}; also {count} more functions"),
+        count => {
+            let more = number::plural(count as Count, "more function", "more functions");
+            format!("{first}; also {more}")
+        }
     })
 }
 

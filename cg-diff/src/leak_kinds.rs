@@ -4,6 +4,7 @@
 //! shown by default. If a run has them only in its LEAK SUMMARY (`--leak-check=summary`), they become rows without a
 //! function, so that a limit on bytes cannot pass because of unprinted leaks.
 
+use cg_document::number::plural;
 use cg_parse::findings::Coverage;
 use cg_profile::{Names, Profile, Symbol, Symbols};
 use cg_stream::record::{Count, Counts, LeakKind, RecordType, RunRecord, Tool};
@@ -134,8 +135,9 @@ impl ShownLeakKinds {
             {
                 self.left_out.push(symbol);
                 self.notes.push(format!(
-                    "{file} does not show {word} leaks, so they are not compared; each run has {} bytes in {} blocks",
-                    first.0, first.1
+                    "{file} does not show {word} leaks, so they are not compared; each run has {} in {}",
+                    plural(first.0, "byte", "bytes"),
+                    plural(first.1, "block", "blocks")
                 ));
             }
             _ => self.doubts.push(format!(

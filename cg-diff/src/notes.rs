@@ -9,7 +9,7 @@ use cg_names::paths::base_name;
 use cg_names::rules::{Part, Rules, Strength};
 use cg_profile::{Profile, Symbol};
 use cg_stream::percent::Percent;
-use cg_stream::record::{LeftOut, RecordType, RunRecord, Status, Tool};
+use cg_stream::record::{Count, LeftOut, RecordType, RunRecord, Status, Tool};
 
 use crate::caches;
 use crate::compare::{self, Change, Comparison};
@@ -123,7 +123,8 @@ pub(crate) fn unequal_sums(runs: &Runs) -> Vec<String> {
     sums.filter(|(_, others)| *others != files)
         .map(|(name, others)| {
             format!(
-                "{first} is the sum of {files} files, but {name} is the sum of {others}; --allow-missing accepts this"
+                "{first} is the sum of {}, but {name} is the sum of {others}; --allow-missing accepts this",
+                number::plural(files as Count, "file", "files")
             )
         })
         .collect()

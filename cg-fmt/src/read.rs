@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use cg_document::number::plural;
 use cg_document::{Block, Document};
 use cg_names::commands::launcher_note;
 use cg_parse::{Snapshots, stream};
@@ -107,8 +108,12 @@ pub(crate) fn read(
     }
     if profile.unknown() > 0 {
         diagnostics.warn(format!(
-            "left out: {} records of types that this version does not know",
-            profile.unknown()
+            "left out: {} that this version does not know",
+            plural(
+                profile.unknown().into(),
+                "record of a type",
+                "records of types"
+            )
         ));
     }
     // The report on samples groups by function itself, and needs the stacks for its other figures.

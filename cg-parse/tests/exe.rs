@@ -113,7 +113,7 @@ fn a_message_suggests_exe_if_names_are_missing() {
     for (exe, expected) in [
         (
             None,
-            "12 addresses of native have no names in the profile; cg-parse --exe PROGRAM FILE looks them up in the program",
+            "12 addresses of native have no names in the profile; cg-parse --exe PROGRAM FILE looks up names in the program",
         ),
         (Some(data("README.md")), "--exe "),
     ] {

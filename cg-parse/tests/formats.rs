@@ -295,7 +295,7 @@ fn an_input_without_records_is_an_error_unless_the_format_allows_it() {
         // Slices without time have a message of their own.
         (
             r#"[{"ph":"X","name":"f","pid":1,"tid":1,"ts":0,"dur":0}]"#.to_owned(),
-            Some("1 slices have no time of their own"),
+            Some("1 slice has no time of its own"),
         ),
         // A log without errors.
         (

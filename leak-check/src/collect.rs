@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::rc::Rc;
 
+use cg_document::number::plural;
 use cg_stream::record::{Count, DiffRecord, ErrorKind, LeakKind, RecordType, RunRecord, Tool};
 use cg_stream::rows::{Cells, ErrorRow, KnownIds, LeakRow, Row, RowSink, RowTables, StackRef};
 use cg_stream::{Completeness, Framing};
@@ -145,8 +146,12 @@ impl RowSink for Collector {
         }
         let reason = if is_filtered {
             format!(
-                "{} of its {records} records were filtered out",
-                records - section.records,
+                "{} filtered out, of {records}",
+                plural(
+                    (records - section.records).into(),
+                    "record was",
+                    "records were"
+                ),
             )
         } else if process.facts().quiet {
             "the log has no summary (Valgrind -q) and may be truncated".to_owned()

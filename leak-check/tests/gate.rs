@@ -346,7 +346,7 @@ fn allow_fragment_accepts_fragments() {
     let run = leak_check(&[], filtered.as_bytes());
     assert_eq!(run.status, 2);
     assert!(
-        run.stderr.contains("3 of its 3 records were filtered out"),
+        run.stderr.contains("3 records were filtered out, of 3"),
         "{}",
         run.stderr
     );

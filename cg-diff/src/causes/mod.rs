@@ -24,6 +24,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 
+use cg_document::number::plural;
 use cg_names::rules::Rules;
 use cg_stream::record::{Count, FunctionName, RecordType};
 
@@ -174,8 +175,8 @@ fn check(runs: &Runs, graph: &CallGraph, side: usize, events: &[usize]) -> Resul
     }
     if graph.without_ends > 0 {
         return Err(format!(
-            "--causes: {name} lacks the functions of {} calls; give the unfiltered input",
-            graph.without_ends
+            "--causes: {name} lacks the functions of {}; give the unfiltered input",
+            plural(graph.without_ends, "call", "calls")
         ));
     }
     for (position, event) in events.iter().enumerate() {

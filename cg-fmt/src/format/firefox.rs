@@ -11,6 +11,7 @@ use std::io::{self, Write};
 
 use cg_collections::intern::Id;
 use cg_collections::maps::{Map, OrderedSet};
+use cg_document::number::plural;
 use cg_names::code_origin::CodeOwner;
 use cg_names::paths::base_name;
 use cg_stream::record::{Frame, RunRecord};
@@ -115,8 +116,8 @@ impl FirefoxWriting<'_, '_> {
         }
         if self.lost_addresses > 0 {
             diagnostics.warn(format!(
-                "left out: {} addresses of 2^53 or more, which JavaScript cannot hold",
-                self.lost_addresses
+                "left out: {} of 2^53 or more, which JavaScript cannot hold",
+                plural(self.lost_addresses.into(), "address", "addresses")
             ));
         }
     }

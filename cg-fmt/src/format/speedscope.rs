@@ -8,6 +8,7 @@
 use std::io::{self, Write};
 
 use cg_collections::intern::Id;
+use cg_document::number::plural;
 use cg_stream::record::Count;
 use serde_json::json;
 
@@ -45,8 +46,8 @@ pub(crate) fn write(export: Export<'_>) -> anyhow::Result<()> {
     rows.warn(&stacks, diagnostics);
     if writing.negative > 0 {
         diagnostics.warn(format!(
-            "{} negative counts left out: speedscope rejects profiles with negative counts",
-            writing.negative
+            "left out: {}; speedscope rejects profiles with negative counts",
+            plural(writing.negative.into(), "negative count", "negative counts")
         ));
     }
     if writing.largest > 1 << 53 {

@@ -8,6 +8,7 @@
 use std::io::{self, Write};
 
 use cg_collections::intern::Id as _;
+use cg_document::number::plural;
 use cg_profile::Profile;
 use cg_stream::record::Count;
 use cg_tool::Diagnostics;
@@ -102,8 +103,8 @@ impl<W: Write> TraceWriting<'_, '_, W> {
         }
         if self.negative > 0 {
             diagnostics.warn(format!(
-                "{} negative counts left out: a slice cannot have a negative duration",
-                self.negative
+                "left out: {}; a slice cannot have a negative duration",
+                plural(self.negative.into(), "negative count", "negative counts")
             ));
         }
     }

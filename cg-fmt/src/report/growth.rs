@@ -7,6 +7,7 @@
 use std::fmt;
 
 use cg_document::{Point, number};
+use cg_stream::record::Count;
 
 /// The shape of memory over time.
 #[derive(Clone, Debug, PartialEq)]
@@ -145,10 +146,11 @@ impl Growth {
                 deepest,
                 peak,
             } => format!(
-                "growth: sawtooth ({falls} falls of at least {}% of the peak, the deepest {} of {} bytes)",
+                "growth: sawtooth ({} of at least {}% of the peak, the deepest {} of {})",
+                number::plural(*falls as Count, "fall", "falls"),
                 DEEP_FALL * 100.0,
                 number::grouped((*deepest).into()),
-                number::grouped((*peak).into()),
+                number::plural((*peak).into(), "byte", "bytes"),
             ),
             Growth::Linear { fit, per_unit } => format!(
                 "growth: linear growth ({} bytes per {time_unit} until the end; a line fits with R² {fit:.3})",

@@ -74,8 +74,8 @@ impl<'a> Timeline<'a> {
             _ => "largest snapshot",
         };
         let mut sentence = format!(
-            "{title}: {} bytes ({}) at snapshot {}, time {} {}",
-            number::grouped(total),
+            "{title}: {} ({}) at snapshot {}, time {} {}",
+            number::plural(total, "byte", "bytes"),
             number::bytes(u64::try_from(total).unwrap_or(u64::MAX)),
             peak.snapshot,
             time(peak),
@@ -84,9 +84,9 @@ impl<'a> Timeline<'a> {
         if let Some(largest) = self.larger_than_peak() {
             let _ = write!(
                 sentence,
-                "; the largest snapshot is {}, with {} bytes at time {}: Massif looks for the peak only when memory is freed",
+                "; the largest snapshot is {}, with {} at time {}: Massif looks for the peak only when memory is freed",
                 largest.snapshot,
-                number::grouped(largest.total()),
+                number::plural(largest.total(), "byte", "bytes"),
                 time(largest),
             );
         }
@@ -97,8 +97,8 @@ impl<'a> Timeline<'a> {
         if let Some(bytes) = process.max() {
             let _ = write!(
                 sentence,
-                "; the process used up to {} bytes ({})",
-                number::grouped(bytes.into()),
+                "; the process used up to {} ({})",
+                number::plural(bytes.into(), "byte", "bytes"),
                 number::bytes(bytes),
             );
         }

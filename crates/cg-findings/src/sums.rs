@@ -1,5 +1,6 @@
 //! Compares the records of a process with Valgrind's own summaries.
 
+use cg_reader::plural;
 use cg_stream::Diagnostics;
 use cg_stream::record::{Count, LeakKind};
 
@@ -40,10 +41,12 @@ impl Process {
             bytes == Count::from(expected.bytes) && blocks == Count::from(expected.blocks);
         if !is_hidden && !is_equal {
             diagnostics.warn(format!(
-                "{process}: LEAK SUMMARY has {} bytes in {} blocks {}, but the loss records sum to {bytes} bytes in {blocks} blocks",
-                expected.bytes,
-                expected.blocks,
-                kind.phrase()
+                "{process}: LEAK SUMMARY has {} in {} {}, but the loss records sum to {} in {}",
+                plural(expected.bytes, "byte", "bytes"),
+                plural(expected.blocks, "block", "blocks"),
+                kind.phrase(),
+                plural(bytes, "byte", "bytes"),
+                plural(blocks, "block", "blocks")
             ));
         }
     }
@@ -63,8 +66,8 @@ impl Process {
     fn check_errors(&self, process: &str, diagnostics: &mut Diagnostics) {
         if self.unprinted_errors > 0 && !self.is_forked {
             diagnostics.warn(format!(
-                "{process}: the log counts {} errors that it does not contain, besides {} that it contains; a forked process counts its parent's too",
-                self.unprinted_errors,
+                "{process}: the log counts {} that it does not contain, besides {} that it contains; a forked process counts its parent's too",
+                plural(self.unprinted_errors, "error", "errors"),
                 self.errors.len()
             ));
         }
@@ -82,8 +85,10 @@ impl Process {
         };
         if summary.contexts < contexts || summary.contexts > contexts.saturating_add(leaks) {
             diagnostics.warn(format!(
-                "{process}: ERROR SUMMARY has {} contexts, but {contexts} errors and {} loss records were read; a forked process counts its parent's too",
-                summary.contexts, self.loss_records
+                "{process}: ERROR SUMMARY has {}, but {} and {} were read; a forked process counts its parent's too",
+                plural(summary.contexts, "context", "contexts"),
+                plural(contexts, "error", "errors"),
+                plural(self.loss_records, "loss record", "loss records")
             ));
             return;
         }
@@ -92,8 +97,10 @@ impl Process {
         let counted = Count::from(summary.errors);
         if counted < errors || (self.has_counts && counted > most_errors) {
             diagnostics.warn(format!(
-                "{process}: ERROR SUMMARY has {counted} errors, but {errors} errors and {} loss records were read; a forked process counts its parent's too",
-                self.loss_records
+                "{process}: ERROR SUMMARY has {}, but {} and {} were read; a forked process counts its parent's too",
+                plural(counted, "error", "errors"),
+                plural(errors, "error", "errors"),
+                plural(self.loss_records, "loss record", "loss records")
             ));
         }
     }

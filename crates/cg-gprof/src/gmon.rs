@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 
 use cg_collections::maps::{Map, Set};
 use cg_names::demangle::demangle;
-use cg_reader::{Error, Head, Reading};
+use cg_reader::{Error, Head, Reading, plural};
 use cg_stacks::symbols::{CountedFrom, FoundObject, OutermostName};
 
 use crate::times::{CallTimes, FunctionName};
@@ -119,8 +119,13 @@ impl<'a> GmonReader<'a> {
         let taken = end.and_then(|end| self.bytes.get(self.position..end));
         let taken = taken.ok_or_else(|| {
             Error::whole(format!(
-                "byte {}: the file is cut short: {length} bytes of a record are missing or incomplete",
-                self.position
+                "byte {}: the file is cut short: {} missing or incomplete",
+                self.position,
+                plural(
+                    length as u64,
+                    "byte of a record is",
+                    "bytes of a record are"
+                )
             ))
         })?;
         self.position += length;
@@ -309,6 +314,7 @@ impl GmonCounts {
         }
         reading.warn_count(
             nameless,
+            "address with samples belongs to no function of the program; its time is under ???",
             "addresses with samples belong to no function of the program; their time is under ???",
         );
         if left_out > 0 {

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use cg_reader::{Error, Lines};
+use cg_reader::{Error, Lines, plural};
 
 use crate::attributes::EventAttribute;
 use crate::features::Features;
@@ -212,7 +212,8 @@ impl<'l> Container<'l> {
                 return match self.unpacker.left_over() {
                     0 => Ok(false),
                     left => Err(self.input.error(format!(
-                        "the compressed records are cut short: the last {left} bytes are not a complete record"
+                        "the compressed records are cut short: the last {} not a complete record",
+                        plural(left as u64, "byte is", "bytes are")
                     ))),
                 };
             }
@@ -361,7 +362,12 @@ impl RecordInput<'_> {
             let length = bytes.len();
             if length == 0 {
                 return Err(self.error(format!(
-                    "the recording is cut short: {missing} bytes of a record or a header are missing"
+                    "the recording is cut short: {} missing",
+                    plural(
+                        missing as u64,
+                        "byte of a record or a header is",
+                        "bytes of a record or a header are"
+                    )
                 )));
             }
             to.extend_from_slice(bytes);

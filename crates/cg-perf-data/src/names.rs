@@ -8,7 +8,7 @@ use cg_collections::intern::{Id as _, TooMany};
 use cg_collections::maps::Map;
 use cg_debug_info::{ObjectFile, STUB, path_from_bytes};
 use cg_names::demangle::demangle_path;
-use cg_reader::Search;
+use cg_reader::{Search, plural};
 use cg_stacks::address;
 use cg_stacks::symbols::{BuildId, CountedFrom, FoundObject, FunctionAt, OutermostName};
 use cg_stacks::table::{FrameId, FrameParts, NameId, StackTable};
@@ -450,7 +450,7 @@ impl LocationNames {
         if shown < sorted.len() {
             let others = &sorted[shown..];
             let frames = others.iter().map(|(_, count)| **count).sum();
-            let place = format!("{} other objects", others.len());
+            let place = plural(others.len() as u64, "other object", "other objects");
             diagnostics.warn(format!("{} either", write(frames, &place)));
         }
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cg_collections::intern::{Id as _, TooMany};
-use cg_reader::{Error, Out};
+use cg_reader::{Error, Out, plural};
 use cg_stacks::perf::{Recording, SAMPLES, SampledEvent};
 use cg_stacks::table::{StackLinkId, StackTable};
 use cg_stream::Diagnostics;
@@ -183,7 +183,12 @@ impl RecordingReader<'_> {
         names.warn_nameless(source, locations, diagnostics);
         if through_others > 0 {
             diagnostics.warn(format!(
-                "{source}: {through_others} stacks are cut at objects that are another build than the recorded one; --debug-root DIR also searches below DIR"
+                "{source}: {} another build than the recorded one; --debug-root DIR also searches below DIR",
+                plural(
+                    through_others,
+                    "stack is cut at an object that is",
+                    "stacks are cut at objects that are"
+                )
             ));
         }
         Ok(())
@@ -234,8 +239,12 @@ impl RecordingReader<'_> {
     fn warn_incomplete(&self, source: &str, diagnostics: &mut Diagnostics) {
         if self.lost > 0 {
             diagnostics.warn(format!(
-                "{source}: perf lost {} samples or other records while it recorded",
-                self.lost
+                "{source}: perf lost {} while it recorded",
+                plural(
+                    self.lost,
+                    "sample or other record",
+                    "samples or other records"
+                )
             ));
         }
         let StackEnds {
@@ -245,8 +254,9 @@ impl RecordingReader<'_> {
         } = self.ends;
         if copied + lost > 0 {
             let share = (copied + lost) as f64 / followed as f64 * 100.0;
+            let verb = if copied + lost == 1 { "is" } else { "are" };
             diagnostics.warn(format!(
-                "{source}: {} of {followed} stacks ({share:.1} %) are cut: {copied} where perf's copy of the stack ends (perf record --call-graph dwarf,65528 copies more), {lost} at code whose caller is unknown",
+                "{source}: {} of {followed} stacks ({share:.1} %) {verb} cut: {copied} where perf's copy of the stack ends (perf record --call-graph dwarf,65528 copies more), {lost} at code whose caller is unknown",
                 copied + lost
             ));
         }

@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use cg_collections::intern::TooMany;
 use cg_collections::maps::Map;
-use cg_reader::{Error, Options, Reading};
+use cg_reader::{Error, Options, Reading, plural};
 use cg_stacks::table::{NameId, StackKey};
 
 use crate::attributes::EventAttribute;
@@ -37,8 +37,12 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     if container.traced_bytes > 0 {
         let source = reading.source;
         reading.diagnostics.warn(format!(
-            "{source}: {} bytes of hardware trace are not read; for samples of the trace, run perf script --itrace=i10us -i FILE | cg-parse",
-            container.traced_bytes
+            "{source}: {} not read; for samples of the trace, run perf script --itrace=i10us -i FILE | cg-parse",
+            plural(
+                container.traced_bytes,
+                "byte of hardware trace is",
+                "bytes of hardware trace are"
+            )
         ));
     }
     reader.write(reading.source, read, reading.out, reading.diagnostics)

@@ -8,6 +8,7 @@ pub mod number;
 mod options;
 mod out;
 mod reading;
+mod wording;
 
 pub use cg_debug_info::{KeptObjects, Search};
 
@@ -16,3 +17,4 @@ pub use head::{FARTHEST_LOOK, Head, LineEvidence, Reach};
 pub use options::{BYTE_ORDER_MARK, Lines, Options, Revision, Snapshots};
 pub use out::Out;
 pub use reading::{ReadRecords, Reading};
+pub use wording::{plural, plurals};

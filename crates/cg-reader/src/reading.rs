@@ -10,6 +10,7 @@ use cg_stream::record::RunRecord;
 use crate::error::Error;
 use crate::options::{Lines, Options};
 use crate::out::Out;
+use crate::wording::plural;
 
 /// A reader of a format. It reads an input and passes rows to [`Reading::out`].
 ///
@@ -73,9 +74,9 @@ impl Reading<'_, '_> {
     }
 
     /// Warns about `count` things in the input, unless `count` is 0.
-    pub fn warn_count(&mut self, count: u64, what: &str) {
+    pub fn warn_count(&mut self, count: u64, one: &str, many: &str) {
         if count > 0 {
-            self.warn(format!("{count} {what}"));
+            self.warn(plural(count, one, many));
         }
     }
 

@@ -39,7 +39,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
         .filter(|stated| read.is_ok() && *stated > report.samples);
     if let Some(stated) = stated {
         reading.warn(format!(
-            "{} of {stated} samples are left out: their stacks were not printed; asprof -o collapsed prints all",
+            "left out: {} of {stated} samples, whose stacks were not printed; asprof -o collapsed prints all",
             stated - report.samples
         ));
     }
@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(
             calls.messages,
             [
-                "in: 1 of 2 samples are left out: their stacks were not printed; asprof -o collapsed prints all"
+                "in: left out: 1 of 2 samples, whose stacks were not printed; asprof -o collapsed prints all"
             ]
         );
         let total = read(

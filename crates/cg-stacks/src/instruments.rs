@@ -57,6 +57,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     }
     reading.warn_count(
         tree.negative,
+        "line costs less than the lines below it because of rounding; its self cost counts as 0",
         "lines cost less than the lines below them because of rounding; their self costs count as 0",
     );
     write(run, &tree.table, read, reading.out)
@@ -343,7 +344,7 @@ mod tests {
         assert_eq!(
             parsed.messages,
             [
-                "in: 1 lines cost less than the lines below them because of rounding; their self costs count as 0"
+                "in: 1 line costs less than the lines below it because of rounding; its self cost counts as 0"
             ]
         );
         let wrong = read("Weight\tSymbol Name\n1.00 h  100.0%\tmain\n");

@@ -9,7 +9,7 @@
 //! the lines below it. Samples of waiting threads count as well: the function names show which threads wait.
 
 use cg_reader::number::{leading_u64, whole_u64};
-use cg_reader::{Error, Lines, Options, Reading};
+use cg_reader::{Error, Lines, Options, Reading, plural};
 use cg_stream::record::{Count, RunRecord};
 
 use super::outline::Outline;
@@ -183,8 +183,9 @@ impl SampleReport {
                 return Err(Error::at(
                     open.line,
                     format!(
-                        "this line has {} samples, the lines below it {} more",
-                        open.samples, -open.own
+                        "this line has {}, the lines below it {} more",
+                        plural(open.samples, "sample", "samples"),
+                        -open.own
                     ),
                 ));
             }

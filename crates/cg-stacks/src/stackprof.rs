@@ -12,7 +12,7 @@
 use cg_collections::maps::Map;
 use cg_reader::json::{JsonText, List, ListElements, Scanner, bytes_or_empty};
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, Head, Reading};
+use cg_reader::{Error, Head, Reading, plural};
 use cg_stream::record::{Count, RunRecord};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -180,17 +180,21 @@ impl<'a> StackprofFile<'a> {
     /// Checks the number of samples against the number that the file states.
     fn check(&self, samples: u64, reading: &mut Reading) -> Result<(), Error> {
         if self.missed > 0 {
-            reading.warn(format!("stackprof missed {} samples", self.missed));
+            reading.warn(format!(
+                "stackprof missed {}",
+                plural(self.missed, "sample", "samples")
+            ));
         }
         match self.samples {
             Some(all) if all < samples => Err(Error::whole(format!(
-                "expected {all} samples, found {samples} in the stacks"
+                "expected {}, found {samples} in the stacks",
+                plural(all, "sample", "samples")
             ))),
             Some(all) if all > samples => {
                 // Ruby reported no frame for these samples, and stackprof does not store empty stacks.
                 reading.warn(format!(
-                    "{} of {all} samples have no stack; they are left out",
-                    all - samples
+                    "left out: {} without a stack, of {all}",
+                    plural(all - samples, "sample", "samples")
                 ));
                 Ok(())
             }
@@ -295,7 +299,7 @@ mod tests {
             (
                 "\"samples\":6,\"gc",
                 "\"samples\":8,\"gc",
-                "in: 2 of 8 samples have no stack; they are left out",
+                "in: left out: 2 samples without a stack, of 8",
                 false,
             ),
             (

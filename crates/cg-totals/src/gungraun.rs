@@ -12,7 +12,7 @@
 //! Derived metrics (`EstimatedCycles`, hit and miss rates) are not costs and are skipped.
 
 use cg_collections::sorting::Order as _;
-use cg_reader::{Error, Head, Reading, Revision};
+use cg_reader::{Error, Head, Reading, Revision, plural};
 use cg_stream::record::RunRecord;
 use serde_json::{Map, Value};
 
@@ -58,8 +58,13 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
         }
         if benchmark.unread > 0 {
             reading.warn(format!(
-                "{}: {} summaries of other tools have no metrics that can be read",
-                benchmark.name, benchmark.unread
+                "{}: {} no metrics that can be read",
+                benchmark.name,
+                plural(
+                    benchmark.unread as u64,
+                    "summary of another tool has",
+                    "summaries of other tools have"
+                )
             ));
         }
     }
@@ -71,8 +76,9 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     }
     if lacking > 0 {
         reading.warn(format!(
-            "{lacking} of {} profiles have no {} figures",
+            "{lacking} of {} profiles {} no {} figures",
             written + lacking,
+            if lacking == 1 { "has" } else { "have" },
             if is_old { "old" } else { "new" }
         ));
     }

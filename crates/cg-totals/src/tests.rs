@@ -240,7 +240,7 @@ fn other_tools_of_a_summary_are_separate_runs() {
         let parsed = read_summary(&text, &Options::default());
         assert_eq!(
             parsed.messages[0],
-            "in: b::g::f one: 1 summaries of other tools have no metrics that can be read"
+            "in: b::g::f one: 1 summary of another tool has no metrics that can be read"
         );
         assert_eq!(
             totals(&parsed),

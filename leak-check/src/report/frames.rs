@@ -5,10 +5,11 @@ use std::rc::Rc;
 
 use cg_collections::maps::Map;
 use cg_document::html::FramePart;
+use cg_document::number::plural;
 use cg_document::visible;
 use cg_names::code_origin::{StackLine, fold_libraries};
 use cg_names::paths::base_name;
-use cg_stream::record::Frame;
+use cg_stream::record::{Count, Frame};
 
 use crate::paths::Paths;
 use crate::stack::Stack;
@@ -141,7 +142,8 @@ impl<'a> StackLines<'a> {
                     (line, Some(position))
                 }
                 StackLine::Libraries { frames, of } => {
-                    let text = format!("… {} frames of {of}", frames.len());
+                    let frames = plural(frames.len() as Count, "frame", "frames");
+                    let text = format!("… {frames} of {of}");
                     (known.line(&text), None)
                 }
             };

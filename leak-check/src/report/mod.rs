@@ -339,8 +339,8 @@ impl<'a> GateReport<'a> {
             })
             .collect();
         if counted.len() > MOST_SHOWN {
-            let more = counted.len() - MOST_SHOWN;
-            lines.push((format!("{more} more processes"), None));
+            let more = (counted.len() - MOST_SHOWN) as Count;
+            lines.push((plural(more, "more process", "more processes"), None));
         }
         lines
     }

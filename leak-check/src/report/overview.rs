@@ -118,7 +118,8 @@ impl GateReport<'_> {
             })
             .collect();
         if counts.len() > MOST_SHOWN {
-            kinds.push(format!("{} more kinds", counts.len() - MOST_SHOWN));
+            let more = (counts.len() - MOST_SHOWN) as Count;
+            kinds.push(plural(more, "more kind", "more kinds"));
         }
         kinds.join(", ")
     }

@@ -390,9 +390,9 @@ impl<'s, 'a> FlameDrawing<'s, 'a> {
             }
             if layout.deep > 0 {
                 notes.push(format!(
-                    "{} deeper than {} levels not drawn",
+                    "{} deeper than {} not drawn",
                     plural(layout.deep as Count, "frame", "frames"),
-                    layout.deepest
+                    plural(layout.deepest as Count, "level", "levels")
                 ));
             }
         }

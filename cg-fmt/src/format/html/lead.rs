@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::fmt::Write as _;
 
-use cg_document::number::{grouped, percent};
+use cg_document::number::{grouped, percent, plural};
 use cg_document::{Cell, NAMELESS};
 use cg_names::code_origin::CodeOwner;
 use cg_names::structure::shorten::shorten;
@@ -72,7 +72,12 @@ fn findings(lead: &mut Vec<String>, rows: &PageRows<'_>) {
         let first = bytes.iter().position(Option::is_some);
         let is_worst = |row: usize| first.is_some_and(|first| kinds[row] == kinds[first]);
         if let Some((row, most)) = largest(&bytes, is_worst) {
-            let _ = write!(worst, "; most in {}, {} bytes", name(row), grouped(most));
+            let _ = write!(
+                worst,
+                "; most in {}, {}",
+                name(row),
+                plural(most, "byte", "bytes")
+            );
         }
     }
     let counts = rows.counts("count").unwrap_or_default();

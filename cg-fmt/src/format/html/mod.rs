@@ -6,7 +6,7 @@
 use std::io::Write;
 
 use cg_document::html::{self, Tone};
-use cg_document::number::{grouped, signed};
+use cg_document::number::{grouped, plural, signed};
 use cg_document::{Block, Document, Graph, Markup, Span, draw_chart};
 use cg_names::code_origin::CodeOwner;
 use cg_profile::Profile;
@@ -279,9 +279,10 @@ impl PageContent {
             let of_page = (&mut self.functions, &mut self.data);
             let left_out = forest.write(&columns, is_estimated, of_page);
             if left_out > 0 {
-                let left_out = grouped(left_out as Count);
-                self.notes.push(format!(
-                    "{left_out} frames are too narrow for a page; their cost is in one frame below their callers"
+                self.notes.push(plural(
+                    left_out as Count,
+                    "frame is too narrow for a page; its cost is in one frame below its caller",
+                    "frames are too narrow for a page; their cost is in one frame below their callers",
                 ));
             }
         }

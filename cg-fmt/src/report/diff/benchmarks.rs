@@ -171,7 +171,10 @@ impl<'a> Diffs<'a> {
         }
         let of = self.benchmarks.len();
         let words = match count {
-            0 => format!("{of} benchmarks unchanged"),
+            0 => format!(
+                "{} unchanged",
+                number::plural(of as Count, "benchmark", "benchmarks")
+            ),
             _ => format!("{count} of {of} benchmarks changed"),
         };
         Some(match parts.is_empty() {
@@ -253,10 +256,10 @@ impl<'a> Diffs<'a> {
         let others = rows.len().saturating_sub(most);
         let note = match others {
             0 => None,
-            1 => Some("1 more benchmark not shown (--top all)".to_owned()),
-            _ => Some(format!(
-                "{} more benchmarks not shown (--top all)",
-                number::grouped(others as Count)
+            _ => Some(number::plural(
+                others as Count,
+                "more benchmark not shown (--top all)",
+                "more benchmarks not shown (--top all)",
             )),
         };
         let rows: Vec<BenchmarkRow> = rows.into_iter().take(most).flatten().collect();

@@ -145,8 +145,11 @@ impl Diffs<'_> {
             .map(|limit| format!("limit broken: {}", shortened(limit)))
             .collect();
         if broken.len() > MOST {
-            let more = number::grouped((broken.len() - MOST) as Count);
-            lines.push(format!("{more} more limits are broken"));
+            lines.push(number::plural(
+                (broken.len() - MOST) as Count,
+                "more limit is broken",
+                "more limits are broken",
+            ));
         }
         lines.into_iter().map(Block::Text).collect()
     }
@@ -210,9 +213,10 @@ impl Diffs<'_> {
         let sentences = summary.notes.iter().take(MOST_NOTES);
         notes.extend(sentences.map(|note| shortened(note).into_owned()));
         if summary.notes.len() > MOST_NOTES {
-            notes.push(format!(
-                "{} more notes like these",
-                number::grouped((summary.notes.len() - MOST_NOTES) as Count)
+            notes.push(number::plural(
+                (summary.notes.len() - MOST_NOTES) as Count,
+                "more note like these",
+                "more notes like these",
             ));
         }
         notes.into_iter().map(Block::Note).collect()

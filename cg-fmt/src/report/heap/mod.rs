@@ -169,10 +169,10 @@ fn tree<'a>(
     let details = match (&snapshot.event, snapshot.detail.as_str()) {
         (Some(event), _) => format!(": {} {event}", number::grouped(whole)),
         (None, detail) => format!(
-            "{}: {} of {} bytes are on the heap",
+            "{}: {} of {} on the heap",
             if detail == "peak" { " (peak)" } else { "" },
             number::grouped(snapshot.heap_bytes.into()),
-            number::grouped(whole),
+            number::plural(whole, "byte", "bytes"),
         ),
     };
     let costs = vec![(event.to_owned(), whole)];

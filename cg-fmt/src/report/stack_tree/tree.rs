@@ -408,7 +408,10 @@ impl ShownNode {
                 least,
                 most,
                 library,
-            } if least == most => format!("… {most} frames of {library}"),
+            } if least == most => {
+                let frames = number::plural(*most as Count, "frame", "frames");
+                format!("… {frames} of {library}")
+            }
             ShownNode::Libraries {
                 least,
                 most,

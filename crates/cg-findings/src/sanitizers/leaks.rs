@@ -4,6 +4,7 @@
 //! (`lsan_common.cpp`). In Memcheck, these are definitely and indirectly lost. A block with a pointer only into its middle
 //! counts as reachable, so no block is possibly lost.
 
+use cg_reader::plural;
 use cg_stream::record::{LeakKind, LeakSummary};
 use memchr::memmem;
 
@@ -70,8 +71,14 @@ impl LeakReport {
         process.set_sanitizer_summary(sums);
         let is_explained = is_all || (is_short && self.omitted > 0);
         (!is_explained).then(|| {
+            let amount = |bytes, blocks| {
+                let blocks = plural(blocks, "allocation", "allocations");
+                format!("{} in {blocks}", plural(bytes, "byte", "bytes"))
+            };
             format!(
-                "has {all_bytes} bytes in {all_blocks} allocations in its SUMMARY, but its leaks sum to {bytes} bytes in {blocks} allocations"
+                "has {} in its SUMMARY, but its leaks sum to {}",
+                amount(all_bytes, all_blocks),
+                amount(bytes, blocks)
             )
         })
     }

@@ -25,7 +25,7 @@ mod report;
 
 use std::sync::LazyLock;
 
-use cg_reader::{Error, Reading};
+use cg_reader::{Error, Reading, plural};
 use cg_stream::record::{ErrorSummary, Tool};
 use memchr::memmem::Finder;
 
@@ -472,9 +472,10 @@ impl SanitizedProcess {
             && summary.contexts != read
         {
             reading.warn(format!(
-                "{} counts {} reports, but {read} were read",
+                "{} counts {}, but {} read",
                 self.title(),
-                summary.contexts
+                plural(summary.contexts, "report", "reports"),
+                plural(read, "was", "were")
             ));
         }
     }

@@ -75,7 +75,7 @@ fn differences_from_valgrinds_summaries_are_reported_with_both_figures() {
     let reading = read([PREAMBLE, ERROR, &other, SUMMARY].concat());
     assert_eq!(reading.warnings.len(), 1);
     assert!(
-        reading.warnings[0].contains("has 1 contexts, but 2 errors"),
+        reading.warnings[0].contains("has 1 context, but 2 errors"),
         "{:?}",
         reading.warnings
     );
@@ -83,7 +83,7 @@ fn differences_from_valgrinds_summaries_are_reported_with_both_figures() {
     let reading = read([PREAMBLE, ERROR, &summary].concat());
     assert_eq!(reading.warnings.len(), 1);
     assert!(
-        reading.warnings[0].contains("has 3 contexts, but 1 errors"),
+        reading.warnings[0].contains("has 3 contexts, but 1 error and"),
         "{:?}",
         reading.warnings
     );
@@ -103,7 +103,7 @@ fn differences_from_valgrinds_summaries_are_reported_with_both_figures() {
     assert_eq!(
         reading.warnings,
         [
-            "log: process 7: LEAK SUMMARY has 14 bytes in 2 blocks definitely lost, but the loss records sum to 10 bytes in 1 blocks"
+            "log: process 7: LEAK SUMMARY has 14 bytes in 2 blocks definitely lost, but the loss records sum to 10 bytes in 1 block"
         ]
     );
 }

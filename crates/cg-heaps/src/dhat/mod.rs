@@ -11,7 +11,7 @@
 
 use cg_collections::intern::Id as _;
 use cg_names::frame_text::FrameText;
-use cg_reader::{Error, Head, Reading};
+use cg_reader::{Error, Head, Reading, plural};
 use cg_stream::record::{Count, Counts, DhatFacts, Frame, Name, RunRecord, Total};
 use cg_stream::rows::{Cells, FrameId, ProgramPointRow, StackRef};
 
@@ -78,8 +78,9 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     if beyond > 0 {
         // DHAT does not write such files. Files that were shortened by hand for a test have such positions.
         reading.warn(format!(
-            "{beyond} positions in stacks are outside the frame table of {} frames; their frames are written as {{}}",
-            file.frames.len()
+            "{} written as {{}}: the frame table has only {}",
+            plural(beyond as u64, "frame of a stack is", "frames of stacks are"),
+            plural(file.frames.len() as u64, "frame", "frames")
         ));
     }
     reading.out.end()

@@ -76,6 +76,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     }
     reading.warn_count(
         recording.replay.unknown_frees,
+        "free of a block that was allocated before heaptrack was attached; it is not counted",
         "frees of blocks that were allocated before heaptrack was attached; they are not counted",
     );
     if read.is_ok() && recording.ends_in_change {

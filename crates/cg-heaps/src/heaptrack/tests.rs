@@ -196,7 +196,7 @@ fn all_formats_have_the_same_records() {
     assert_eq!(
         oldest.messages,
         [
-            "in: 1 frees of blocks that were allocated before heaptrack was attached; they are not counted"
+            "in: 1 free of a block that was allocated before heaptrack was attached; it is not counted"
         ]
     );
     assert!(oldest.is_whole());

@@ -7,7 +7,7 @@
 
 use cg_collections::maps::Map;
 use cg_names::frame_text::FrameText;
-use cg_reader::{Error, Out};
+use cg_reader::{Error, Out, plural};
 use cg_stream::Diagnostics;
 use cg_stream::record::Count;
 use cg_stream::rows::{Cells, FrameId, HeapRow, StackRef};
@@ -117,16 +117,20 @@ impl<'t> TreeWriting<'t, '_, '_> {
                 return Err(Error::at(
                     node.line,
                     format!(
-                        "this node has {} bytes, but its children sum to {}, and the difference does not fit in 64 bits",
-                        node.bytes, node.children
+                        "this node has {}, but its children sum to {}, and the difference does not fit in 64 bits",
+                        plural(node.bytes, "byte", "bytes"),
+                        node.children
                     ),
                 ));
             }
             if beyond < 0 {
                 self.adds_up = false;
                 self.diagnostics.error(format!(
-                    "{}:{}: this node has {} bytes, but its children sum to {}; a heap record of {beyond} corrects the sum",
-                    self.source, node.line, node.bytes, node.children
+                    "{}:{}: this node has {}, but its children sum to {}; a heap record of {beyond} corrects the sum",
+                    self.source,
+                    node.line,
+                    plural(node.bytes, "byte", "bytes"),
+                    node.children
                 ));
             }
             if beyond != 0 {

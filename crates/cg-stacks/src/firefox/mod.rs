@@ -89,6 +89,7 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
     let read = stacks.document(document, reading);
     reading.warn_count(
         stacks.rounded,
+        "fractional count was rounded; the error of each sum is less than 1",
         "fractional counts were rounded; the error of each sum is less than 1",
     );
     write(stacks.run, &stacks.table, read, reading.out)

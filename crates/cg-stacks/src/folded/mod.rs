@@ -19,7 +19,7 @@ pub(crate) mod frame;
 
 use std::collections::BTreeMap;
 
-use cg_reader::{Error, Head, LineEvidence, Lines, Options, Reach, Reading};
+use cg_reader::{Error, Head, LineEvidence, Lines, Options, Reach, Reading, plural};
 use cg_stream::record::Name;
 
 use self::frame::{FoldedFrames, thread_name};
@@ -136,7 +136,12 @@ pub fn parse(reading: &mut Reading) -> Result<(), Error> {
         units.insert(EVENT.to_owned(), format!("{unit} {EVENT}"));
         if rounded > 0 {
             reading.warn(format!(
-                "{rounded} counts were rounded to multiples of {unit}, which 64 bits can hold"
+                "{} of {unit}, which 64 bits can hold",
+                plural(
+                    rounded,
+                    "count was rounded to a multiple",
+                    "counts were rounded to multiples"
+                )
             ));
         }
     }

@@ -84,7 +84,7 @@ fn fractions_are_counts_of_a_finer_unit() {
     let parsed = folded("a;b 0.30000000000000004\na;c 1000000.5\n");
     assert_eq!(
         parsed.messages,
-        ["in: 1 counts were rounded to multiples of 0.000000000001, which 64 bits can hold"]
+        ["in: 1 count was rounded to a multiple of 0.000000000001, which 64 bits can hold"]
     );
     assert!(!parsed.has_errors);
 }

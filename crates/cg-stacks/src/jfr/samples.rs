@@ -1,7 +1,7 @@
 //! The samples of a recording, added up by stack and thread.
 
 use cg_collections::maps::Map;
-use cg_reader::Error;
+use cg_reader::{Error, plurals};
 use cg_stream::record::{Count, FrameMarks, LabelValue, Name, RunRecord, SampleLabels};
 
 use super::ChunkHeader;
@@ -423,28 +423,28 @@ impl JfrSamples {
     }
 
     pub(super) fn warnings(&self) -> Vec<String> {
-        let all = [
+        plurals([
             (
                 self.missing_traces,
+                "stack that a sample refers to is missing from the recording: this sample has no frames",
                 "stacks that samples refer to are missing from the recording: these samples have no frames",
             ),
             (
                 self.missing_methods,
+                "method that a frame refers to is missing from the recording: this frame has no name",
                 "methods that frames refer to are missing from the recording: these frames have no names",
             ),
             (
                 self.lost,
+                "sample of CPU time was lost, according to the recorder",
                 "samples of CPU time were lost, according to the recorder",
             ),
             (
                 self.sleeping,
+                "sample is of a thread that sleeps or waits: it counts as sleeping_samples, not as samples or wall_samples",
                 "samples are of threads that sleep or wait: they count as sleeping_samples, not as samples or wall_samples",
             ),
-        ];
-        let occurred = all.iter().filter(|(count, _)| *count > 0);
-        occurred
-            .map(|(count, what)| format!("{count} {what}"))
-            .collect()
+        ])
     }
 }
 

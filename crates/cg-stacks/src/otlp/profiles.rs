@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use cg_collections::maps::Map;
-use cg_reader::Error;
+use cg_reader::{Error, plural};
 use cg_stream::record::Count;
 
 use super::super::pprof::samples::PprofSamples;
@@ -280,7 +280,7 @@ impl<'d, 'a, 't> OtlpSamples<'d, 'a, 't> {
                 *counts.entry(key.into_string()).or_default() += count;
             }
         }
-        let shown = |(key, count)| format!("{key} ({count} samples)");
+        let shown = |(key, count)| format!("{key} ({})", plural(count, "sample", "samples"));
         counts.into_iter().map(shown).collect()
     }
 

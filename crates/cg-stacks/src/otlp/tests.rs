@@ -39,7 +39,7 @@ fn the_same_profile_from_every_release_gives_the_same_records() {
         }
         assert_eq!(
             parsed.messages,
-            ["in: attributes are not kept: shop.cart (1 samples)"]
+            ["in: attributes are not kept: shop.cart (1 sample)"]
         );
         assert!(parsed.is_whole());
     }

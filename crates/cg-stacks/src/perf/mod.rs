@@ -31,7 +31,7 @@ mod threads;
 mod times;
 
 use cg_reader::number::leading_u64;
-use cg_reader::{Error, Lines, Options, Reading};
+use cg_reader::{Error, Lines, Options, Reading, plural};
 use cg_stream::record::RunRecord;
 
 use self::chain::PerfChain;
@@ -451,12 +451,17 @@ impl PerfScript {
         (self.odd).warn("inside a sample, but not a frame", reading);
         reading.warn_count(
             self.misnamed,
+            "innermost inlined frame has the name of its inliner, because perf used binutils' addr2line; use perf record and perf script built with libdw, or perf script --no-inline",
             "innermost inlined frames have the name of their inliner, because perf used binutils' addr2line; use perf record and perf script built with libdw, or perf script --no-inline",
         );
         if self.lost > 0 {
             reading.warn(format!(
-                "perf lost {} samples or other records while it recorded",
-                self.lost
+                "perf lost {} while it recorded",
+                plural(
+                    self.lost,
+                    "sample or other record",
+                    "samples or other records"
+                )
             ));
         }
     }

@@ -2,7 +2,7 @@
 
 use cg_collections::intern::TooMany;
 use cg_collections::maps::Map;
-use cg_reader::Error;
+use cg_reader::{Error, plurals};
 use cg_stream::record::{Count, Name, RunRecord};
 
 use super::super::rate::samples_a_second;
@@ -372,38 +372,43 @@ impl<'n, 'a> PacketReader<'n, 'a> {
             }
         }
         run.sampling.sample_rate = samples_a_second(self.frequency as f64);
-        let possible = [
+        let warnings = plurals([
             (
                 self.lost_stacks,
+                "sample has no stack: the packet with the stack is missing from the trace",
                 "samples have no stack: the packets with the stacks are missing from the trace",
             ),
             (
                 self.lost_samples,
+                "record or sample was lost, according to the profiler",
                 "records or samples were lost, according to the profiler",
             ),
             (
                 self.lost_heaps,
+                "heap dump is incomplete, according to heapprofd",
                 "heap dumps are incomplete, according to heapprofd",
             ),
             (
                 self.slices.unbegun(),
+                "end of a slice has no beginning in the trace: it is not counted",
                 "ends of slices have no beginning in the trace: they are not counted",
             ),
             (
                 self.slices.overlapping(),
+                "slice ends after a slice around it: it is counted up to the outer end",
                 "slices end after a slice around them: they are counted up to its end",
             ),
             (
                 self.unended,
+                "slice has no duration: it is not counted",
                 "slices have no duration: they are not counted",
             ),
             (
                 self.asynchronous,
+                "asynchronous slice of Chrome has no thread: it is not counted",
                 "asynchronous slices of Chrome have no thread: they are not counted",
             ),
-        ];
-        let occurred = possible.iter().filter(|(count, _)| *count > 0);
-        let warnings = occurred.map(|(count, what)| format!("{count} {what}"));
-        Ok((self.table, warnings.collect()))
+        ]);
+        Ok((self.table, warnings))
     }
 }

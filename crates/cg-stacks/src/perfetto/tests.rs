@@ -70,9 +70,9 @@ fn samples_and_slices_of_all_sequences_are_added_up() {
     assert_eq!(
         parsed.messages,
         [
-            "in: 1 samples have no stack: the packets with the stacks are missing from the trace",
+            "in: 1 sample has no stack: the packet with the stack is missing from the trace",
             "in: 5 records or samples were lost, according to the profiler",
-            "in: 1 ends of slices have no beginning in the trace: they are not counted",
+            "in: 1 end of a slice has no beginning in the trace: it is not counted",
         ]
     );
     assert!(parsed.is_whole());
@@ -342,10 +342,10 @@ fn slices_that_overlap_or_have_no_thread_are_reported() {
     assert_eq!(
         parsed.messages,
         [
-            "in: 1 ends of slices have no beginning in the trace: they are not counted",
+            "in: 1 end of a slice has no beginning in the trace: it is not counted",
             "in: 3 slices end after a slice around them: they are counted up to its end",
-            "in: 1 slices have no duration: they are not counted",
-            "in: 1 asynchronous slices of Chrome have no thread: they are not counted",
+            "in: 1 slice has no duration: it is not counted",
+            "in: 1 asynchronous slice of Chrome has no thread: it is not counted",
         ]
     );
 }

@@ -2,6 +2,7 @@
 
 use cg_debug_info::Search;
 use cg_names::paths::base_name;
+use cg_reader::plural;
 use cg_stream::record::Name;
 
 /// Finds the program among the objects of a profile: the object with the file name of `--exe`, or else the first object that
@@ -35,13 +36,16 @@ pub(super) fn left_unnamed(
 ) -> Option<String> {
     let shown = Name::from_bytes(program);
     let shown = base_name(&shown);
+    let looks_up = "cg-parse --exe PROGRAM FILE looks up names in the program";
     match (left, &search.exe) {
         (0, _) => None,
-        (_, None) => Some(format!(
-            "{left} addresses of {shown} have no names in the profile; cg-parse --exe PROGRAM FILE looks them up in the program"
+        (left, None) => Some(plural(
+            left as u64,
+            &format!("address of {shown} has no name in the profile; {looks_up}"),
+            &format!("addresses of {shown} have no names in the profile; {looks_up}"),
         )),
         (_, Some(_)) => Some(format!(
-            "{left} of {total} addresses of {shown} have no names in the program of --exe: it is stripped, or not the profiled build"
+            "the program of --exe has no names for {left} of {total} addresses of {shown}: it is stripped, or not the profiled build"
         )),
     }
 }

@@ -442,7 +442,7 @@ impl<'a> UnitSection<'a> {
             run.sampling.units.insert(event.to_owned(), unit);
         }
         let rounded = self.rounded + cut_off;
-        reading.warn_count(rounded, "counts were rounded");
+        reading.warn_count(rounded, "count was rounded", "counts were rounded");
         write(run, &self.table, read, reading.out)
     }
 }

@@ -26,7 +26,7 @@ use std::collections::BTreeSet;
 
 use cg_collections::intern::Id as _;
 use cg_reader::json::{Scanner, Window};
-use cg_reader::{Error, Head, Reading};
+use cg_reader::{Error, Head, Reading, plural};
 use cg_stream::record::RunRecord;
 use serde_json::Value;
 
@@ -119,7 +119,12 @@ impl EventCounts {
         let unread = slices + ends + others + sums;
         if unread > 0 {
             reading.warn(format!(
-                "{unread} events of the trace are not samples and are omitted, {slices} of them slices"
+                "left out: {} (slices: {slices})",
+                plural(
+                    unread,
+                    "event of the trace that is not a sample",
+                    "events of the trace that are not samples"
+                )
             ));
         }
     }
@@ -338,10 +343,12 @@ impl TraceFile {
         let counted = self.counted;
         reading.warn_count(
             counted.backwards,
+            "slice has a negative duration, which counts as 0",
             "slices have negative durations, which count as 0",
         );
         reading.warn_count(
             counted.sums,
+            "event \"Total …\" is omitted, because it is the sum of other slices",
             "events \"Total …\" are omitted, because they are sums of other slices",
         );
         if self.table.row_count() == 0 {

@@ -176,6 +176,7 @@ impl TraceSamples {
         }
         reading.warn_count(
             strays,
+            "sample has no stack, because its frame is missing from the trace",
             "samples have no stack, because their frames are missing from the trace",
         );
         Ok(())

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use cg_reader::{Error, Reading};
+use cg_reader::{Error, Reading, plural};
 use cg_stream::record::Count;
 
 use super::super::table::{StackKey, StackKeyId, StackLinkId, StackTable};
@@ -313,20 +313,28 @@ impl<'t> Nesting<'t> {
     pub(super) fn warn(&self, reading: &mut Reading) {
         reading.warn_count(
             self.unended,
+            "slice has no end; it lasts to the end of the trace or of the slice around it",
             "slices have no end; they last to the end of the trace or of the slice around them",
         );
         reading.warn_count(
             self.without_time,
+            "slice has no time of its own and is not counted",
             "slices have no time of their own and are not counted",
         );
         reading.warn_count(
             self.strays,
+            "end of a slice has no beginning and is omitted",
             "ends of slices have no beginning and are omitted",
         );
         if self.cut > 0 {
             reading.warn(format!(
-                "{} slices overlap without nesting; they are cut, by {} ns in total",
-                self.cut, self.cut_off
+                "{}, by {} ns in total",
+                plural(
+                    self.cut,
+                    "slice overlaps another without nesting; it is cut",
+                    "slices overlap without nesting; they are cut"
+                ),
+                self.cut_off
             ));
         }
     }

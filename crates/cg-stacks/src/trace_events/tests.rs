@@ -60,7 +60,7 @@ fn the_pieces_of_a_profile_in_a_trace_are_joined() {
         assert!(parsed.is_whole() && !parsed.has_errors);
         assert_eq!(
             parsed.messages,
-            ["in: 1 events of the trace are not samples and are omitted, 1 of them slices"]
+            ["in: left out: 1 event of the trace that is not a sample (slices: 1)"]
         );
     }
     // The beginning of a slice counts as a slice; the names of threads and processes do not count.
@@ -68,7 +68,7 @@ fn the_pieces_of_a_profile_in_a_trace_are_joined() {
     let others = ["B", "E", "X", "i", "M"].map(other).join(",");
     assert_eq!(
         read_trace(&format!("[{others},{events}]")).messages,
-        ["in: 5 events of the trace are not samples and are omitted, 3 of them slices"]
+        ["in: left out: 5 events of the trace that are not samples (slices: 3)"]
     );
 }
 
@@ -109,7 +109,7 @@ fn samples_in_missing_nodes_are_kept_with_a_warning() {
     assert!(parsed.records_of_type("run")[0].contains(r#""total":{"samples":4,"time":15000}"#));
     assert_eq!(
         parsed.messages[1..],
-        ["in: 1 samples have no stack, because their nodes are missing from the trace"]
+        ["in: 1 sample has no stack, because its node is missing from the trace"]
     );
 }
 
@@ -126,7 +126,7 @@ fn a_node_with_a_missing_caller_begins_a_stack() {
     );
     assert_eq!(
         parsed.messages[1..],
-        ["in: 1 nodes begin a stack, because their callers are missing from the trace"]
+        ["in: 1 node begins a stack, because its caller is missing from the trace"]
     );
     assert!(parsed.is_whole() && !parsed.has_errors);
 }
@@ -183,8 +183,8 @@ fn shown(parsed: &Parsed) -> Vec<String> {
 #[test]
 fn slices_nest_by_their_times() {
     const NONE: &[&str] = &[];
-    const UNTIMED: &[&str] = &["in: 1 slices have no time of their own and are not counted"];
-    const CUT: &str = "in: 1 slices overlap without nesting; they are cut, by 10 ns in total";
+    const UNTIMED: &[&str] = &["in: 1 slice has no time of its own and is not counted"];
+    const CUT: &str = "in: 1 slice overlaps another without nesting; it is cut, by 10 ns in total";
     type Case = (
         &'static str,
         &'static [&'static str],
@@ -270,9 +270,7 @@ fn slices_nest_by_their_times() {
             "a slice without an end lasts to the end of the slice around it",
             &["B main 0", "B f 2", "E main 10", "X g 40 60"],
             &["60 1 g", "8 1 f<main", "2 1 main"],
-            &[
-                "in: 1 slices have no end; they last to the end of the trace or of the slice around them",
-            ],
+            &["in: 1 slice has no end; it lasts to the end of the trace or of the slice around it"],
         ),
         (
             "ends without beginnings are counted",
@@ -300,7 +298,7 @@ fn slices_nest_by_their_times() {
                 r#"X Total_f 0 9 ,"args":{"count":3,"avg ms":3}"#,
             ],
             &["9 1 Total f<Frontend", "1 1 Frontend"],
-            &["in: 1 events \"Total …\" are omitted, because they are sums of other slices"],
+            &["in: 1 event \"Total …\" is omitted, because it is the sum of other slices"],
         ),
     ];
     for (claim, texts, stacks, messages) in cases {
@@ -396,7 +394,7 @@ fn samples_with_frames_take_precedence_over_slices() {
     );
     assert_eq!(
         parsed.messages,
-        ["in: 1 samples have no stack, because their frames are missing from the trace"]
+        ["in: 1 sample has no stack, because its frame is missing from the trace"]
     );
     let circle = text.replace(r#""category":"root""#, r#""category":"root","parent":2"#);
     assert!(

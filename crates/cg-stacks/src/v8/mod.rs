@@ -20,7 +20,7 @@
 //!   `(program)`, `(idle)` and `(garbage collector)` are frames; `(root)`, which calls everything, is not a frame.
 
 use cg_reader::json::Scanner;
-use cg_reader::{Error, Head, Reading};
+use cg_reader::{Error, Head, Reading, plural};
 
 use super::table::StackTable;
 use super::write::write;
@@ -95,7 +95,9 @@ fn warn_hits(document: &V8Document, reading: &mut Reading) {
     let samples = document.samples.elements().count() as u64;
     if samples > 0 && hits > 0 && hits.abs_diff(samples) > 1 {
         reading.warn(format!(
-            "the profile has {samples} samples, which are counted, but its nodes have {hits} hits (hitCount)"
+            "the profile has {}, which are counted, but its nodes have {} (hitCount)",
+            plural(samples, "sample", "samples"),
+            plural(hits, "hit", "hits")
         ));
     }
 }

@@ -76,6 +76,7 @@ pub fn parse_preprocessed(reading: &mut Reading) -> Result<(), Error> {
     run.sampling.duration = duration.and_then(|micros| micros.checked_mul(1000));
     reading.warn_count(
         log.backwards,
+        "time between ticks is negative and counts as 0",
         "times between ticks are negative and count as 0",
     );
     write(run, &log.table, read, reading.out)
@@ -239,7 +240,7 @@ mod tests {
         ));
         assert_eq!(
             parsed.messages,
-            ["in: 1 times between ticks are negative and count as 0"]
+            ["in: 1 time between ticks is negative and counts as 0"]
         );
         assert!(parsed.is_whole() && !parsed.has_errors);
     }

@@ -144,6 +144,7 @@ impl V8Samples {
     pub(super) fn warn(&self, reading: &mut Reading) {
         reading.warn_count(
             self.backwards,
+            "sample is earlier than the sample before it; it counts as taken at the same time",
             "samples are earlier than the samples before them; they count as taken at the same time",
         );
     }

@@ -48,7 +48,7 @@ fn hits_are_samples_and_time_lasts_from_one_sample_to_the_next() {
         assert_eq!(
             parsed.messages,
             [
-                "in: 1 samples are earlier than the samples before them; they count as taken at the same time"
+                "in: 1 sample is earlier than the sample before it; it counts as taken at the same time"
             ]
         );
         assert!(parsed.is_whole());

@@ -115,10 +115,12 @@ impl TracedProfiles {
         }
         reading.warn_count(
             orphans,
+            "node begins a stack, because its caller is missing from the trace",
             "nodes begin a stack, because their callers are missing from the trace",
         );
         reading.warn_count(
             strays,
+            "sample has no stack, because its node is missing from the trace",
             "samples have no stack, because their nodes are missing from the trace",
         );
         samples.warn(reading);

@@ -2,7 +2,7 @@
 //! locks.
 
 use cg_reader::number::whole_u64;
-use cg_reader::{Error, Lines};
+use cg_reader::{Error, Lines, plural};
 use cg_stream::record::Count;
 
 use super::fields::{LineFields, is_blank_or_comment};
@@ -69,7 +69,8 @@ pub(super) fn read_contention(lines: &mut Lines, profile: &mut LegacyProfile) ->
                     let discarded = value.number()?;
                     if discarded != 0 {
                         profile.warnings.push(format!(
-                            "{discarded} samples are missing: the profiler discarded them"
+                            "the profiler discarded {}, which are missing",
+                            plural(discarded, "sample", "samples")
                         ));
                     }
                 }

@@ -6,7 +6,7 @@
 use std::io::Read as _;
 
 use cg_collections::maps::Map;
-use cg_reader::{Error, Lines};
+use cg_reader::{Error, Lines, plural};
 use cg_stream::record::Count;
 
 use super::super::super::rate::samples_a_second;
@@ -100,7 +100,8 @@ pub(super) fn read(lines: &mut Lines, profile: &mut LegacyProfile) -> Result<(),
     };
     if dropped > 0 {
         profile.warnings.push(format!(
-            "{dropped} frames omitted as the profiler's signal handler: nearly all samples have them after their innermost frame"
+            "{} omitted as the profiler's signal handler: nearly all samples have them after their innermost frame",
+            plural(dropped, "frame", "frames")
         ));
     }
     for (count, addresses) in &samples {

@@ -2,7 +2,7 @@
 //! ever allocated.
 
 use cg_reader::number::leading_u64;
-use cg_reader::{Error, Lines};
+use cg_reader::{Error, Lines, plural};
 use cg_stream::record::Count;
 
 use super::counts::first_line;
@@ -249,8 +249,11 @@ fn compare(
         false => ("in use", header.in_use, sum.in_use),
     };
     let message = format!(
-        "the first line counts {} blocks of {} bytes {what}, the stacks {} of {}",
-        counted.0, counted.1, found.0, found.1
+        "the first line counts {} of {} {what}, the stacks {} of {}",
+        plural(counted.0, "block", "blocks"),
+        plural(counted.1, "byte", "bytes"),
+        found.0,
+        found.1
     );
     if has_end {
         profile.warnings.push(message);
