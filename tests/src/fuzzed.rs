@@ -10,6 +10,12 @@ use cg_debug_info::{CoveringSymbols, DebugInfo, Limits, MachineCode, ObjectFile,
 use cg_document::separated::{self, ValueReader};
 use cg_document::text::{self, Screen};
 use cg_document::{Block, Cell, Column, Document, Layout, Table, Worth, markdown, visible};
+use cg_names::code_origin::CodeOwner;
+use cg_names::demangle::{LONGEST_DEMANGLED, demangle_str};
+use cg_names::identity::{
+    is_same_in_other_mangling, normal_function, normal_function_within_build,
+};
+use cg_names::membership::{find_crate, find_module, is_within};
 use cg_parse::{Format, Options};
 use cg_profile::Profile;
 use cg_stream::Diagnostics;
@@ -217,6 +223,35 @@ pub fn stream(bytes: &[u8]) {
         gzip.write_all(bytes).unwrap();
         assert_eq!(read(&gzip.finish().unwrap()), plain, "packed by gzip");
     }
+}
+
+/// Checks what the tools derive from a symbol: a demangled name has a limited length and no mark of the rewriting, and a
+/// module is in its crate.
+///
+/// # Panics
+/// Panics if a law does not hold.
+pub fn name(bytes: &[u8]) {
+    const MARK: &str = "cg$";
+    let Ok(symbol) = std::str::from_utf8(&bytes[..bytes.len().min(LONGEST)]) else {
+        return;
+    };
+    let demangled = demangle_str(symbol);
+    let longest = symbol.len() + LONGEST_DEMANGLED;
+    assert!(demangled.len() <= longest, "{} bytes", demangled.len());
+    assert!(
+        symbol.contains(MARK) || !demangled.contains(MARK),
+        "{demangled}"
+    );
+    for name in [symbol, &demangled] {
+        let _ = (normal_function(name), normal_function_within_build(name));
+        let [file, object] = [Some("src/lib.rs"), Some("/usr/lib/libstdc++.so.6")];
+        let krate = find_crate(name, file, object);
+        let module = find_module(name, file, object);
+        assert!(is_within(&module, &krate), "{module} is not in {krate}");
+        let _ = CodeOwner::from_names([Some(name), file, object]);
+    }
+    let is_same = is_same_in_other_mangling(symbol, &demangled);
+    assert_eq!(is_same_in_other_mangling(&demangled, symbol), is_same);
 }
 
 /// Makes all lookups in an object: inlined functions, symbols, lines, call frames and fingerprints of its code.
