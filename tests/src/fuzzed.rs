@@ -12,10 +12,13 @@ use cg_document::text::{self, Screen};
 use cg_document::{Block, Cell, Column, Document, Layout, Table, Worth, markdown, visible};
 use cg_names::code_origin::CodeOwner;
 use cg_names::demangle::{LONGEST_DEMANGLED, demangle_str};
+use cg_names::frame_text::FrameText;
 use cg_names::identity::{
     is_same_in_other_mangling, normal_function, normal_function_within_build,
 };
 use cg_names::membership::{find_crate, find_module, is_within};
+use cg_names::structure::ParsedName;
+use cg_names::structure::shorten::{forms, shorten};
 use cg_parse::{Format, Options};
 use cg_profile::Profile;
 use cg_stream::Diagnostics;
@@ -225,8 +228,8 @@ pub fn stream(bytes: &[u8]) {
     }
 }
 
-/// Checks what the tools derive from a symbol: a demangled name has a limited length and no mark of the rewriting, and a
-/// module is in its crate.
+/// Checks what the tools derive from a symbol: a demangled name has a limited length and no mark of the rewriting, a module
+/// is in its crate, and the parts of a name are inside it.
 ///
 /// # Panics
 /// Panics if a law does not hold.
@@ -249,6 +252,31 @@ pub fn name(bytes: &[u8]) {
         let module = find_module(name, file, object);
         assert!(is_within(&module, &krate), "{module} is not in {krate}");
         let _ = CodeOwner::from_names([Some(name), file, object]);
+        let parsed = ParsedName::new(name.as_bytes());
+        let parts = [parsed.path(), parsed.without_return_type(), parsed.suffix()];
+        let is_short = parts.iter().all(|part| part.len() <= name.len());
+        assert!(is_short, "{parts:?}");
+        let starts = parsed.segment_starts();
+        assert!(starts.iter().all(|start| *start <= name.len()), "{name}");
+        let _ = (parsed.short_name(), parsed.identifiers());
+        let _ = (parsed.implementor(), parsed.has_generic_argument("T"));
+        for length in [1, 10, 30] {
+            let _ = shorten(name, |text| text.len() <= length);
+        }
+        for form in forms(name) {
+            let mut last = 0;
+            for place in form.cuts.iter().map(|cut| &cut.place) {
+                assert!(last <= place.start && place.start <= place.end, "{name}");
+                assert!(name.is_char_boundary(place.start), "{name}");
+                assert!(name.is_char_boundary(place.end), "{name}");
+                last = place.end;
+            }
+        }
+        let text = FrameText {
+            has_column: true,
+            demangle: true,
+        };
+        let _ = text.frame(name.as_bytes());
     }
     let is_same = is_same_in_other_mangling(symbol, &demangled);
     assert_eq!(is_same_in_other_mangling(&demangled, symbol), is_same);

@@ -303,8 +303,11 @@ fn find_path(
                     let is_declarator = start == position
                         && matches!(tokens[position + 1..end].first(), Some(first) if first.text == "*" || first.text == "&");
                     if is_declarator && position > within.start {
-                        // `void (*f<int>(int))(char)`: a function that returns a function pointer.
-                        let (path, _) = find_path(tokens, position + 2..end - 1);
+                        // `void (*f<int>(int))(char)`: a function that returns a function pointer. A name that was cut
+                        // short has no closing bracket.
+                        let is_closed = tokens[end - 1].kind == TokenKind::Close;
+                        let inside = position + 2..end - usize::from(is_closed);
+                        let (path, _) = find_path(tokens, inside);
                         return (path, within.end);
                     }
                     let is_decltype = is_decltype_before(&tokens[within.start..position]);

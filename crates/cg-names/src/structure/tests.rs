@@ -393,3 +393,34 @@ fn methods_of_built_in_types_belong_to_the_library_that_defines_them() {
         assert_eq!(found, expected, "{function} {file}");
     }
 }
+
+#[test]
+fn names_may_be_cut_short_anywhere() {
+    for name in [
+        "void (*demo::f<int>(int))(char)",
+        "f (*demo::g",
+        "<demo::parse::Parser as core::iter::Iterator>::next::{closure#0}",
+        "decltype (a(*b)) std::vector<int, A<(B)1> >::operator bool(int (*)(char)) const [clone .cold]",
+        "run(int)::{lambda(int)#1}::operator()(int) const",
+    ] {
+        for end in 0..=name.len() {
+            let parsed = ParsedName::new(&name.as_bytes()[..end]);
+            let _ = (
+                parsed.crate_name(),
+                parsed.module_name(),
+                parsed.implementor(),
+            );
+            let path = parsed.path();
+            let shown = &name[..end];
+            assert!(shown.contains(&path.to_string()), "{path}: {shown}");
+            assert!(
+                parsed.segment_starts().iter().all(|start| *start <= end),
+                "{shown}"
+            );
+        }
+    }
+    let cut = ParsedName::new(b"void (*demo::f<int");
+    assert_eq!(cut.path(), "demo::f<int");
+    assert_eq!(text(cut.crate_name()).as_deref(), Some("demo"));
+    assert_eq!(ParsedName::new(b"f (*").path(), "");
+}
