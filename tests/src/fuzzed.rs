@@ -233,7 +233,7 @@ pub fn stream(bytes: &[u8]) {
 ///
 /// # Panics
 /// Panics if a law does not hold.
-pub fn name(bytes: &[u8]) {
+pub fn symbol(bytes: &[u8]) {
     const MARK: &str = "cg$";
     let Ok(symbol) = std::str::from_utf8(&bytes[..bytes.len().min(LONGEST)]) else {
         return;

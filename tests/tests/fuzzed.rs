@@ -140,13 +140,13 @@ fn objects_keep_their_laws() {
 }
 
 #[test]
-fn names_keep_their_laws() {
-    let mut names = files(&tests::workspace().join("fuzz/seeds/name"));
-    assert!(!names.is_empty());
-    names.extend(files(&data("fuzzed/name")));
-    for path in names {
+fn symbols_keep_their_laws() {
+    let mut symbols = files(&tests::workspace().join("fuzz/seeds/symbol"));
+    assert!(!symbols.is_empty());
+    symbols.extend(files(&data("fuzzed/symbol")));
+    for path in symbols {
         for bytes in variants(&fs::read(path).unwrap()) {
-            fuzzed::name(&bytes);
+            fuzzed::symbol(&bytes);
         }
     }
 }
@@ -174,7 +174,7 @@ fn pipelines_keep_their_laws() {
 fn every_finding_belongs_to_a_target() {
     for entry in fs::read_dir(data("fuzzed")).unwrap() {
         let name = entry.unwrap().file_name().into_string().unwrap();
-        let is_target = ["name", "renderer", "viewer"].contains(&name.as_str());
+        let is_target = ["symbol", "renderer", "viewer"].contains(&name.as_str());
         let is_format = FORMATS.iter().any(|format| format.name == name);
         assert!(is_target || is_format, "{name}");
     }
