@@ -25,6 +25,7 @@ mod packs;
 mod restore;
 mod rewriter;
 mod types;
+mod work;
 
 use restore::restore;
 use rewriter::{Parameters, rewrite};
@@ -52,8 +53,11 @@ const END_TEXT: &str = ">, cgZ)";
 const MEMBER_TEXT: &str = ">, cgM, ";
 const MEMBER_END_TEXT: &str = ", cgN)";
 
-/// Demangles a name with `demangle`, which is `cpp_demangle`.
+/// Demangles a name with `demangle`, which is `cpp_demangle`; `None` if that would take too long.
 pub(crate) fn demangle(mangled: &str, demangle: impl Fn(&str) -> Option<String>) -> Option<String> {
+    if work::takes_too_long(mangled) {
+        return None;
+    }
     let rewritten = [Parameters::Kept, Parameters::Replaced]
         .into_iter()
         .filter(|_| !mangled.contains(FUNCTION))
