@@ -50,12 +50,21 @@ fn variants(bytes: &[u8]) -> Vec<Vec<u8>> {
     variants
 }
 
-/// Returns the short seeds of a target, and the inputs that fuzzing found.
-fn seeds(target: &str, folder: &str) -> Vec<PathBuf> {
-    let mut seeds = files(&data(folder));
+/// Returns the short seeds of a target in a folder, and the inputs that fuzzing found.
+fn seeds(target: &str, folder: &Path) -> Vec<PathBuf> {
+    let mut seeds = files(folder);
     assert!(!seeds.is_empty(), "{target} has no seeds");
     seeds.extend(files(&data("fuzzed").join(target)));
     seeds
+}
+
+/// Checks a law on variants of the seeds of a target.
+fn check_variants(target: &str, folder: &Path, law: impl Fn(&[u8])) {
+    for path in seeds(target, folder) {
+        for bytes in variants(&fs::read(path).unwrap()) {
+            law(&bytes);
+        }
+    }
 }
 
 /// Returns the short seeds of a format, the shortest first.
@@ -100,11 +109,7 @@ fn readers_keep_their_laws_on_inputs_of_other_formats() {
 
 #[test]
 fn renderers_keep_their_laws() {
-    for path in seeds("renderer", "names") {
-        for bytes in variants(&fs::read(path).unwrap()) {
-            fuzzed::renderer(&bytes);
-        }
-    }
+    check_variants("renderer", &data("names"), fuzzed::renderer);
     for bytes in [
         &b""[..],
         b"\0",
@@ -129,32 +134,20 @@ fn streams_keep_their_laws() {
 
 #[test]
 fn objects_keep_their_laws() {
-    let mut objects = files(&tests::workspace().join("fuzz/seeds/object"));
-    assert!(!objects.is_empty());
-    objects.extend(files(&data("fuzzed/object")));
-    for path in objects {
-        for bytes in variants(&fs::read(path).unwrap()) {
-            fuzzed::object(&bytes);
-        }
-    }
+    let folder = tests::workspace().join("fuzz/seeds/object");
+    check_variants("object", &folder, fuzzed::object);
 }
 
 #[test]
 fn symbols_keep_their_laws() {
-    let mut symbols = files(&tests::workspace().join("fuzz/seeds/symbol"));
-    assert!(!symbols.is_empty());
-    symbols.extend(files(&data("fuzzed/symbol")));
-    for path in symbols {
-        for bytes in variants(&fs::read(path).unwrap()) {
-            fuzzed::symbol(&bytes);
-        }
-    }
+    let folder = tests::workspace().join("fuzz/seeds/symbol");
+    check_variants("symbol", &folder, fuzzed::symbol);
 }
 
 #[test]
 fn viewers_keep_their_laws() {
     for folder in ["stacks", "printouts", "names", "speedscope"] {
-        for path in seeds("viewer", folder) {
+        for path in seeds("viewer", &data(folder)) {
             fuzzed::viewer(&fs::read(path).unwrap());
         }
     }
